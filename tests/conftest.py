@@ -32,7 +32,7 @@ os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
 from needs import LEFT_OUT
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
 
-from tallystick.state.store import connection
+from tallystick_state.store import connection
 
 # A loaded machine takes any time for an example, and for making one. A test whose law needs more
 # examples says so.

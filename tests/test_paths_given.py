@@ -9,13 +9,13 @@ import attrs
 import pytest
 
 import tallystick
-from tallystick.conformance.process import check
-from tallystick.governance.backtest.candidates import candidates_of
-from tallystick.governance.backtest.run import backtest
-from tallystick.governance.lint.linting import lint
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.run import extract_file
-from tallystick.state.transfer import export_state, import_state
+from tallystick_conformance.process import check
+from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.run import backtest
+from tallystick_governance.lint.linting import lint
+from tallystick_state.transfer import export_state, import_state
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"

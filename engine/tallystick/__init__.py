@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Any
 from tallystick.errors import AllocationError, RecordError, RuleSetError, TallystickError
 
 if TYPE_CHECKING:
-    from tallystick.population.allocate import Allocation
-    from tallystick.population.allocation import allocate
-    from tallystick.population.consensus.run import consensus
-    from tallystick.population.yuma.cases import yuma
     from tallystick.records.rejects import Reject
     from tallystick.scoring.explanation import Explanation
     from tallystick.scoring.receipt import Receipt
     from tallystick.scoring.result import Result
     from tallystick.scoring.scorer import Scorer, load
-    from tallystick.state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
-    from tallystick.state.chain_weights import Weights
-    from tallystick.state.epoch_clock import epoch_of
-    from tallystick.state.ingest import Ingested
-    from tallystick.state.leaderboard import Standing
-    from tallystick.state.ledger import Ledger
-    from tallystick.state.outcomes import ClosedEpoch, ClosedRound, Synced
-    from tallystick.state.queries import EpochInfo, Profile, RoundInfo, StateInfo, StateQueries
+    from tallystick_allocation.allocate import Allocation
+    from tallystick_allocation.allocation import allocate
+    from tallystick_consensus.run import consensus
+    from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
+    from tallystick_state.chain_weights import Weights
+    from tallystick_state.epoch_clock import epoch_of
+    from tallystick_state.ingest import Ingested
+    from tallystick_state.leaderboard import Standing
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced
+    from tallystick_state.queries import EpochInfo, Profile, RoundInfo, StateInfo, StateQueries
+    from tallystick_yuma.cases import yuma
 
     __version__: str
 
@@ -73,33 +73,33 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Allocation": "tallystick.population.allocate",
-    "ClaimInfo": "tallystick.state.answers",
-    "ClosedEpoch": "tallystick.state.outcomes",
-    "ClosedRound": "tallystick.state.outcomes",
-    "EpochInfo": "tallystick.state.queries",
+    "Allocation": "tallystick_allocation.allocate",
+    "ClaimInfo": "tallystick_state.answers",
+    "ClosedEpoch": "tallystick_state.outcomes",
+    "ClosedRound": "tallystick_state.outcomes",
+    "EpochInfo": "tallystick_state.queries",
     "Explanation": "tallystick.scoring.explanation",
-    "Ingested": "tallystick.state.ingest",
-    "Ledger": "tallystick.state.ledger",
-    "MinerInfo": "tallystick.state.answers",
-    "Profile": "tallystick.state.queries",
+    "Ingested": "tallystick_state.ingest",
+    "Ledger": "tallystick_state.ledger",
+    "MinerInfo": "tallystick_state.answers",
+    "Profile": "tallystick_state.queries",
     "Receipt": "tallystick.scoring.receipt",
     "Reject": "tallystick.records.rejects",
-    "Rerun": "tallystick.state.answers",
+    "Rerun": "tallystick_state.answers",
     "Result": "tallystick.scoring.result",
-    "RoundInfo": "tallystick.state.queries",
+    "RoundInfo": "tallystick_state.queries",
     "Scorer": "tallystick.scoring.scorer",
-    "SnapshotInfo": "tallystick.state.answers",
-    "Standing": "tallystick.state.leaderboard",
-    "StateInfo": "tallystick.state.queries",
-    "StateQueries": "tallystick.state.queries",
-    "Synced": "tallystick.state.outcomes",
-    "Weights": "tallystick.state.chain_weights",
-    "allocate": "tallystick.population.allocation",
-    "consensus": "tallystick.population.consensus.run",
-    "epoch_of": "tallystick.state.epoch_clock",
+    "SnapshotInfo": "tallystick_state.answers",
+    "Standing": "tallystick_state.leaderboard",
+    "StateInfo": "tallystick_state.queries",
+    "StateQueries": "tallystick_state.queries",
+    "Synced": "tallystick_state.outcomes",
+    "Weights": "tallystick_state.chain_weights",
+    "allocate": "tallystick_allocation.allocation",
+    "consensus": "tallystick_consensus.run",
+    "epoch_of": "tallystick_state.epoch_clock",
     "load": "tallystick.scoring.scorer",
-    "yuma": "tallystick.population.yuma.cases",
+    "yuma": "tallystick_yuma.cases",
 }
 
 

@@ -35,16 +35,16 @@ from tallystick.errors import InputError, RefusedError, TallystickError
 from tallystick.io.pages import BUDGET
 from tallystick.plugins.registry import installed
 from tallystick.scoring.facts.run import extract_file
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.rules import state_rules_of
-from tallystick.state.store.store import Store
-from tallystick.state.transfer import export_state, import_state
-from tallystick.trust.envelope import Envelope
-from tallystick.trust.key_files import read_wallet
-from tallystick.trust.policy import reached
-from tallystick.trust.statement import statement_of
-from tallystick.trust.trust_file import read as read_trust_file
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.rules import state_rules_of
+from tallystick_state.store.store import Store
+from tallystick_state.transfer import export_state, import_state
+from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.key_files import read_wallet
+from tallystick_state.trust.policy import reached
+from tallystick_state.trust.statement import statement_of
+from tallystick_state.trust.trust_file import read as read_trust_file
 
 RULES = "skills@1.2.0"
 RULE_SETS = ("skills@1.1.0", "skills@1.2.0", "workflow@1.2.0")

@@ -27,9 +27,9 @@ from tallystick.records.rejects import CODES, Reject
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
-from tallystick.state import ingest
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
+from tallystick_state import ingest
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 
 EXPLAINED = 10
 """One of so many lines is also scored alone, explained, and judged by jsonschema."""

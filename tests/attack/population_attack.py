@@ -22,12 +22,12 @@ from attack import hostile_files
 
 import tallystick
 from tallystick.numbers.nano import NANO
-from tallystick.population.allocation import bound_allocation
-from tallystick.population.consensus.group import GroupConsensus
-from tallystick.population.files import weights_document
-from tallystick.population.yuma.metagraph import validators_of
-from tallystick.population.yuma.vectors import computed, read
 from tallystick.records.rejects import Reject
+from tallystick_allocation.allocation import bound_allocation
+from tallystick_allocation.files import weights_document
+from tallystick_consensus.group import GroupConsensus
+from tallystick_yuma.metagraph import validators_of
+from tallystick_yuma.vectors import computed, read
 
 _RULES = """
 [rule_set]

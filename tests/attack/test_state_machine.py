@@ -24,14 +24,14 @@ from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import TallystickError
-from tallystick.state.chain import check
-from tallystick.state.claims import Hearing
-from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.rules import state_rules_of
-from tallystick.state.store.store import Store
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.chain import check
+from tallystick_state.claims import Hearing
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.rules import state_rules_of
+from tallystick_state.store.store import Store
+from tallystick_state.transfer import export_state, import_state
 
 RULES = "skills@1.2.0"
 MINERS = ("hk-0", "hk-1", "hk-2")

@@ -7,21 +7,21 @@ from typing import Any
 import attrs
 from state.subnet import Record, record
 
-from tallystick.audit.evidence import Evidence
-from tallystick.audit.judgement import Agreed
-from tallystick.audit.rederive import scored
-from tallystick.audit.side import RuleText, Side
-from tallystick.audit.step_rows import StepRows
 from tallystick.canonical import canonical_bytes
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.loading import load
-from tallystick.state.epoch import close_epoch
-from tallystick.state.event import StateEvent
-from tallystick.state.line_weights import weights_of
-from tallystick.state.model import Miner, State
-from tallystick.state.rules import StateRules
-from tallystick.state.step_roots import (
+from tallystick_state.audit.evidence import Evidence
+from tallystick_state.audit.judgement import Agreed
+from tallystick_state.audit.rederive import scored
+from tallystick_state.audit.side import RuleText, Side
+from tallystick_state.audit.step_rows import StepRows
+from tallystick_state.epoch import close_epoch
+from tallystick_state.event import StateEvent
+from tallystick_state.line_weights import weights_of
+from tallystick_state.model import Miner, State
+from tallystick_state.rules import StateRules
+from tallystick_state.step_roots import (
     Counted,
     EpochLeaf,
     Key,
@@ -33,7 +33,7 @@ from tallystick.state.step_roots import (
     step_rows,
     step_tree,
 )
-from tallystick.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree, leaf_hash
+from tallystick_state.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree, leaf_hash
 
 TYPES = ("executable_python", "mcp_server", "rag_knowledge")
 MINERS = 250

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.canonical import canonical_bytes
-from tallystick.state.step_roots import STEPS, Row, row_key, step_tree
-from tallystick.trust.checkpoint import Checkpoint
-from tallystick.trust.keys import Signer
-from tallystick.trust.merkle import TileTree, leaf_hash
+from tallystick_state.step_roots import STEPS, Row, row_key, step_tree
+from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.trust.keys import Signer
+from tallystick_state.trust.merkle import TileTree, leaf_hash
 
 Change = Callable[[list[Row]], object]
 

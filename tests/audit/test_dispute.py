@@ -19,19 +19,19 @@ from state.resealed import reseal
 from state.subnet import Record, written
 from trust.council import signer
 
-from tallystick.audit.comparison import Place
-from tallystick.audit.dispute import Dispute, dispute
-from tallystick.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick.audit.evidence import write_evidence
-from tallystick.audit.records import RecordsOf, records_of
-from tallystick.audit.side import opened_side
 from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import TallystickError, TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.resources import schema_path
-from tallystick.state.ledger import Ledger
-from tallystick.state.step_roots import step_tree
-from tallystick.state.transfer import export_state
+from tallystick_state.audit.comparison import Place
+from tallystick_state.audit.dispute import Dispute, dispute
+from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.evidence import write_evidence
+from tallystick_state.audit.records import RecordsOf, records_of
+from tallystick_state.audit.side import opened_side
+from tallystick_state.ledger import Ledger
+from tallystick_state.step_roots import step_tree
+from tallystick_state.transfer import export_state
 
 EPOCHS, EPOCH = 3, 2
 
@@ -365,7 +365,7 @@ def test_a_file_about_a_later_difference_does_not_hold(
     other = planted(emptied, tmp_path / "b.jsonl", EPOCH, "reputations", PLANTED["reputations"])
     assert disputed(other, lived.evidence)[0].verdict.step == "deltas"
     later = Place(EPOCH, "reputations", 1)
-    monkeypatch.setattr("tallystick.audit.dispute.first_difference", lambda *_: later)
+    monkeypatch.setattr("tallystick_state.audit.dispute.first_difference", lambda *_: later)
     found, _ = disputed(other, lived.evidence)
     assert found.verdict.step == "reputations"
     with pytest.raises(TrustError, match="the first row in which they do"):

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from state.test_attributes import begun, rules, said, sent
 
-from tallystick.audit.dispute import dispute
-from tallystick.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick.audit.side import opened_side
 from tallystick.scoring.scorer import Scorer
-from tallystick.state.transfer import export_state
+from tallystick_state.audit.dispute import dispute
+from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.side import opened_side
+from tallystick_state.transfer import export_state
 
 __all__ = ["rules"]
 

@@ -12,17 +12,17 @@ from state.signing import ALICE, BOB, VAL_2, Key, batch, record_digest, written_
 from state.subnet import Record, record, written
 from state.trusted import FIRST, PEER, THEIRS, authority, began, begun
 
-from tallystick.audit.dispute import Dispute, dispute
-from tallystick.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick.audit.evidence import write_evidence
-from tallystick.audit.records import RecordsOf, records_of
-from tallystick.audit.side import opened_side
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.resources import schema_path
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.audit.dispute import Dispute, dispute
+from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.evidence import write_evidence
+from tallystick_state.audit.records import RecordsOf, records_of
+from tallystick_state.audit.side import opened_side
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 OTHERWISE = record("t2", validator=PEER, latency_ms=40_000)
 """What the peer says of the same task to somebody else."""

@@ -13,15 +13,15 @@ from state.chronicle import history, register
 from state.subnet import Record, written
 from state.test_forged_logs import rechained
 
-from tallystick.audit.dispute import Dispute, dispute
-from tallystick.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick.audit.evidence import write_evidence
-from tallystick.audit.records import RecordsOf, records_of
-from tallystick.audit.side import opened_side
 from tallystick.errors import InputError, OtherSnapshotError
 from tallystick.plugins.registry import installed_plugins
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.audit.dispute import Dispute, dispute
+from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.evidence import write_evidence
+from tallystick_state.audit.records import RecordsOf, records_of
+from tallystick_state.audit.side import opened_side
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state, import_state
 
 EPOCHS, EPOCH = 3, 1
 Edit = Callable[[list[tuple[str, str]]], object]

@@ -8,11 +8,11 @@ import pytest
 from audit.test_rederive import agreed, check_rows
 from state.store.test_round_groups import begun, feed, flags, of_round
 
-from tallystick.audit.dispute import Dispute, dispute
-from tallystick.audit.side import opened_side
 from tallystick.plugins.registry import installed_plugins
-from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
+from tallystick_state.audit.dispute import Dispute, dispute
+from tallystick_state.audit.side import opened_side
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
 
 
 def disputed(a: Path, b: Path) -> Dispute:

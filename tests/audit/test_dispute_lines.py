@@ -10,14 +10,14 @@ from audit.planted import at, nano_more, other_digit, planted
 from state.subnet import written
 from state.test_lines import EPOCHS, PYTHON, SKILLS, WORKFLOW, lived, skills_of, workflows_of
 
-from tallystick.audit.dispute import dispute
-from tallystick.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick.audit.evidence import write_evidence
-from tallystick.audit.records import records_of
-from tallystick.audit.side import opened_side
 from tallystick.plugins.registry import installed_plugins
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.audit.dispute import dispute
+from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.evidence import write_evidence
+from tallystick_state.audit.records import records_of
+from tallystick_state.audit.side import opened_side
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 EPOCH = EPOCHS - 1
 PLANTED: dict[str, Callable[[Any], Any]] = {

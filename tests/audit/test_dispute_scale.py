@@ -8,14 +8,14 @@ import pytest
 from audit.large import real_record, with_row, write_large
 from audit.planted import nano_more, other_digit
 
-from tallystick.audit.comparison import first_difference
-from tallystick.audit.dispute import dispute
-from tallystick.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick.audit.records import record_key
-from tallystick.audit.side import Side, opened_side
-from tallystick.audit.step_rows import StepRows
 from tallystick.plugins.registry import installed_plugins
-from tallystick.state.step_roots import Key, Step
+from tallystick_state.audit.comparison import first_difference
+from tallystick_state.audit.dispute import dispute
+from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.records import record_key
+from tallystick_state.audit.side import Side, opened_side
+from tallystick_state.audit.step_rows import StepRows
+from tallystick_state.step_roots import Key, Step
 
 MOST_TILES = 4
 PLANTED: dict[Step, Callable[[Any], Any]] = {

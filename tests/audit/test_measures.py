@@ -9,8 +9,8 @@ from scoring import parcels
 from scoring.parcels import GROUPS, TEXT
 from scoring.test_measures import random_parcels
 
-from tallystick.audit.results_audit import ResultsAudit, audit_results
 from tallystick.scoring.scorer import Scorer
+from tallystick_state.audit.results_audit import ResultsAudit, audit_results
 
 
 @pytest.fixture(scope="module")

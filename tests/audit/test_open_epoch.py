@@ -6,13 +6,13 @@ import pytest
 from cli.command import run
 from state.subnet import Record, event, missed, record
 
-from tallystick.audit.dispute import dispute
-from tallystick.audit.side import opened_side
-from tallystick.audit.verdict import Verdict
 from tallystick.errors import TrustError
 from tallystick.plugins.registry import installed_plugins
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.audit.dispute import dispute
+from tallystick_state.audit.side import opened_side
+from tallystick_state.audit.verdict import Verdict
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 PYTHON = "executable_python"
 

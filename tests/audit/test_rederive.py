@@ -11,14 +11,14 @@ from state.test_lines import SKILLS, WORKFLOW
 from state.test_lines import lived as lived_in_lines
 from state.test_workflow_state import task
 
-from tallystick.audit import rederive
-from tallystick.audit.judgement import Agreed
-from tallystick.audit.side import Side, opened_side
-from tallystick.audit.step_rows import read_row
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import installed_plugins
-from tallystick.state.ledger import Ledger
-from tallystick.state.step_roots import Key, Row, Step, row_data, row_key
+from tallystick_state.audit import rederive
+from tallystick_state.audit.judgement import Agreed
+from tallystick_state.audit.side import Side, opened_side
+from tallystick_state.audit.step_rows import read_row
+from tallystick_state.ledger import Ledger
+from tallystick_state.step_roots import Key, Row, Step, row_data, row_key
 
 EPOCHS, ADOPTED = 4, 2
 

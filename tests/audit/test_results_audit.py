@@ -19,10 +19,16 @@ from cli.command import run
 from generators import SKILL_TYPES, record
 
 import tallystick
-from tallystick.audit.mapping import ColumnMapping, read
-from tallystick.audit.results_audit import CODES, Finding, ResultsAudit, audit_results, decimal
 from tallystick.errors import InputError
 from tallystick.resources import schema_path
+from tallystick_state.audit.mapping import ColumnMapping, read
+from tallystick_state.audit.results_audit import (
+    CODES,
+    Finding,
+    ResultsAudit,
+    audit_results,
+    decimal,
+)
 
 Json = Any
 RULES = "skills@1.1.0"

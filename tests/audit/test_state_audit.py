@@ -12,12 +12,12 @@ from state.subnet import record
 from state.test_lines import SKILLS, WORKFLOW, lived
 from trust.council import signer
 
-from tallystick.audit.state_audit import audit_state, read_weights
 from tallystick.errors import InputError, TrustError
-from tallystick.state.checkpoints import checkpoint
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
-from tallystick.trust.checkpoint import Checkpoint
+from tallystick_state.audit.state_audit import audit_state, read_weights
+from tallystick_state.checkpoints import checkpoint
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
+from tallystick_state.trust.checkpoint import Checkpoint
 
 EPOCHS = 3
 ALICE, BOB = signer("alice"), signer("bob")

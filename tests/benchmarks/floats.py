@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from by_hand import BASELINES, BASES, CONSENSUS, RAISED, WEIGHTS
 
-from tallystick.governance.backtest.candidates import Candidate
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import catalog_of
@@ -22,6 +21,7 @@ from tallystick.scoring.facts.file import FactsRequest, read
 from tallystick.scoring.facts.metadata import column_name, fact_text
 from tallystick.scoring.facts.results import FIELDS, wanted_by
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.backtest.candidates import Candidate
 
 CHECKS = {
     "probe_verified": 0.3,

@@ -32,7 +32,7 @@ from tallystick.scoring.facts.batch import shifted
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.file import FactsRequest, FactsWriter, read
 from tallystick.scoring.facts.run import extract_file
-from tallystick.testing.history import history_of
+from tallystick_conformance.testing.history import history_of
 
 TILE = 10**5
 """Larger facts files repeat those of so many records."""

@@ -13,10 +13,6 @@ import by_hand
 import floats
 
 import tallystick
-from tallystick.governance.backtest.candidates import Candidate, candidates_of
-from tallystick.governance.backtest.history import reader_of
-from tallystick.governance.backtest.run import backtest, outcome_of
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.executor import Executor
@@ -25,6 +21,10 @@ from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
+from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_governance.backtest.history import reader_of
+from tallystick_governance.backtest.run import backtest, outcome_of
+from tallystick_governance.backtest.sweep import parse_sweep
 
 RULES = "skills@1.0.0"
 SWEPT = "axes.policy.weight"

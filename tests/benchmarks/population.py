@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from population.subnets import rules_of
 
 from tallystick.numbers.nano import NANO
-from tallystick.population.allocate import allocate
-from tallystick.population.allocation import bound_allocation
-from tallystick.population.population import Miner, Population, Sample
+from tallystick_allocation.allocate import allocate
+from tallystick_allocation.allocation import bound_allocation
+from tallystick_allocation.population import Miner, Population, Sample
 
 SIZES = (256, 10_000)
 REPEATS = 5

@@ -21,8 +21,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 from subnet import TYPES, record, written
 from trust.council import signer
 
-from tallystick.state.checkpoints import checkpoint
-from tallystick.state.ledger import Ledger
+from tallystick_state.checkpoints import checkpoint
+from tallystick_state.ledger import Ledger
 
 OLD, NEW = "skills@1.0.0", "skills@1.1.0"
 MINERS, EPOCHS, AT = 256, 60, (20, 40)

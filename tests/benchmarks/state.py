@@ -29,10 +29,10 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "state"))
 from sqlalchemy.engine import make_url
 from subnet import TYPES, record, written
 
-from tallystick.state import event_log
-from tallystick.state.event import StateEvent
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
+from tallystick_state import event_log
+from tallystick_state.event import StateEvent
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 
 RULES = "skills@1.0.0"
 VALIDATORS, MINERS, EPOCHS = 64, 256, 3

@@ -27,9 +27,9 @@ from oracle.yuma import epoch as plain_epoch
 from population.yuma.nets import large_net
 
 import tallystick
-from tallystick.population.yuma.cells import Cells
-from tallystick.population.yuma.epoch import epoch
-from tallystick.population.yuma.inputs import YumaInput, YumaParameters
+from tallystick_yuma.cells import Cells
+from tallystick_yuma.epoch import epoch
+from tallystick_yuma.inputs import YumaInput, YumaParameters
 
 VALIDATORS, MINERS = 64, 256
 REPEATS = 15

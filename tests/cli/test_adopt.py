@@ -6,7 +6,7 @@ import pytest
 from cli.command import run
 from state.signing import ALICE, BOB, NETWORK, envelope, genesis, root, written_root
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 OLD = "sha256:e17328f3b15dbdd7cf8f8e0067b5b260e5d3b2a0b3a302ebf979ccd05cd30d26"
 NEW = "sha256:3427445c7924658c0502199f302424152d447ecef7159b7d16545c676b5eec33"

@@ -15,7 +15,7 @@ from population.tables import rules_with
 
 from tallystick.errors import RuleSetError
 from tallystick.numbers.nano import from_text
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 RULES = ("--rules", "workflow@1.1.0")
 ROWS: list[dict[str, Any]] = [

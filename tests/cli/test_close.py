@@ -7,7 +7,7 @@ from cli.command import run
 from cli.stores import PYTHON
 from state.subnet import event, missed, record, written
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 ON = ("--state", "state.db")
 

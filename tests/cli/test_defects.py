@@ -16,7 +16,7 @@ import tallystick
 from tallystick.records.defects import internal_error
 from tallystick.records.rejects import Reject
 from tallystick.scoring.facts import extraction
-from tallystick.state import event_decoder
+from tallystick_state import event_decoder
 
 RULES = "skills@1.0.0"
 BAD = 4

@@ -19,9 +19,9 @@ from state.subnet import event, record, written
 from trust.council import tables, toml
 
 from tallystick.io.text import MOST_MASKED, json_pieces, json_text, masked, printable, visible
-from tallystick.state.ledger import Ledger
-from tallystick.trust.envelope import Envelope, Signature
-from tallystick.trust.statement import PAYLOAD_TYPE, Statement, Subject
+from tallystick_state.ledger import Ledger
+from tallystick_state.trust.envelope import Envelope, Signature
+from tallystick_state.trust.statement import PAYLOAD_TYPE, Statement, Subject
 
 FORGED = "FORGED"
 HOSTILE = f"a\x1b[2J\x1b]0;t\x07\x9b\x7f\u202e\u2066\u200b\ufeff\x85\r\n{FORGED}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli.command import Finished, message_of, run
 
-from tallystick.conformance.project import PARTS, files_of, project
+from tallystick_conformance.project import PARTS, files_of, project
 
 
 def all_below(folder: Path) -> dict[str, str]:

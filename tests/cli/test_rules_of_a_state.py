@@ -8,7 +8,7 @@ from cli.command import run
 from state.subnet import record, written
 
 import tallystick
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 PYTHON = "executable_python"
 OLD, NEW = "skills@1.0.0", "skills@1.1.0"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli.command import run
 
-from tallystick.governance.prove import process
+from tallystick_governance.prove import process
 
 IDLE = "workflow/idle-earns-nothing"
 

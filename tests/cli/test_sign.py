@@ -11,10 +11,10 @@ from state.store.test_round_groups import HOTKEYS, PYTHON, of_round
 from state.subnet import event, record, written
 from trust.council import hotkey, key, key_file, root, signer, tables, toml
 
-from tallystick.state.authority import Authority
-from tallystick.state.ledger import Ledger
-from tallystick.trust.envelope import Envelope
-from tallystick.trust.trust_file import read
+from tallystick_state.authority import Authority
+from tallystick_state.ledger import Ledger
+from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.trust_file import read
 
 
 @pytest.fixture(autouse=True)

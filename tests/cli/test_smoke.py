@@ -12,7 +12,7 @@ from population.consensus.vectors import cases
 from state.subnet import event, written
 from trust.council import key_file, tables, toml
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 
 @pytest.fixture(autouse=True)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tallystick.conformance.loading import Subject, load_subject
-from tallystick.conformance.target import find
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
-from tallystick.plugins.registry import ALLOWED
+from tallystick.plugins.entries import ALLOWED
+from tallystick_conformance.loading import Subject, load_subject
+from tallystick_conformance.target import find
 
 NAME, PACKAGE, TYPE = "acme", "acme_parcels", "parcel"
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tallystick.conformance.loading import Subject
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
 from tallystick.plugins.author import SkillType, axis, clip, composite, number, published, require
 from tallystick.plugins.registry import Plugin, Registry
 from tallystick.resources import schema_path
 from tallystick.scoring.scorer import Scorer, load
+from tallystick_conformance.loading import Subject
 
 least, most = number("task.least"), number("task.most")
 in_order = require(least < most, "in-order", path="task.most", expected="more than the least")

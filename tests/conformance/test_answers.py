@@ -11,11 +11,11 @@ import attrs
 import pytest
 from attack.scale import CASES, SEED
 
-from tallystick.conformance.answers import Answers, read, writer
-from tallystick.conformance.checks import COMPARED, NAMES
-from tallystick.conformance.process import _Ended, _report
-from tallystick.conformance.report import finding
-from tallystick.conformance.target import find
+from tallystick_conformance.answers import Answers, read, writer
+from tallystick_conformance.checks import COMPARED, NAMES
+from tallystick_conformance.process import _Ended, _report
+from tallystick_conformance.report import finding
+from tallystick_conformance.target import find
 
 KEY, OTHER = bytes(32), bytes(31) + b"\1"
 TARGET = find("workflow")

@@ -15,16 +15,17 @@ from conformance.memos import skill_type, subject_of
 from docs.manual.page import Page
 
 import tallystick
-from tallystick.conformance import backend_equivalence, batches, opaque
-from tallystick.conformance.loading import Subject
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError
 from tallystick.formula.columns import ColumnProgram
-from tallystick.plugins.registry import GROUP, Registry, installed, registry
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry, installed, registry
 from tallystick.scoring import compiled, explanation, planner
 from tallystick.scoring.explanation import Explanation
 from tallystick.scoring.facts import extraction
 from tallystick.scoring.value import FormulaValue
+from tallystick_conformance import backend_equivalence, batches, opaque
+from tallystick_conformance.loading import Subject
 
 Patch = pytest.MonkeyPatch
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from conformance.memos import skill_type, subject_of
 
-from tallystick.conformance.batches import check
 from tallystick.formula.columns import Column, ColumnProgram
 from tallystick.plugins.author import opaque
 from tallystick.records.decoding import Decoded, Decoder
+from tallystick_conformance.batches import check
 
 _calls: list[int] = []
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from broken import FORMULAS, PACKAGE, PLUGIN, broken, loaded
 
-from tallystick.conformance.loading import Subject
-from tallystick.conformance.records import check_examples
 from tallystick.diagnostics import Diagnostic
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.records import check_examples
 
 RECORD: dict[str, Any] = {
     "skill_type": "parcel",

@@ -19,16 +19,17 @@ from third_party.blend_examples import EXAMPLES
 from third_party.blend_releases import PROJECT
 
 import tallystick
-from tallystick.conformance.loading import Subject, check_import, side_effects
-from tallystick.conformance.process import check
-from tallystick.conformance.records import check_facts, check_schemas
-from tallystick.conformance.releases import check_releases
-from tallystick.conformance.report import CODES
-from tallystick.conformance.rule_sets import check_rule_sets
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import RuleSetError
 from tallystick.numbers import nano
-from tallystick.plugins.registry import GROUP, Registry, registry
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry, registry
+from tallystick_conformance.loading import Subject, check_import, side_effects
+from tallystick_conformance.process import check
+from tallystick_conformance.records import check_facts, check_schemas
+from tallystick_conformance.releases import check_releases
+from tallystick_conformance.report import CODES
+from tallystick_conformance.rule_sets import check_rule_sets
 
 FEW = ("formula-name", "import-error", "open-schema")
 """Two that do not load, and one with a bad part; what ends its process has a test of its own."""

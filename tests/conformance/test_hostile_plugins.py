@@ -12,13 +12,13 @@ import pytest
 from broken import PLUGIN, broken
 from gallery import with_fact
 
-from tallystick.conformance.process import MAX_ERROR_BYTES, check
+from tallystick_conformance.process import MAX_ERROR_BYTES, check
 
 _FORGERY = """
 import os
 
 def forge(frame):
-    from tallystick.conformance.checks import NAMES
+    from tallystick_conformance.checks import NAMES
     while frame:
         say = frame.f_locals.get("say")
         if say:
@@ -139,20 +139,20 @@ HOSTILE = [
     Hostile(
         "no-checks",
         "import-side-effect",
-        "import tallystick.conformance.checks as c\n"
+        "import tallystick_conformance.checks as c\n"
         "c.CHECKS = tuple((name, lambda _: iter(())) for name, _ in c.CHECKS)\n",
     ),
     Hostile(
         "no-findings",
         "import-side-effect",
-        "import tallystick.conformance.checks as c, tallystick.conformance.loading as l\n"
+        "import tallystick_conformance.checks as c, tallystick_conformance.loading as l\n"
         "before = l.names_of_modules()\nl.names_of_modules = lambda: before\n"
         "c.check_import = c.run = lambda *_: iter(())\n",
     ),
     Hostile(
         "no-findings-later",
         "import-side-effect",
-        fact="import tallystick.conformance.checks as c\nc.run = lambda *_: iter(())\nreturn 1",
+        fact="import tallystick_conformance.checks as c\nc.run = lambda *_: iter(())\nreturn 1",
     ),
     Hostile("flood", "output-too-large", "import os\nwhile True:\n    os.write(2, b'x' * 65536)\n"),
     Hostile(

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from broken import SCHEMA, broken, loaded
 
-from tallystick.conformance import judging
-from tallystick.conformance.cpu_time import MOST_PER_BYTE, Cost, cost
 from tallystick.diagnostics import Diagnostic
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.registry import installed
@@ -16,8 +14,10 @@ from tallystick.records import validator
 from tallystick.records.schema import load_schema
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import every_fact
-from tallystick.testing.fillings import Filling, fillings
-from tallystick.testing.samples import examples_of, line
+from tallystick_conformance import judging
+from tallystick_conformance.cpu_time import MOST_PER_BYTE, Cost, cost
+from tallystick_conformance.testing.fillings import Filling, fillings
+from tallystick_conformance.testing.samples import examples_of, line
 
 TYPES = tuple(installed().skill_types)
 

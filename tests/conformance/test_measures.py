@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from broken import FORMULAS, RULES, broken, loaded
 
-from tallystick.conformance.backend_equivalence import check as check_backends
-from tallystick.conformance.checks import every
-from tallystick.conformance.loading import Subject
-from tallystick.conformance.rule_sets import check_proofs
 from tallystick.diagnostics import Diagnostic
 from tallystick.scoring.value import MeasureValue
+from tallystick_conformance.backend_equivalence import check as check_backends
+from tallystick_conformance.checks import every
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.rule_sets import check_proofs
 
 MEASURES = '''
 from tallystick.plugins.author import clip, given, measure, number, unrounded

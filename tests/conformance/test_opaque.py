@@ -24,13 +24,13 @@ import numpy as np
 import pytest
 from conformance.memos import Function, skill_type, subject_of
 
-from tallystick.conformance import cpu_time
-from tallystick.conformance.cpu_time import LIMIT_MS, TooLongError, cut_off
-from tallystick.conformance.opaque import check, compare, values_of
-from tallystick.conformance.purity import watching
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.tree import Node
 from tallystick.plugins.author import SkillType, opaque
+from tallystick_conformance import cpu_time
+from tallystick_conformance.cpu_time import LIMIT_MS, TooLongError, cut_off
+from tallystick_conformance.opaque import check, compare, values_of
+from tallystick_conformance.purity import watching
 
 Record = Mapping[str, Any]
 
@@ -428,7 +428,7 @@ _PROGRAM = """
 import sys; sys.path[:0] = [{tests!r}, {here!r}]
 from pathlib import Path
 from conformance.memos import skill_type, subject_of
-from tallystick.conformance.opaque import values_of
+from tallystick_conformance.opaque import values_of
 import test_opaque
 kind = skill_type(Path({folder!r}))
 for function in (test_opaque.sorted_set, test_opaque.of_order):

@@ -13,9 +13,9 @@ from broken import PLUGIN, broken
 from cli.command import message_of, run
 
 from tallystick.cli.plugins import lines
-from tallystick.conformance.checks import NAMES
-from tallystick.conformance.report import Checked, Report
 from tallystick.diagnostics import Diagnostic
+from tallystick_conformance.checks import NAMES
+from tallystick_conformance.report import Checked, Report
 
 
 def test_new_formulas_are_recorded_when_nothing_else_is_found(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_pytest_without_the_option_is_left_alone(tmp_path: Path) -> None:
 def pytest_of(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Pytest in a folder of its own, with the kit as its only plugin."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tallystick.conformance.pytest_plugin", *options],
+        [sys.executable, "-m", "pytest", "-p", "tallystick_conformance.pytest_plugin", *options],
         cwd=folder,
         env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,

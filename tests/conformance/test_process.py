@@ -8,8 +8,8 @@ import pytest
 from broken import PLUGIN, broken
 from gallery import with_fact
 
-from tallystick.conformance.process import check
-from tallystick.conformance.report import Report
+from tallystick_conformance.process import check
+from tallystick_conformance.report import Report
 
 SHIPPED = ("skills", "workflow")
 

@@ -21,11 +21,12 @@ import sqlalchemy.ext.asyncio  # noqa: F401  # which no copy of sys.modules can 
 from jsonschema import Draft202012Validator
 
 import tallystick
-from tallystick.conformance.project import PARTS, files_of, project, refuse_taken
-from tallystick.conformance.releases import as_recorded
 from tallystick.errors import PluginError
-from tallystick.plugins.registry import GROUP, Registry, installed, registry
-from tallystick.testing.history import history_of
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry, installed, registry
+from tallystick_conformance.project import PARTS, files_of, project, refuse_taken
+from tallystick_conformance.releases import as_recorded
+from tallystick_conformance.testing.history import history_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "engine" / "tallystick" / "conformance" / "template"

@@ -11,23 +11,23 @@ import attrs
 import pytest
 from broken import FORMULAS, PLUGIN, PYPROJECT, RULES, SCHEMA, broken, loaded
 
-from tallystick.conformance.checks import run
-from tallystick.conformance.formulas import (
+from tallystick.diagnostics import Diagnostic
+from tallystick_conformance.checks import run
+from tallystick_conformance.formulas import (
     check_parameters,
     check_text,
 )
-from tallystick.conformance.loading import Subject
-from tallystick.conformance.records import check_facts, check_schemas
-from tallystick.conformance.releases import (
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.records import check_facts, check_schemas
+from tallystick_conformance.releases import (
     Recorded,
     check_releases,
     record_releases,
     released_in,
     reset_releases,
 )
-from tallystick.conformance.report import CODES
-from tallystick.conformance.rule_sets import check_proofs, check_rule_sets
-from tallystick.diagnostics import Diagnostic
+from tallystick_conformance.report import CODES
+from tallystick_conformance.rule_sets import check_proofs, check_rule_sets
 
 STATIC = (
     check_schemas,

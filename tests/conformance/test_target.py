@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from broken import PYPROJECT, broken, loaded
 
-from tallystick.conformance.loading import Subject
-from tallystick.conformance.target import find
 from tallystick.errors import PluginError
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.target import find
 
 
 def test_an_installed_plugin_is_found_by_its_name() -> None:

@@ -17,8 +17,8 @@ import pytest
 from manual.page import Page
 
 import tallystick
-from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, Snapshot, State
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Miner, Snapshot, State
 
 _PAGE = Page.of("docs/api.md").text
 _DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   .*\n)*)", re.MULTILINE)
@@ -166,7 +166,7 @@ def test_the_page_is_read() -> None:
     names = {entry.name for entry in _ENTRIES}
     assert {
         "tallystick.Ledger",
-        "tallystick.state.groups.Group",
+        "tallystick_state.groups.Group",
         "tallystick.errors.StateError",
     } <= names
     (queries,) = (each for each in _ENTRIES if each.name == "tallystick.StateQueries")

@@ -2,8 +2,8 @@
 
 from manual.page import Page
 
-from tallystick.state import replay
-from tallystick.state.event_log import RANKS
+from tallystick_state import replay
+from tallystick_state.event_log import RANKS
 
 
 def test_every_kind_of_entry_of_the_log_is_documented() -> None:

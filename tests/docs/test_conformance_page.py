@@ -9,10 +9,10 @@ from manual.options import ALWAYS
 from manual.page import Page, pages
 
 from tallystick.cli.plugins import check_command
-from tallystick.conformance.checks import NAMES
-from tallystick.conformance.report import CODES, Checked, Report
-from tallystick.conformance.target import find
 from tallystick.diagnostics import Diagnostic
+from tallystick_conformance.checks import NAMES
+from tallystick_conformance.report import CODES, Checked, Report
+from tallystick_conformance.target import find
 
 _PAGE = Page.of("docs/conformance.md")
 

@@ -9,17 +9,17 @@ from manual.page import Page
 
 import tallystick
 from tallystick import errors
-from tallystick.conformance.report import CODES as OF_KIT
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
 from tallystick.records.group import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES as OF_RECORDS
-from tallystick.state.adoption import CODES as OF_ADOPTIONS
-from tallystick.state.claims import REASONS
-from tallystick.state.ingest import CODES as OF_FILES
-from tallystick.state.ingest import LINE_CODES
-from tallystick.state.slots import CODES as OF_LISTS
-from tallystick.trust.errors import CODES as OF_SIGNATURES
+from tallystick_conformance.report import CODES as OF_KIT
+from tallystick_state.adoption import CODES as OF_ADOPTIONS
+from tallystick_state.claims import REASONS
+from tallystick_state.ingest import CODES as OF_FILES
+from tallystick_state.ingest import LINE_CODES
+from tallystick_state.slots import CODES as OF_LISTS
+from tallystick_state.trust.errors import CODES as OF_SIGNATURES
 
 OF_STATES = {**OF_FILES, **LINE_CODES, **REASONS, **OF_LISTS}
 _PAGE = Page.of("docs/errors.md")

@@ -9,8 +9,8 @@ from manual.page import Page
 from manual.table import rows_of
 
 import tallystick
-from tallystick.governance.lint.catalog import CHECKS
-from tallystick.governance.lint.linting import report
+from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.linting import report
 
 _PAGE = Page.of("docs/lint.md")
 _CORRECTED = ("skills@1.1.0", "workflow@1.1.0")

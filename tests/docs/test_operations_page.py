@@ -17,8 +17,8 @@ from sqlalchemy.engine import make_url
 from state.databases import drop_database, new_database, server
 
 import tallystick
-from tallystick.state.model import Miner
-from tallystick.state.transfer import export_state
+from tallystick_state.model import Miner
+from tallystick_state.transfer import export_state
 
 _PAGE = Page.of("docs/operations.md")
 __all__ = ["server"]

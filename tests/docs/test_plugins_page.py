@@ -8,7 +8,7 @@ from manual.page import Page
 
 from tallystick.plugins import author, spec
 from tallystick.plugins import property as promises
-from tallystick.plugins.registry import ALLOWED
+from tallystick.plugins.entries import ALLOWED
 from tallystick.plugins.skill_type import SkillType
 
 _PAGE = Page.of("docs/plugins.md")

@@ -11,12 +11,12 @@ from manual.page import Page
 from manual.table import rows_of
 
 import tallystick
-from tallystick.cli.rules_prove import prove_command
-from tallystick.governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick.governance.prove.consensus import GROUP_PROPERTIES
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import BUDGET, MILLION, PATIENCE, REQUEST
-from tallystick.governance.prove.subject import subject_of
+from tallystick_governance.cli.rules_prove import prove_command
+from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick_governance.prove.consensus import GROUP_PROPERTIES
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import BUDGET, MILLION, PATIENCE, REQUEST
+from tallystick_governance.prove.subject import subject_of
 
 _PAGE = Page.of("docs/prove.md")
 _RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")

@@ -7,10 +7,10 @@ import pytest
 from manual.options import ALWAYS
 from manual.page import Page
 
-from tallystick.cli.rules_diff import diff_command
-from tallystick.governance.diff import policy
-from tallystick.governance.diff.policy import Level
-from tallystick.plugins.spec import API_VERSION
+from tallystick.plugins.entries import API_VERSION
+from tallystick_governance.cli.rules_diff import diff_command
+from tallystick_governance.diff import policy
+from tallystick_governance.diff.policy import Level
 
 _PAGE = Page.of("docs/versioning.md")
 

@@ -10,9 +10,9 @@ import attrs
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
-from tallystick.governance.lint.linting import report
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import prove
+from tallystick_governance.lint.linting import report
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import prove
 
 
 @attrs.frozen

@@ -10,12 +10,12 @@ import pytest
 from scoring import parcels
 from scoring.parcels import AXES, HEAD, MEASURES, PAIR, TEXT
 
-from tallystick.governance.diff import render
-from tallystick.governance.diff.difference import difference
-from tallystick.governance.lint.linting import report_of
-from tallystick.governance.prove.proving import prove
 from tallystick.plugins.author import Node, Parameters, axis, less_is_better, measure, unrounded
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.diff import render
+from tallystick_governance.diff.difference import difference
+from tallystick_governance.lint.linting import report_of
+from tallystick_governance.prove.proving import prove
 
 
 @pytest.fixture(scope="module")

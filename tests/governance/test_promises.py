@@ -17,7 +17,7 @@ from governance.promised import (
 )
 
 import tallystick
-from tallystick.governance.prove.property import Answer
+from tallystick_governance.prove.property import Answer
 
 Record = Mapping[str, Any]
 

@@ -12,11 +12,11 @@ from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
-from tallystick.governance.lint.catalog import CHECKS
-from tallystick.governance.lint.linting import Report, report
-from tallystick.governance.lint.suppressions import IDLE, OUTGROWN, apart
-from tallystick.governance.prove.proving import prove
 from tallystick.rules.findings import dotted
+from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.linting import Report, report
+from tallystick_governance.lint.suppressions import IDLE, OUTGROWN, apart
+from tallystick_governance.prove.proving import prove
 
 Found = set[tuple[str, ...]]
 """Codes of the linter with path and severity, or properties with what they are about."""

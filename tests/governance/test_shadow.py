@@ -14,9 +14,9 @@ from state.subnet import record, written
 
 import tallystick
 from tallystick.errors import InputError
-from tallystick.governance.shadow import FACTS, FILE, Shadow, read
 from tallystick.resources import schema_path
-from tallystick.state.ledger import Ledger
+from tallystick_governance.shadow import FACTS, FILE, Shadow, read
+from tallystick_state.ledger import Ledger
 
 OWN, TRIED = "skills@1.0.0", "skills@1.2.0"
 STATE = ("--state", "state.db")

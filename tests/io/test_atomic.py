@@ -16,7 +16,7 @@ from state.subnet import record, written
 from tallystick import Ledger, load
 from tallystick.errors import OutputError, StoreError
 from tallystick.io.atomic import atomic_files, atomic_folder
-from tallystick.state.transfer import export_state
+from tallystick_state.transfer import export_state
 
 OUTPUTS = ("out.jsonl", "out.jsonl.rejects.jsonl", "out.jsonl.receipt.json")
 RULES = ("--rules", "skills@1.0.0")

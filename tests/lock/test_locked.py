@@ -16,8 +16,8 @@ from tallystick import resources
 from tallystick.cli.main import cli
 from tallystick.lock.lock_file import Lock
 from tallystick.lock.write import write
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 D = "sha256:" + "0" * 64
 RULES = ("--rules", "skills@1.1.0")

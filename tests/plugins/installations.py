@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.plugins.author import hookimpl
-from tallystick.plugins.registry import GROUP
+from tallystick.plugins.entries import GROUP
 
 
 class Installed(Distribution):

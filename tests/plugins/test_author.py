@@ -58,4 +58,4 @@ def test_every_hook_is_documented_and_belongs_to_the_interface() -> None:
         "tallystick_exports",
     }
     assert all(getattr(spec, hook).__doc__ for hook in hooks)
-    assert author.API_VERSION == spec.API_VERSION == 1
+    assert author.API_VERSION == 1

@@ -15,7 +15,8 @@ from installations import entry
 
 import tallystick
 from tallystick.errors import RecordError
-from tallystick.plugins.registry import GROUP, Registry, registry
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry, registry
 from tallystick.scoring.scorer import Scorer
 
 ESSAYS = Path(__file__).parent / "essays"

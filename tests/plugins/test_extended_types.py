@@ -26,7 +26,7 @@ from tallystick.plugins.author import (
 from tallystick.plugins.registry import Registry, registry
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.resources import schema_path
-from tallystick.testing.history import history_of
+from tallystick_conformance.testing.history import history_of
 from tallystick_skills.plugin import SKILL_TYPES
 
 BASE = SKILL_TYPES["mcp_server"]

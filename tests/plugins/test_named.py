@@ -14,10 +14,11 @@ from installations import entry
 import tallystick
 from tallystick.cli.main import main
 from tallystick.errors import RuleSetError
-from tallystick.governance.backtest.candidates import candidates_of
-from tallystick.plugins.registry import ALLOWED, InstalledPlugins, installed_plugins
+from tallystick.plugins.entries import ALLOWED
+from tallystick.plugins.registry import InstalledPlugins, installed_plugins
 from tallystick.rules.digest import used_plugins
 from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick_governance.backtest.candidates import candidates_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_workflow" / "examples.jsonl"

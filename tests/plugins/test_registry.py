@@ -19,8 +19,8 @@ from tallystick.plugins.author import (
     require,
 )
 from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, warm_up
+from tallystick.plugins.entries import ALLOWED
 from tallystick.plugins.registry import (
-    ALLOWED,
     Registry,
     installed,
     installed_plugins,

@@ -34,9 +34,9 @@ DYNAMIC: dict[tuple[str, str], tuple[str, ...]] = {
     ("tallystick.formula.facts.text", "_fits"): (),
     # is compiled only, to see whether it can be
     ("tallystick.formula.facts.pattern", "check_pattern"): (),
-    ("tallystick.governance.lint.render", "_masked"): (r"(?<![\w/.-])code_review(?![\w/-])",),
+    ("tallystick_governance.lint.render", "_masked"): (r"(?<![\w/.-])code_review(?![\w/-])",),
     # of the schemas, which are tried by themselves
-    ("tallystick.conformance.project", "project"): (),
+    ("tallystick_conformance.project", "project"): (),
 }
 """Patterns that are made when they are used, by module and function, with samples of them."""
 MOST_OF_A_LETTER = 60
@@ -372,7 +372,7 @@ def test_every_pattern_is_looked_at() -> None:
     assert {
         "tallystick.io.text._NAME",
         "tallystick.rules.toml._STRING",
-        "tallystick.state.record_digest._KEY",
+        "tallystick_state.record_digest._KEY",
         "tallystick.formula.facts.pattern._DOUBLED",
         "tallystick_skills.manifest:17:0",
         "facts-receipt-1.schema.json:^tallystick [^ ]+$",

@@ -15,7 +15,7 @@ from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder
-from tallystick.testing.random_records import RandomRecords
+from tallystick_conformance.testing.random_records import RandomRecords
 
 TYPES = sorted(installed().skill_types)
 FEW = 100

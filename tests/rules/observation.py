@@ -21,12 +21,12 @@ from population.consensus.vectors import cases
 from state.subnet import Record, event, missed, record, written
 
 import tallystick
-from tallystick import views
 from tallystick.errors import RuleSetError, StateError
-from tallystick.population.consensus.collusion import AlignmentRow, flags_of
 from tallystick.rules.timeline import Timeline
-from tallystick.state.epoch_clock import epoch_of
-from tallystick.state.visibility import check_public, seen_by
+from tallystick_consensus.collusion import AlignmentRow, flags_of
+from tallystick_state import views
+from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
 

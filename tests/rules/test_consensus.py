@@ -10,9 +10,9 @@ from cli.command import run
 import tallystick
 from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import installed
-from tallystick.population.consensus.run import bound_consensus
 from tallystick.resources import folder
 from tallystick.rules.reading import read_text
+from tallystick_consensus.run import bound_consensus
 
 TEXT = (folder("rules") / "skills" / "1.1.0.toml").read_text(encoding="utf-8")
 

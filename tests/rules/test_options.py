@@ -9,9 +9,9 @@ from vectors.builders import RECORDS
 
 import tallystick
 from tallystick.errors import RuleSetError
-from tallystick.governance.backtest.candidates import candidates_of
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
+from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.sweep import parse_sweep
 
 ON = "enabled = true                          # terms"
 OFF = "enabled = false                         # terms, workflow aggregation"

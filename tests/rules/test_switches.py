@@ -23,10 +23,10 @@ import tomli
 from rules.observation import Told, observations
 
 from tallystick.errors import RuleSetError
-from tallystick.governance.backtest.candidates import document_text
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder, schema_path
 from tallystick.rules.reading import read_text
+from tallystick_governance.backtest.candidates import document_text
 
 Data = dict[str, Any]
 Value = Any  # of a document

@@ -4,13 +4,13 @@ import functools
 from collections.abc import Callable
 
 from tallystick.formula.columns import Column
-from tallystick.governance.backtest import epoch_replay
 from tallystick.records import validator
 from tallystick.records.struct_builder import Record
 from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
 from tallystick.scoring.planner import ColumnScorer, Facts, Plan, ScoreColumns
 from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick_governance.backtest import epoch_replay
 
 MARK = "planted"
 """The task whose record makes the engine fail."""

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 import tallystick
 from tallystick.formula.columns import Column
-from tallystick.governance.backtest.candidates import candidates_of
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.root import decide
 from tallystick.numbers.weights import Weights
@@ -21,7 +19,9 @@ from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.planner import Target, plan_of
 from tallystick.scoring.products import finished, partial, product_of
 from tallystick.scoring.scores import score_facts
-from tallystick.testing.samples import of_type
+from tallystick_conformance.testing.samples import of_type
+from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.sweep import parse_sweep
 
 WEIGHTS = (
     ["0.30", "0.30", "0.15", "0.10", "0.15"],

@@ -21,8 +21,8 @@ from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-from tallystick.state.event import StateEvent
-from tallystick.state.event_decoder import EventDecoder
+from tallystick_state.event import StateEvent
+from tallystick_state.event_decoder import EventDecoder
 
 Scorers = dict[str, Scorer]
 OLD, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 from oracle.history import History, Line, Scores
 
-from tallystick.state.ledger import Ledger
-from tallystick.state.model import State
-from tallystick.state.queries import StateQueries
+from tallystick_state.ledger import Ledger
+from tallystick_state.model import State
+from tallystick_state.queries import StateQueries
 
 NANO = 10**9
 

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from oracle.consensus import WEIGHTS
 from state.subnet import Record, event, missed, record, written
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 TYPES = ("executable_python", "mcp_server", "rag_knowledge")
 VALIDATORS = ("val-1", "val-2", "val-3")

@@ -4,7 +4,7 @@ import pytest
 from state.databases import database, server, where
 
 import tallystick
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.rules import StateRules, state_rules_of
 
 __all__ = ["database", "server", "where"]
 RULE_SETS = (

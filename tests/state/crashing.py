@@ -25,14 +25,14 @@ from state.subnet import event, record, written
 
 import tallystick
 from tallystick.cli.main import main
-from tallystick.state.chain import check
-from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
-from tallystick.state.queries import StateQueries
-from tallystick.state.rules import StateRules, state_rules_of
-from tallystick.state.store.connection import Place
-from tallystick.state.store.store import Store
-from tallystick.state.transfer import import_state
+from tallystick_state.chain import check
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
+from tallystick_state.queries import StateQueries
+from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.store.connection import Place
+from tallystick_state.store.store import Store
+from tallystick_state.transfer import import_state
 
 RULES, ADOPTED = "skills@1.0.0", "skills@1.2.0"
 MINERS = 5
@@ -52,7 +52,7 @@ _CONTEXT.set_forkserver_preload(
         *("alembic.command", "jsonschema", "psycopg", "sqlalchemy"),
         *("sqlalchemy.dialects.postgresql.psycopg", "sqlalchemy.dialects.sqlite.pysqlite"),
         *(f"tallystick.cli.{name}" for name in ("epoch", "events", "main", "state")),
-        *("tallystick.state.transfer", "tallystick.state.replay"),
+        *("tallystick_state.transfer", "tallystick_state.replay"),
         *("tallystick_skills.plugin", "tallystick_workflow.plugin"),
     ]
 )

@@ -24,8 +24,8 @@ from state.crashing import (
 )
 from state.databases import drop_database, new_database
 
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 
 Places = Callable[[], str]
 """Gives a place where no store is yet."""

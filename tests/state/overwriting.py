@@ -18,8 +18,8 @@ from state.subnet import Record, event, missed, record
 
 from tallystick.errors import TallystickError
 from tallystick.plugins.registry import Registry, installed_plugins
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 
 PYTHON = "executable_python"
 RULES = "skills@1.2.0"

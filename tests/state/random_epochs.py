@@ -5,9 +5,9 @@ import random
 import attrs
 from state.subnet import under
 
-from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, State
-from tallystick.state.rules import StateRules
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Miner, State
+from tallystick_state.rules import StateRules
 
 NANO = 10**9
 FLOOR = 50_000_000

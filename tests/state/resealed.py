@@ -8,8 +8,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tallystick.state.store.checksums import renew
-from tallystick.state.store.connection import Connection
+from tallystick_state.store.checksums import renew
+from tallystick_state.store.connection import Connection
 
 
 def reseal(path: Path) -> None:

@@ -11,7 +11,7 @@ from vectors.builders import base
 
 from tallystick.numbers.nano import from_decimal
 from tallystick.rules.model import RuleSet
-from tallystick.state.rules import StateRules
+from tallystick_state.rules import StateRules
 
 Record = dict[str, Any]
 

@@ -11,9 +11,9 @@ from state.chronicle import digest_of
 from state.subnet import Record, event, record, written
 
 from tallystick.errors import RefusedError, StateError
-from tallystick.state.ingest import CODES
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.ingest import CODES
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 PYTHON = "executable_python"
 

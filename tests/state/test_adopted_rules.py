@@ -23,16 +23,16 @@ from tallystick.errors import DamagedError, RefusedError, RuleSetError, StateErr
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
-from tallystick.state.adoption import CODES, LAST_EPOCH, check_adoption
-from tallystick.state.authority import Authority
-from tallystick.state.epoch_clock import epoch_of, first_block
-from tallystick.state.event_log import EventLog
-from tallystick.state.groups import is_ejected
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import Verified, verify
-from tallystick.state.rules import StateRules, state_rules_of
-from tallystick.state.rules_in_force import RulesInForce
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.adoption import CODES, LAST_EPOCH, check_adoption
+from tallystick_state.authority import Authority
+from tallystick_state.epoch_clock import epoch_of, first_block
+from tallystick_state.event_log import EventLog
+from tallystick_state.groups import is_ejected
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import Verified, verify
+from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

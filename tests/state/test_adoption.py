@@ -13,10 +13,10 @@ import tallystick
 from tallystick.numbers.nano import from_text
 from tallystick.rules.model import RuleSet
 from tallystick.rules.sections import BaselineTracking
-from tallystick.state.adoption import adopt
-from tallystick.state.groups import candidate_pool, is_ejected
-from tallystick.state.model import Miner, State
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.adoption import adopt
+from tallystick_state.groups import candidate_pool, is_ejected
+from tallystick_state.model import Miner, State
+from tallystick_state.rules import StateRules, state_rules_of
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 SKILLS = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")

@@ -18,9 +18,9 @@ from state.test_order import Feed, as_columns, backwards_by_validator, shuffled
 from vectors.builders import finding
 
 from tallystick.resources import folder
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

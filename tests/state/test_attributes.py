@@ -21,13 +21,13 @@ from state.subnet import Record, written
 
 from tallystick.errors import DamagedError, InputError, StateError
 from tallystick.numbers.nano import NANO
-from tallystick.population.explanation import explained
 from tallystick.scoring.scorer import Scorer
-from tallystick.state.ledger import Ledger
-from tallystick.state.line_weights import before_carried
-from tallystick.state.replay import verify
-from tallystick.state.said import read_said
-from tallystick.state.transfer import export_state, import_state
+from tallystick_allocation.explanation import explained
+from tallystick_state.ledger import Ledger
+from tallystick_state.line_weights import before_carried
+from tallystick_state.replay import verify
+from tallystick_state.said import read_said
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

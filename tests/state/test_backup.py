@@ -10,9 +10,9 @@ from state.overwriting import EPOCHS, fill, more_lines
 from state.subnet import record
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError
-from tallystick.state.backup import restore
-from tallystick.state.ledger import Ledger
-from tallystick.state.store.checksums import COLUMNS
+from tallystick_state.backup import restore
+from tallystick_state.ledger import Ledger
+from tallystick_state.store.checksums import COLUMNS
 
 PYTHON = "executable_python"
 

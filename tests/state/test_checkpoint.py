@@ -14,13 +14,13 @@ from state.test_forged_logs import rechained
 from trust.council import signer
 
 from tallystick.errors import DamagedError, StateError, TrustError
-from tallystick.state.checkpoints import checkpoint, growth, row_proof
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.store.checksums import LEAVES, delete
-from tallystick.state.transfer import export_state, import_state
-from tallystick.trust.checkpoint import Checkpoint
-from tallystick.trust.proof import proof_bytes
+from tallystick_state.checkpoints import checkpoint, growth, row_proof
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.store.checksums import LEAVES, delete
+from tallystick_state.transfer import export_state, import_state
+from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.trust.proof import proof_bytes
 
 __all__ = ["database", "server", "where"]
 

@@ -19,18 +19,18 @@ from tallystick.errors import RuleSetError, StateError
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.rules.reading import read_text
-from tallystick.state.claims import Claim, Hearing, Rank
-from tallystick.state.event import StateEvent
-from tallystick.state.event_log import EventLog
-from tallystick.state.groups import is_ejected
-from tallystick.state.ledger import Ledger
-from tallystick.state.miners import ENGINE, flag
-from tallystick.state.model import Miner, State
-from tallystick.state.queries import StateQueries
-from tallystick.state.replay import verify
-from tallystick.state.rules import StateRules
-from tallystick.state.store.store import Store
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.claims import Claim, Hearing, Rank
+from tallystick_state.event import StateEvent
+from tallystick_state.event_log import EventLog
+from tallystick_state.groups import is_ejected
+from tallystick_state.ledger import Ledger
+from tallystick_state.miners import ENGINE, flag
+from tallystick_state.model import Miner, State
+from tallystick_state.queries import StateQueries
+from tallystick_state.replay import verify
+from tallystick_state.rules import StateRules
+from tallystick_state.store.store import Store
+from tallystick_state.transfer import export_state, import_state
 
 PYTHON = "executable_python"
 OWN, PEER, OTHER = "val-own", "val-peer", "val-other"

@@ -34,8 +34,8 @@ from state.databases import KINDS, server
 from state.kills import Places, gaps, kill, places_of, verified
 
 from tallystick.errors import StoreError
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 __all__ = ["server"]
 

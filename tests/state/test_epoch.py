@@ -24,12 +24,12 @@ from state.subnet import under
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.timeline import Timeline
-from tallystick.state.epoch import close_epoch
-from tallystick.state.epoch_clock import epoch_of
-from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, State, unstructure
-from tallystick.state.reputation import initial_reputation
-from tallystick.state.rules import StateRules
+from tallystick_state.epoch import close_epoch
+from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Miner, State, unstructure
+from tallystick_state.reputation import initial_reputation
+from tallystick_state.rules import StateRules
 
 SKILLS = ("skills@1.0.0", "skills@1.1.0")
 

@@ -12,12 +12,12 @@ from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
 
 from tallystick.rules.sections import Damping
-from tallystick.state import epoch as module
-from tallystick.state import reputation, thresholds
-from tallystick.state.epoch import close_epoch
-from tallystick.state.event import StateEvent
-from tallystick.state.model import State
-from tallystick.state.rules import StateRules
+from tallystick_state import epoch as module
+from tallystick_state import reputation, thresholds
+from tallystick_state.epoch import close_epoch
+from tallystick_state.event import StateEvent
+from tallystick_state.model import State
+from tallystick_state.rules import StateRules
 
 DAMPING = {
     "replace": Damping("replace", Decimal("0.1"), Decimal("0.9")),

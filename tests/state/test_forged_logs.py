@@ -9,9 +9,9 @@ import pytest
 from cli.command import message_of, run
 from state.chronicle import feed, history
 
-from tallystick.state.chain import GENESIS_HASH, chained
-from tallystick.state.ledger import Ledger
-from tallystick.state.transfer import export_state
+from tallystick_state.chain import GENESIS_HASH, chained
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import export_state
 
 PYTHON = "executable_python"
 

@@ -19,8 +19,8 @@ from vectors import cases
 
 import tallystick
 from tallystick.errors import StateError
-from tallystick.state import groups
-from tallystick.state.groups import (
+from tallystick_state import groups
+from tallystick_state.groups import (
     Group,
     auditor_pool,
     auditor_streak,
@@ -30,8 +30,8 @@ from tallystick.state.groups import (
     is_selectable,
     select_group,
 )
-from tallystick.state.model import Miner, State
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.model import Miner, State
+from tallystick_state.rules import StateRules, state_rules_of
 
 TYPE, OTHER = "mcp_server", "declarative"
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"

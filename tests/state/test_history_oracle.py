@@ -9,7 +9,7 @@ from state.agreement import assert_agrees
 from state.chronicle import Epoch, clear, history, register
 from state.subnet import Record, written
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 SEEDS = range(4)
 LIVED = (*zip((*oracle.RULES, "skills@1.2.0"), SEEDS, strict=True), ("skills@1.1.0", 3))

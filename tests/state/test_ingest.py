@@ -27,8 +27,8 @@ from tallystick.records.schema import empties
 from tallystick.resources import schema_path
 from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
-from tallystick.state.event import StateEvent
-from tallystick.state.event_decoder import EventBatch, EventDecoder, events_of, record_digest
+from tallystick_state.event import StateEvent
+from tallystick_state.event_decoder import EventBatch, EventDecoder, events_of, record_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "plugins" / "tallystick_skills" / "examples.jsonl"

@@ -9,7 +9,7 @@ from oracle.consensus import WEIGHTS
 from state.chronicle import digest_of
 from state.subnet import Record, event, in_nano, missed, record, written
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 PYTHON = "executable_python"
 

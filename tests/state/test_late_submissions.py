@@ -13,8 +13,8 @@ from state.agreement import assert_agrees
 from state.chronicle import AT_ONCE, Epoch, history
 from state.subnet import Record, record
 
-from tallystick.state.ledger import Ledger
-from tallystick.state.model import State
+from tallystick_state.ledger import Ledger
+from tallystick_state.model import State
 
 PYTHON = "executable_python"
 

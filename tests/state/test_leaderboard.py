@@ -13,9 +13,9 @@ from state.subnet import under
 
 import tallystick
 from tallystick.errors import StateError
-from tallystick.state.leaderboard import Standing, leaderboard, rank_of, ranks, rounds_dispatched
-from tallystick.state.model import Miner, State
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.leaderboard import Standing, leaderboard, rank_of, ranks, rounds_dispatched
+from tallystick_state.model import Miner, State
+from tallystick_state.rules import StateRules, state_rules_of
 
 TYPE = "mcp_server"
 NANO = 10**9

@@ -20,14 +20,14 @@ from tallystick.canonical import digest
 from tallystick.errors import DamagedError, StateError
 from tallystick.resources import folder
 from tallystick.rules.sections import Claims
-from tallystick.state.chain import chained
-from tallystick.state.claims import united
-from tallystick.state.groups import is_ejected
-from tallystick.state.ledger import Ledger
-from tallystick.state.outcomes import ClosedRound
-from tallystick.state.replay import verify
-from tallystick.state.rules_log import read
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.chain import chained
+from tallystick_state.claims import united
+from tallystick_state.groups import is_ejected
+from tallystick_state.ledger import Ledger
+from tallystick_state.outcomes import ClosedRound
+from tallystick_state.replay import verify
+from tallystick_state.rules_log import read
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server"]
 

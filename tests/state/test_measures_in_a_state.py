@@ -16,15 +16,15 @@ from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.subnet import Record, written
 
-from tallystick import views
 from tallystick.errors import DamagedError
 from tallystick.numbers.nano import from_text
 from tallystick.scoring.scorer import Scorer
-from tallystick.state.event import StateEvent
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.step_roots import event_of, result_row
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state import views
+from tallystick_state.event import StateEvent
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.step_roots import event_of, result_row
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

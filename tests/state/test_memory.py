@@ -17,15 +17,15 @@ from state.subnet import Record, missed, record, written
 from state.test_workflow_state import task
 
 import tallystick
-from tallystick.governance.adoption_effect import effect_on
-from tallystick.governance.adoption_text import as_json, as_text
 from tallystick.numbers.nano import NANO, from_decimal
-from tallystick.state.carry import carried_names
-from tallystick.state.event import StateEvent
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.rules import state_rules_of
-from tallystick.state.transfer import export_state, import_state
+from tallystick_governance.adoption_effect import effect_on
+from tallystick_governance.adoption_text import as_json, as_text
+from tallystick_state.carry import carried_names
+from tallystick_state.event import StateEvent
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.rules import state_rules_of
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

@@ -10,7 +10,7 @@ from state.chronicle import digest_of
 from state.subnet import TYPES, event, in_nano, record, written
 
 from tallystick.errors import StateError
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 

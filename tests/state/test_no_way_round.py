@@ -33,17 +33,17 @@ from state.trusted import (
 
 from tallystick import load
 from tallystick.errors import DamagedError, TallystickError, TrustError
-from tallystick.state.authority import OPERATOR, Authority
-from tallystick.state.chain import chained
-from tallystick.state.claims import Rank
-from tallystick.state.event import StateEvent
-from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.store.transaction import Transaction
-from tallystick.state.transfer import export_state, import_state
-from tallystick.trust import trust_file
-from tallystick.trust.envelope import Envelope
+from tallystick_state.authority import OPERATOR, Authority
+from tallystick_state.chain import chained
+from tallystick_state.claims import Rank
+from tallystick_state.event import StateEvent
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.store.transaction import Transaction
+from tallystick_state.transfer import export_state, import_state
+from tallystick_state.trust import trust_file
+from tallystick_state.trust.envelope import Envelope
 
 __all__ = ["database", "server", "where"]
 

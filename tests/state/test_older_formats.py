@@ -21,10 +21,10 @@ from state.test_signed_attacks import with_peer
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import InputError, StoreError
-from tallystick.state.chain import GENESIS_HASH, chained
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.chain import GENESIS_HASH, chained
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
 
 FILE = Path(__file__).parent / "older" / "format-1.jsonl"
 EPOCHS = 3

@@ -12,8 +12,8 @@ import pytest
 from state.chronicle import Epoch, clear, digest_of, feed, history, register, snapshots_of
 from state.subnet import Record, record, written
 
-from tallystick.state.ledger import Ledger
-from tallystick.state.queries import Weights
+from tallystick_state.ledger import Ledger
+from tallystick_state.queries import Weights
 
 NAMES = ("skills@1.0.0", "skills@1.1.0")
 Feed = Callable[[Ledger, Epoch, Path], None]

@@ -17,10 +17,10 @@ from state.resealed import reseal
 from state.subnet import written
 
 from tallystick.errors import DamagedError, StoreError
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.store.checksums import COLUMNS, KEYS
-from tallystick.state.store.store import Store
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.store.checksums import COLUMNS, KEYS
+from tallystick_state.store.store import Store
 
 SEED = 21
 
@@ -233,7 +233,7 @@ def test_a_ledger_that_stays_open_checks_what_others_changed(store: Live, tmp_pa
 def test_above_the_limit_what_is_not_read_is_checked_as_an_epoch_closes_and_after_a_kill(
     store: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
-    monkeypatch.setattr("tallystick.state.store.store.LIMIT", 0)
+    monkeypatch.setattr("tallystick_state.store.store.LIMIT", 0)
     path = tmp_path / "state.db"
     whole = bytearray(store.database)
     start = whole.index(b'{"evidence":null,"format":1')

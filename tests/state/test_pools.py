@@ -15,11 +15,11 @@ from state.test_no_way_round import forgeries
 from state.trusted import authority, of
 
 from tallystick.errors import DamagedError, StateError, TrustError
-from tallystick.state.authority import OPERATOR
-from tallystick.state.ledger import Ledger
-from tallystick.state.pools import Pools, pools_of
-from tallystick.state.replay import verify
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.authority import OPERATOR
+from tallystick_state.ledger import Ledger
+from tallystick_state.pools import Pools, pools_of
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

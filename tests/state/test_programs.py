@@ -8,8 +8,8 @@ import pytest
 from state.subnet import event, record, written
 
 from tallystick.errors import InputError, RefusedError
-from tallystick.state.ingest import Ingested
-from tallystick.state.ledger import Ledger
+from tallystick_state.ingest import Ingested
+from tallystick_state.ledger import Ledger
 
 
 def test_mappings_and_lines_come_to_what_a_file_does(tmp_path: Path) -> None:

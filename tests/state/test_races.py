@@ -26,8 +26,8 @@ from state.crashing import (
 from state.databases import database, server, where
 from state.subnet import Record, record, written
 
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 
 __all__ = ["database", "server", "where"]
 

@@ -17,8 +17,8 @@ from vectors import cases
 from tallystick.errors import StateError
 from tallystick.numbers import nano
 from tallystick.rules.sections import Band, ReputationEvent
-from tallystick.state import reputation as module
-from tallystick.state.rules import StateRules
+from tallystick_state import reputation as module
+from tallystick_state.rules import StateRules
 
 NANO = 10**9
 EVENTS = (

@@ -18,9 +18,9 @@ import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.sections import RoundAggregation
-from tallystick.state.event import StateEvent
-from tallystick.state.round_scores import round_scores
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.event import StateEvent
+from tallystick_state.round_scores import round_scores
+from tallystick_state.rules import StateRules, state_rules_of
 
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 NANO = 10**9

@@ -9,7 +9,7 @@ from state.test_workflow_state import task
 from tallystick.canonical import digest
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import load
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 BEGUN, NEW, NEWEST = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"
 

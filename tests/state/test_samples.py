@@ -8,9 +8,9 @@ import pytest
 
 from tallystick.errors import StateError
 from tallystick.rules.allocation import AllocationRules, Collect
-from tallystick.state.event import StateEvent
-from tallystick.state.rules import StateRules
-from tallystick.state.samples import samples_of
+from tallystick_state.event import StateEvent
+from tallystick_state.rules import StateRules
+from tallystick_state.samples import samples_of
 
 
 class NoRecords:

@@ -11,7 +11,7 @@ from state.agreement import assert_agrees
 from state.chronicle import VALIDATORS, Epoch, history
 from state.subnet import Record, record
 
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 PYTHON = "executable_python"
 

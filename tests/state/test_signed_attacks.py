@@ -54,9 +54,9 @@ from state.trusted import (
 )
 
 from tallystick.errors import DamagedError, StateError, StoreError, TrustError
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
 

@@ -9,10 +9,10 @@ import pytest
 from state.subnet import TYPES
 
 from tallystick.errors import InputError, RefusedError
-from tallystick.state.ledger import Ledger
-from tallystick.state.outcomes import Synced
-from tallystick.state.replay import verify
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.ledger import Ledger
+from tallystick_state.outcomes import Synced
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 

@@ -17,10 +17,10 @@ from state.subnet import Record, event, missed, record, written
 
 from tallystick import Ledger, Reject, Result
 from tallystick.errors import InputError, RefusedError, StateError
-from tallystick.population.uint16 import U16_MAX
-from tallystick.state.answers import ClaimInfo
-from tallystick.state.ingest import Ingested
-from tallystick.state.replay import verify
+from tallystick_allocation.uint16 import U16_MAX
+from tallystick_state.answers import ClaimInfo
+from tallystick_state.ingest import Ingested
+from tallystick_state.replay import verify
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
 PYTHON = "executable_python"

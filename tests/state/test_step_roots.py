@@ -15,8 +15,8 @@ from state.test_order import Feed, as_columns, backwards_by_validator
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError
 from tallystick.resources import schema_path
-from tallystick.state.ledger import Ledger
-from tallystick.state.step_roots import STEPS, EpochLeaf, row_key
+from tallystick_state.ledger import Ledger
+from tallystick_state.step_roots import STEPS, EpochLeaf, row_key
 
 Rows = Sequence[Mapping[str, list[bytes] | None]]
 SALT = "0123456789abcdef" * 2

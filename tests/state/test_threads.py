@@ -11,7 +11,7 @@ from state.databases import KINDS, new_database, server
 from state.subnet import record
 
 from tallystick import Ledger, Reject, Weights
-from tallystick.state.replay import verify
+from tallystick_state.replay import verify
 
 __all__ = ["server"]
 

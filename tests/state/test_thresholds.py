@@ -12,9 +12,9 @@ from state.subnet import under
 from vectors import cases
 
 from tallystick.numbers import nano
-from tallystick.state.event import StateEvent
-from tallystick.state.rules import StateRules
-from tallystick.state.thresholds import next_baselines, next_threshold
+from tallystick_state.event import StateEvent
+from tallystick_state.rules import StateRules
+from tallystick_state.thresholds import next_baselines, next_threshold
 
 NANO = 10**9
 TYPE = "executable_python"

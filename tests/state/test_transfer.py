@@ -14,10 +14,10 @@ from state.subnet import record
 
 from tallystick.errors import TallystickError
 from tallystick.plugins.registry import registry
-from tallystick.state.chain import GENESIS_HASH, chained
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
-from tallystick.state.transfer import export_state, import_state
+from tallystick_state.chain import GENESIS_HASH, chained
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+from tallystick_state.transfer import export_state, import_state
 
 PYTHON = "executable_python"
 Change = Callable[[list[str]], list[str]]

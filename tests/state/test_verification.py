@@ -13,10 +13,10 @@ from state.resealed import reseal
 from state.subnet import event, missed, record, written
 
 from tallystick.errors import TallystickError
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import Verified, verify
-from tallystick.state.rules import StateRules
-from tallystick.state.store.store import Store
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import Verified, verify
+from tallystick_state.rules import StateRules
+from tallystick_state.store.store import Store
 
 PYTHON = "executable_python"
 TABLES = ("head", "log", "signals", "snapshots", "rounds")

@@ -23,11 +23,11 @@ from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
-from tallystick.population.uint16 import to_uint16
 from tallystick.rules.sections import Cap
-from tallystick.state.chain_weights import chain_weights
-from tallystick.state.line_weights import weights_of
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_allocation.uint16 import to_uint16
+from tallystick_state.chain_weights import chain_weights
+from tallystick_state.line_weights import weights_of
+from tallystick_state.rules import StateRules, state_rules_of
 
 NANO = 10**9
 

@@ -14,8 +14,8 @@ from state.weighing import NANO, Made, tasks_of, weighed
 
 import tallystick
 from tallystick.rules.sections import Aggregation, RoundAggregation, WarmUp, ZeroAverage
-from tallystick.state.event import StateEvent
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.event import StateEvent
+from tallystick_state.rules import StateRules, state_rules_of
 
 HISTORIES = 500
 HOTKEYS = tuple(f"hk-{number}" for number in range(9))

@@ -18,8 +18,8 @@ from vectors import cases
 import tallystick
 from tallystick.numbers.nano import to_text
 from tallystick.rules.sections import WarmUp, WindowAggregation, ZeroAverage
-from tallystick.state.event import StateEvent
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_state.event import StateEvent
+from tallystick_state.rules import StateRules, state_rules_of
 
 NANO = 10**9
 

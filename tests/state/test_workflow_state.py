@@ -11,8 +11,8 @@ from state.chronicle import digest_of
 from state.subnet import Record, written
 
 from tallystick.errors import StateError
-from tallystick.state.ledger import Ledger
-from tallystick.state.queries import Weights
+from tallystick_state.ledger import Ledger
+from tallystick_state.queries import Weights
 
 
 @pytest.fixture(params=["workflow@1.0.0", "workflow@1.1.0"])

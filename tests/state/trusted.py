@@ -21,10 +21,10 @@ from state.signing import (
 from state.subnet import record
 
 import tallystick
-from tallystick.state.authority import Authority
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import TABLES
-from tallystick.trust.envelope import Envelope
+from tallystick_state.authority import Authority
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import TABLES
+from tallystick_state.trust.envelope import Envelope
 
 PYTHON = "executable_python"
 OLD, NEW, NEWER = "skills@1.0.0", "skills@1.1.0", "skills@1.2.0"

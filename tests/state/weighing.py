@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 
-from tallystick.state.event import AGE, StateEvent
-from tallystick.state.line_weights import LineWeights, Weighing, weigh
-from tallystick.state.rules import StateRules
+from tallystick_state.event import AGE, StateEvent
+from tallystick_state.line_weights import LineWeights, Weighing, weigh
+from tallystick_state.rules import StateRules
 
 NANO = 10**9
 

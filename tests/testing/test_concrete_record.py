@@ -7,8 +7,8 @@ import pytest
 import tallystick
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.struct_builder import Record
-from tallystick.testing.concrete_record import bases, concrete_record_of
-from tallystick.testing.record_checker import FactReader
+from tallystick_conformance.testing.concrete_record import bases, concrete_record_of
+from tallystick_conformance.testing.record_checker import FactReader
 
 RULE_SETS = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 

@@ -20,7 +20,7 @@ from tallystick.plugins.registry import installed
 from tallystick.records.decoding import Decoder
 from tallystick.records.rejects import Reject
 from tallystick.records.schema import load_schema
-from tallystick.testing.history import history_of
+from tallystick_conformance.testing.history import history_of
 
 TYPES = installed().skill_types
 DIGEST = "647c571ae7d7308b6107c4ea9e3b170e944964a835b411cf36248d7a08049341"

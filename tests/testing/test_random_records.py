@@ -13,8 +13,8 @@ from records.making import SCHEMAS, places
 
 from tallystick.errors import SchemaError
 from tallystick.plugins.generator import Draw
-from tallystick.testing.random_records import RandomRecords, generator_of
-from tallystick.testing.random_values import DEPTH, value_maker
+from tallystick_conformance.testing.random_records import RandomRecords, generator_of
+from tallystick_conformance.testing.random_values import DEPTH, value_maker
 
 Schema = dict[str, Any]
 

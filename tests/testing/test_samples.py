@@ -16,7 +16,7 @@ from tallystick.plugins.author import count, number, require
 from tallystick.plugins.registry import installed
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
-from tallystick.testing.samples import SEED, line, of_type, records
+from tallystick_conformance.testing.samples import SEED, line, of_type, records
 
 Record = dict[str, Any]
 

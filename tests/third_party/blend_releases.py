@@ -16,7 +16,8 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
-from tallystick.plugins.registry import GROUP, Registry, registry
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry, registry
 
 HERE = Path(__file__).parent
 PROJECT = HERE / "tallystick-blend"

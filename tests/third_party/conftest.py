@@ -8,7 +8,7 @@ from third_party.blend_releases import PROJECT, loaded, release_1_1
 import tallystick
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.scorer import Scorer
-from tallystick.testing.history import history_of
+from tallystick_conformance.testing.history import history_of
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,13 @@ from third_party.blend_releases import BROKEN, PACKAGE, PROJECT, copy_of, formul
 
 import tallystick
 from tallystick.errors import InputError, RuleSetError
-from tallystick.plugins.registry import GROUP, Registry
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import shipped
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.receipt import Receipt
 from tallystick.scoring.scorer import Scorer
-from tallystick.state.ledger import Ledger
+from tallystick_state.ledger import Ledger
 
 OLD, NEW = "blend@1.0.0", "blend@1.1.0"
 FORMULA = "blend/efficiency"

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from third_party import oracle
 
-from tallystick.governance.backtest.candidates import candidates_of
-from tallystick.governance.backtest.run import backtest
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.scorer import Scorer
-from tallystick.state.ledger import Ledger
+from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.run import backtest
+from tallystick_governance.backtest.sweep import parse_sweep
+from tallystick_state.ledger import Ledger
 
 RULES = "blend@1.0.0"
 HALF = Fraction(3, 2)

@@ -13,7 +13,8 @@ from cli.command import Finished, message_of, run
 from third_party.real_projects import module, project, rules
 
 import tallystick
-from tallystick.plugins.registry import ALLOWED, GROUP, installed_plugins
+from tallystick.plugins.entries import ALLOWED, GROUP
+from tallystick.plugins.registry import installed_plugins
 
 RULES, FORMAT = "chutes@1.0.0", "chutes/hour"
 NANO = 10**9

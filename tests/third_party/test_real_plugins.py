@@ -20,7 +20,7 @@ from third_party.real_projects import VECTORS, cases_of, module, project, rules
 
 import tallystick
 from tallystick.plugins.registry import Registry, namespace, with_modules
-from tallystick.testing.history import history_of
+from tallystick_conformance.testing.history import history_of
 
 SUBNETS = "phylax", "chutes"
 PUBLIC = {"tallystick", "tallystick.plugins.author"}

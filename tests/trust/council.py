@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tallystick.canonical import digest
-from tallystick.trust import ed25519, sr25519, trust_file
-from tallystick.trust.encoding import ss58_text
-from tallystick.trust.envelope import Envelope
-from tallystick.trust.keys import KeyType, PairSigner
-from tallystick.trust.policy import TrustRoot
-from tallystick.trust.statement import Action, Statement, adoption
+from tallystick_state.trust import ed25519, sr25519, trust_file
+from tallystick_state.trust.encoding import ss58_text
+from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.keys import KeyType, PairSigner
+from tallystick_state.trust.policy import TrustRoot
+from tallystick_state.trust.statement import Action, Statement, adoption
 
 GENESIS, OLD, NEW = (f"sha256:{digit * 64}" for digit in "abc")
 NETWORK = "subnet-42"

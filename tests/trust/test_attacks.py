@@ -7,17 +7,17 @@ import pytest
 from trust.council import GENESIS, NETWORK, hotkey, key, root, signed, signer, stake_text, to_adopt
 
 from tallystick.errors import TrustError
-from tallystick.trust import envelope as envelopes
-from tallystick.trust.envelope import MOST_SIGNATURES, Envelope, Signature
-from tallystick.trust.points import ORDER
-from tallystick.trust.policy import (
+from tallystick_state.trust import envelope as envelopes
+from tallystick_state.trust.envelope import MOST_SIGNATURES, Envelope, Signature
+from tallystick_state.trust.points import ORDER
+from tallystick_state.trust.policy import (
     Action,
     TrustRoot,
     authorise,
     authorise_rotation,
     check_succession,
 )
-from tallystick.trust.statement import Statement, events, rule_set
+from tallystick_state.trust.statement import Statement, events, rule_set
 
 COUNCIL = ["alice", "bob"]
 OTHER = f"sha256:{'d' * 64}"

@@ -11,13 +11,13 @@ from trust.council import hotkey, key, root, signed, signer, stake_text, tables,
 
 from tallystick.canonical import digest
 from tallystick.errors import InputError, TrustError
-from tallystick.trust import stake, trust_file
-from tallystick.trust.envelope import MOST_BYTES, Envelope
-from tallystick.trust.key_files import MOST_BYTES as MOST_OF_A_KEY
-from tallystick.trust.key_files import read_key, read_wallet
-from tallystick.trust.keys import PublicKey
-from tallystick.trust.receipt import statement_of_receipt
-from tallystick.trust.statement import PAYLOAD_TYPE, statement_of
+from tallystick_state.trust import stake, trust_file
+from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+from tallystick_state.trust.key_files import MOST_BYTES as MOST_OF_A_KEY
+from tallystick_state.trust.key_files import read_key, read_wallet
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.receipt import statement_of_receipt
+from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of
 
 
 @pytest.fixture(autouse=True)

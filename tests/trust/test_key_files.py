@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from trust.council import hotkey, signer
 
 from tallystick.errors import OutputError, TrustError
-from tallystick.trust.key_files import new_key, read_key, read_wallet
-from tallystick.trust.keys import KeyType
-from tallystick.trust.outside_signer import OutsideSigner
+from tallystick_state.trust.key_files import new_key, read_key, read_wallet
+from tallystick_state.trust.keys import KeyType
+from tallystick_state.trust.outside_signer import OutsideSigner
 
 
 @pytest.fixture(autouse=True)

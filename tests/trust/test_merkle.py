@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tallystick.trust.merkle import (
+from tallystick_state.trust.merkle import (
     EMPTY_ROOT,
     Consistency,
     Inclusion,

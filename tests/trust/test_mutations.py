@@ -9,10 +9,10 @@ import pytest
 from trust.council import root, signer, to_adopt
 
 from tallystick.errors import TrustError
-from tallystick.trust.envelope import Envelope, Signature
-from tallystick.trust.keys import KeyType, PairSigner, PublicKey
-from tallystick.trust.points import ORDER
-from tallystick.trust.policy import TrustedKey, TrustRoot, authorise
+from tallystick_state.trust.envelope import Envelope, Signature
+from tallystick_state.trust.keys import KeyType, PairSigner, PublicKey
+from tallystick_state.trust.points import ORDER
+from tallystick_state.trust.policy import TrustedKey, TrustRoot, authorise
 
 MUTATIONS = 1000
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="

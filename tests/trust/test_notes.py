@@ -7,10 +7,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from trust.council import signer as signer_of
 
 from tallystick.errors import TrustError
-from tallystick.trust import ed25519
-from tallystick.trust.checkpoint import Checkpoint, read_checkpoint
-from tallystick.trust.keys import KEY_TYPES, PairSigner, PublicKey
-from tallystick.trust.note import (
+from tallystick_state.trust import ed25519
+from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
+from tallystick_state.trust.keys import KEY_TYPES, PairSigner, PublicKey
+from tallystick_state.trust.note import (
     MOST_BYTES,
     Note,
     key_id,

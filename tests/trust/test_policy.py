@@ -16,8 +16,8 @@ from trust.council import (
 )
 
 from tallystick.errors import TrustError
-from tallystick.trust.policy import TrustRoot, authorise, authorise_rotation
-from tallystick.trust.statement import Statement, events
+from tallystick_state.trust.policy import TrustRoot, authorise, authorise_rotation
+from tallystick_state.trust.statement import Statement, events
 
 
 def by_stake(stake: dict[str, int | str], share: str, **changes: Any) -> TrustRoot:  # noqa: ANN401  # any TOML value

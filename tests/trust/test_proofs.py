@@ -10,10 +10,10 @@ from trust.council import signer as signer_of
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
-from tallystick.trust.checkpoint import Checkpoint
-from tallystick.trust.keys import KEY_TYPES, PairSigner
-from tallystick.trust.merkle import TileTree, leaf_hash
-from tallystick.trust.proof import (
+from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.trust.keys import KEY_TYPES, PairSigner
+from tallystick_state.trust.merkle import TileTree, leaf_hash
+from tallystick_state.trust.proof import (
     MOST_BYTES,
     Growth,
     Proof,

@@ -18,11 +18,11 @@ import tallystick
 from tallystick.errors import TrustError
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.resources import folder
-from tallystick.trust import statement as statements
-from tallystick.trust.errors import CODES
-from tallystick.trust.key_files import read_key
-from tallystick.trust.keys import PairSigner, PublicKey
-from tallystick.trust.statement import Statement, Subject, statement_of
+from tallystick_state.trust import statement as statements
+from tallystick_state.trust.errors import CODES
+from tallystick_state.trust.key_files import read_key
+from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.statement import Statement, Subject, statement_of
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,10 @@ from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import CryptoSigner, SSlibKey
 from trust.council import signed, signer, to_adopt
 
-from tallystick.trust import ed25519
-from tallystick.trust.envelope import Envelope
-from tallystick.trust.keys import PairSigner, PublicKey
-from tallystick.trust.statement import PAYLOAD_TYPE
+from tallystick_state.trust import ed25519
+from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.statement import PAYLOAD_TYPE
 
 
 def their_key(public: PublicKey) -> SSlibKey:

@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from tallystick.errors import TrustError
-from tallystick.trust import ed25519, points
-from tallystick.trust.encoding import ss58_bytes, ss58_text
-from tallystick.trust.envelope import Envelope, pae
-from tallystick.trust.keys import PairSigner, PublicKey
-from tallystick.trust.statement import PAYLOAD_TYPE, statement_of
+from tallystick_state.trust import ed25519, points
+from tallystick_state.trust.encoding import ss58_bytes, ss58_text
+from tallystick_state.trust.envelope import Envelope, pae
+from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of
 
 _VECTORS = Path(__file__).parent / "vectors"
 

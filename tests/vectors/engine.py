@@ -21,18 +21,18 @@ from tallystick.numbers.means import arithmetic_mean, geometric_mean
 from tallystick.numbers.nano import from_double, from_text, publish, to_text
 from tallystick.numbers.statistics import median
 from tallystick.numbers.weights import Weights
-from tallystick.population.uint16 import to_uint16
 from tallystick.records.decoding import MissedDeadline
-from tallystick.state.chain import GENESIS_HASH, chained
-from tallystick.state.epoch import close_epoch
-from tallystick.state.event import StateEvent, events_digest
-from tallystick.state.event_decoder import EventDecoder, record_digest
-from tallystick.state.groups import auditor_pool, select_group
-from tallystick.state.line_weights import weights_of
-from tallystick.state.model import Miner, Snapshot, State, structure, unstructure
-from tallystick.state.reputation import consensus_event
-from tallystick.state.round_scores import round_scores
-from tallystick.state.rules import StateRules, state_rules_of
+from tallystick_allocation.uint16 import to_uint16
+from tallystick_state.chain import GENESIS_HASH, chained
+from tallystick_state.epoch import close_epoch
+from tallystick_state.event import StateEvent, events_digest
+from tallystick_state.event_decoder import EventDecoder, record_digest
+from tallystick_state.groups import auditor_pool, select_group
+from tallystick_state.line_weights import weights_of
+from tallystick_state.model import Miner, Snapshot, State, structure, unstructure
+from tallystick_state.reputation import consensus_event
+from tallystick_state.round_scores import round_scores
+from tallystick_state.rules import StateRules, state_rules_of
 
 Json = Any
 

@@ -9,7 +9,7 @@ from tallystick.formula.formula import Requirement
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import CODES as REJECTS
 from tallystick.rules.loading import shipped
-from tallystick.state.ingest import CODES as REFUSALS
+from tallystick_state.ingest import CODES as REFUSALS
 from vectors import engine
 from vectors.cases import WHOLE, Case, load, load_whole
 from vectors.generate import HERE, MAKERS, document

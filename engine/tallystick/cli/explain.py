@@ -14,9 +14,9 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
-from tallystick.cli.state_options import scoring, scoring_rules_option, snapshots_option
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 from tallystick.io.text import masked
+from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
 
 
 @click.command(

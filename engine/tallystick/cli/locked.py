@@ -18,7 +18,7 @@ from tallystick.lock.lock_file import FILE, LARGEST
 if TYPE_CHECKING:
     from tallystick.lock.lock_file import Lock
     from tallystick.rules.model import RuleSet
-    from tallystick.state.ledger import Ledger
+    from tallystick_state.ledger import Ledger
 
 _Result = TypeVar("_Result")
 _OPTIONS = (

@@ -39,57 +39,72 @@ class LazyGroup(CommandGroup):
 
     homes: Mapping[str, tuple[str, str]] = {
         "allocate": (
-            "tallystick.cli.allocate:allocate",
+            "tallystick_allocation.command:allocate",
             "From a table of miners to their weights.",
         ),
         "audit": (
-            "tallystick.cli.audit:audit",
+            "tallystick_state.cli.audit:audit",
             "What another published, against what follows from its inputs.",
         ),
-        "backtest": ("tallystick.cli.backtest:backtest", "Many rule sets over one history."),
+        "backtest": (
+            "tallystick_governance.cli.backtest:backtest",
+            "Many rule sets over one history.",
+        ),
         "consensus": (
-            "tallystick.cli.consensus:consensus",
+            "tallystick_consensus.command:consensus",
             "What the submissions of groups say of each other.",
         ),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
         "dispute": (
-            "tallystick.cli.dispute:dispute",
+            "tallystick_state.cli.dispute:dispute",
             "Where two validators differ first, and who is wrong.",
         ),
-        "epoch": ("tallystick.cli.epoch:epoch", "Epochs of a state: list, show, close."),
-        "events": ("tallystick.cli.events:events", "Late events and others' records: import."),
+        "epoch": ("tallystick_state.cli.epoch:epoch", "Epochs of a state: list, show, close."),
+        "events": (
+            "tallystick_state.cli.events:events",
+            "Late events and others' records: import.",
+        ),
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
         "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
-        "groups": ("tallystick.cli.groups:groups", "Verification groups: select."),
-        "keys": ("tallystick.cli.keys:keys", "Keys that sign: new, show."),
+        "groups": ("tallystick_state.cli.groups:groups", "Verification groups: select."),
+        "keys": ("tallystick_state.cli.keys:keys", "Keys that sign: new, show."),
         "lock": (
             "tallystick.cli.lock:lock",
             "What results are made with, by digest: write, check.",
         ),
-        "miner": ("tallystick.cli.miner:miner", "Miners of a state: list, register, sync, clear."),
+        "miner": (
+            "tallystick_state.cli.miner:miner",
+            "Miners of a state: list, register, sync, clear.",
+        ),
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
         "quarantine": (
-            "tallystick.cli.quarantine:quarantine",
+            "tallystick_state.cli.quarantine:quarantine",
             "Claims that are not recorded: list, accept, drop.",
         ),
         "records": ("tallystick.cli.records:records", "Records: generate."),
-        "round": ("tallystick.cli.round:round_group", "Rounds of a state: list, show, close."),
+        "round": (
+            "tallystick_state.cli.round:round_group",
+            "Rounds of a state: list, show, close.",
+        ),
         "rules": (
             "tallystick.cli.rules:rules",
             "Rule sets: list, show, check, lint, prove, diff, set.",
         ),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
         "sign": (
-            "tallystick.cli.sign:sign",
+            "tallystick_state.cli.sign:sign",
             "Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.",
         ),
-        "shadow": ("tallystick.cli.shadow:shadow", "Rules tried beside those in force: report."),
-        "state": ("tallystick.cli.state:state", "A state: begin, see, move and verify it."),
-        "trust": ("tallystick.cli.trust:trust", "Trust files: new, check, rotate."),
-        "verify": ("tallystick.cli.verify:verify", "Verify the signatures of a file."),
-        "weights": ("tallystick.cli.weights:weights", "The weights that a validator sets."),
+        "shadow": (
+            "tallystick_governance.cli.shadow:shadow",
+            "Rules tried beside those in force: report.",
+        ),
+        "state": ("tallystick_state.cli.state:state", "A state: begin, see, move and verify it."),
+        "trust": ("tallystick_state.cli.trust:trust", "Trust files: new, check, rotate."),
+        "verify": ("tallystick_state.cli.verify:verify", "Verify the signatures of a file."),
+        "weights": ("tallystick_state.cli.weights:weights", "The weights that a validator sets."),
         "yuma": (
-            "tallystick.cli.yuma:yuma",
+            "tallystick_yuma.command:yuma",
             "What the chain makes of the weights of all validators.",
         ),
     }

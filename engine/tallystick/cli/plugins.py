@@ -19,9 +19,9 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick.conformance.project import Project
-    from tallystick.conformance.report import Report
     from tallystick.plugins.registry import Plugin
+    from tallystick_conformance.project import Project
+    from tallystick_conformance.report import Report
 
 _NEXT = ("pip install --editable '.[test]'", "pytest", "tallystick plugins check .")
 _PARTS = ("tiers", "emission", "allocation", "reputation")
@@ -122,7 +122,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     NAME is that of the plugin and of its distribution, such as acme-translation: lower-case
     letters, digits and hyphens.
     """
-    from tallystick.conformance.project import files_of, project  # noqa: PLC0415  # heavy
+    from tallystick_conformance.project import files_of, project  # noqa: PLC0415  # heavy
 
     chosen = [] if parts == "none" else [each.strip() for each in parts.split(",")]
     wanted = project(name, skill_type, chosen)
@@ -140,8 +140,9 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
 def _refuse_taken(wanted: Project) -> None:
     from importlib.metadata import entry_points, packages_distributions  # noqa: PLC0415  # heavy
 
-    from tallystick.conformance.project import refuse_taken  # noqa: PLC0415  # as above
-    from tallystick.plugins.registry import GROUP, installed  # noqa: PLC0415  # as above
+    from tallystick.plugins.entries import GROUP  # noqa: PLC0415  # as above
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
+    from tallystick_conformance.project import refuse_taken  # noqa: PLC0415  # as above
 
     plugins = {entry.name for entry in entry_points(group=GROUP)}
     refuse_taken(wanted, installed(), plugins, packages_distributions().keys())
@@ -214,7 +215,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
     removes those of formulas that no published version of the project has. The exit status is 1 if
     something was found, and 2 if there is no such plugin.
     """
-    from tallystick.conformance.process import check  # noqa: PLC0415  # heavy
+    from tallystick_conformance.process import check  # noqa: PLC0415  # heavy
 
     with working("checking"):
         report = check(target, seconds=seconds, record=record, reset=reset)
@@ -227,7 +228,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
 
 def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
-    from tallystick.conformance.report import lines_of  # noqa: PLC0415  # only when it is used
+    from tallystick_conformance.report import lines_of  # noqa: PLC0415  # only when it is used
 
     for found in report.findings[:MOST_TOLD]:
         yield from lines_of(found, _LONGEST)

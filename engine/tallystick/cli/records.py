@@ -75,7 +75,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     Better and worse miners do tasks of all types, and several validators record each answer. The
     records are spread evenly over the rounds, which are numbered on from epoch to epoch, from 0.
     """
-    from tallystick.testing.history import history_of  # noqa: PLC0415  # heavy
+    from tallystick_conformance.testing.history import history_of  # noqa: PLC0415  # heavy
 
     if as_json and output == STANDARD:
         raise click.UsageError("--json and -o - both want the standard output: name a file")

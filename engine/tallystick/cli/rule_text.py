@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.formula.text import decimal_text, lines, render
 from tallystick.numbers.nano import to_decimal, to_fraction
-from tallystick.population.files import round_schema
-from tallystick.population.proofs import proved_allocation
 from tallystick.rules.allocation import placed_steps
 from tallystick.rules.structure import step_table, unstructure
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.value import FormulaValue, MeasureValue
+from tallystick_allocation.files import round_schema
+from tallystick_allocation.proofs import proved_allocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,13 +12,13 @@ from tallystick import views
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
-from tallystick.cli.rules_diff import diff_command
-from tallystick.cli.rules_lint import lint_command
 from tallystick.cli.rules_paths import paths_command
-from tallystick.cli.rules_prove import prove_command
-from tallystick.cli.rules_set import set_command
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.errors import RuleSetError, TallystickError
+from tallystick_governance.cli.rules_diff import diff_command
+from tallystick_governance.cli.rules_lint import lint_command
+from tallystick_governance.cli.rules_prove import prove_command
+from tallystick_governance.cli.rules_set import set_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,10 +123,10 @@ def check_command(reference: str, as_json: bool) -> None:
     The exit status is 2 when there is no such file, or it cannot be read.
     """
     from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-    from tallystick.population.consensus.run import prove_components  # noqa: PLC0415  # heavy
-    from tallystick.population.proofs import proved_allocation  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick_allocation.proofs import proved_allocation  # noqa: PLC0415  # heavy
+    from tallystick_consensus.run import prove_components  # noqa: PLC0415  # heavy
 
     resolved = find(reference, installed_plugins())
     try:

@@ -15,15 +15,15 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick.cli.state_options import (
+from tallystick.io.streams import is_stream
+from tallystick.numbers.text import numbered
+from tallystick.scoring.output import FORMATS
+from tallystick_state.cli.state_options import (
     scoring,
     scoring_rules_option,
     shadowed,
     snapshots_option,
 )
-from tallystick.io.streams import is_stream
-from tallystick.numbers.text import numbered
-from tallystick.scoring.output import FORMATS
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor

@@ -64,6 +64,7 @@ from tallystick.formula.tree import (
     summed,
     unrounded,
 )
+from tallystick.plugins.entries import API_VERSION
 from tallystick.plugins.export import Export, ExportFormat, StatedDigest
 from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
@@ -77,7 +78,7 @@ from tallystick.plugins.property import (
     never_below,
 )
 from tallystick.plugins.skill_type import SkillType
-from tallystick.plugins.spec import API_VERSION, hookimpl
+from tallystick.plugins.spec import hookimpl
 
 __all__ = [
     "API_VERSION",

@@ -11,13 +11,10 @@ another name, or a name that is taken, is refused by name with the reason; the r
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -28,26 +25,26 @@ from tallystick.errors import PluginError
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins import spec
 from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, NAMESPACE
+from tallystick.plugins.entries import (
+    ALLOWED,
+    GROUP,
+    NAME_TAKEN,
+    PROJECT,
+    Entries,
+    RefusedPluginError,
+    allowed_names,
+    distribution_of,
+    failure,
+    imported,
+    installed_entries,
+)
 from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
 
 _Offer = TypeVar("_Offer")
 
-GROUP = "tallystick.plugins"
-"""The entry-point group of plugins."""
-ALLOWED = "TALLYSTICK_PLUGINS"
-"""The environment variable that names the only plugins to load, separated by commas."""
-
 _SHOWN = 5
-_HOOK, _TAKEN, _FOREIGN = "hook-failed", "name-taken", "foreign-name"
-
-
-class RefusedPluginError(PluginError):
-    """A plugin that is refused; ``code`` is the stable name of the reason."""
-
-    def __init__(self, code: str, message: str) -> None:
-        self.code = code
-        super().__init__(message)
+_HOOK, _FOREIGN = "hook-failed", "foreign-name"
 
 
 @attrs.frozen
@@ -139,11 +136,9 @@ class InstalledPlugins:
 
         Args:
             found: the entry points, in any order.
-            allowed: the only names to load; None loads any.
+            allowed: the only names of strangers to load; None loads any.
         """
-        self._entries: dict[str, list[EntryPoint]] = {}
-        for entry in found:
-            self._entries.setdefault(entry.name, []).append(entry)
+        self._entries = Entries(found, allowed)
         self._allowed = allowed
         self._loaded: dict[str, Plugin | RefusedPluginError] = {}
         self._registries: dict[frozenset[str], Registry] = {}
@@ -160,12 +155,11 @@ class InstalledPlugins:
 
     def names(self) -> tuple[str, ...]:
         """The names of all that may be used: the engine's own first, the others in name order."""
-        allowed = self._entries if self._allowed is None else self._allowed & self._entries.keys()
-        return tuple(sorted(allowed, key=lambda name: (self._own(name) is None, name)))
+        return self._entries.names()
 
     def own(self) -> Registry:
         """What those of the engine's own distribution offer, for hints."""
-        return self.of([name for name in self.names() if self._own(name) is not None])
+        return self.of([name for name in self.names() if self._entries.own(name) is not None])
 
     def every(self) -> Registry:
         """What all of the plugins offer that may be used: each of them is imported."""
@@ -176,7 +170,8 @@ class InstalledPlugins:
         refused: dict[str, str] = {}
         for name in self.names():
             if name in names:
-                refused |= self._strangers(name)
+                if taken := self._entries.taken(name):
+                    refused[name] = taken
                 try:
                     _add(self._plugin(name), plugins)
                 except PluginError as error:
@@ -192,33 +187,13 @@ class InstalledPlugins:
         """
         if name not in self._loaded:
             try:
-                # what an import prints must not end up in what a command prints
-                with redirect_stdout(sys.stderr):
-                    self._loaded[name] = load(self._entry(name))
+                self._loaded[name] = load(self._entries.entry(name))
             except RefusedPluginError as error:
                 self._loaded[name] = error
         found = self._loaded[name]
         if isinstance(found, RefusedPluginError):
             raise found
         return found
-
-    def _entry(self, name: str) -> EntryPoint:
-        own, entries = self._own(name), self._entries[name]
-        if own is None and len(entries) > 1:
-            raise RefusedPluginError(_TAKEN, f"{_offer(entries)}, and none is used: uninstall one")
-        return own or entries[0]
-
-    def _own(self, name: str) -> EntryPoint | None:
-        """The entry point of the engine's own distribution, whose names nobody can take."""
-        entries = self._entries[name]
-        return next((each for each in entries if _distribution(each) == spec.PROJECT), None)
-
-    def _strangers(self, name: str) -> Mapping[str, str]:
-        """Why another plugin is refused that has the name of one of the engine's own."""
-        entries = self._entries[name]
-        if self._own(name) is None or len(entries) == 1:
-            return {}
-        return {name: f"{_offer(entries)}, and only that of {spec.PROJECT} is used: uninstall one"}
 
     def _unusable(self, name: str) -> str:
         """Why a name leads to no plugin that may be used, where the environment says which may."""
@@ -229,13 +204,13 @@ class InstalledPlugins:
             return (
                 f"{ALLOWED} names it, but no installed distribution offers it" if is_named else ""
             )
-        return "" if name in self._allowed else f"{ALLOWED} does not name it"
+        return "" if self._entries.is_allowed(name) else f"{ALLOWED} does not name it"
 
 
 @lru_cache(maxsize=1)
 def installed_plugins() -> InstalledPlugins:
     """The installed plugins, none of which is imported before it is named."""
-    return InstalledPlugins(entry_points(group=GROUP), allowed_names())
+    return InstalledPlugins(installed_entries(GROUP), allowed_names())
 
 
 def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:
@@ -246,8 +221,8 @@ def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:
     """
     found = [
         entry
-        for entry in entry_points(group=GROUP)
-        if entry.name not in modules or _distribution(entry) == spec.PROJECT
+        for entry in installed_entries(GROUP)
+        if entry.name not in modules or distribution_of(entry) == PROJECT
     ]
     given = (EntryPoint(name, module, GROUP) for name, module in modules.items())
     allowed = allowed_names()
@@ -259,17 +234,12 @@ def installed() -> Registry:
     return installed_plugins().every()
 
 
-def allowed_names() -> frozenset[str] | None:
-    """The names of the only plugins that the environment allows; None allows all."""
-    return _allowed(os.environ.get(ALLOWED))
-
-
 def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> Registry:
     """The registry of some entry points.
 
     Args:
         found: the entry points, in any order.
-        allowed: the only names to load; None loads all.
+        allowed: the only names of strangers to load; None loads all.
     """
     return InstalledPlugins(found, allowed).every()
 
@@ -299,67 +269,30 @@ def united(registries: Sequence[Registry]) -> Registry:
     return found
 
 
-def _allowed(names: str | None) -> frozenset[str] | None:
-    if names is None or not names.strip():
-        return None
-    return frozenset(name.strip() for name in names.split(",") if name.strip())
-
-
-def _offer(entries: Sequence[EntryPoint]) -> str:
-    names = sorted(repr(_distribution(entry)) for entry in entries)
-    return f"the distributions {' and '.join(names)} both offer a plugin of this name"
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist else ""
-
-
 def load(entry: EntryPoint) -> Plugin:
     """The plugin of an entry point, on its own.
 
     Raises:
         RefusedPluginError: it cannot be used; the cause is what its own code raised.
     """
-    if not EntryPoint.pattern.match(entry.value):
-        raise RefusedPluginError(
-            "import-failed",
-            f"found the entry point {entry.value!r}, expected a module such as package.plugin: "
-            "fix the plugin's project file",
-        )
-    try:
-        module = entry.load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # the others go on, whatever a stranger raises
-        raise RefusedPluginError(
-            "import-failed", f"its import failed: {_failure(error)}"
-        ) from error
-    api = getattr(module, "tallystick_api", None)
-    if type(api) is not int or api != spec.API_VERSION:
-        raise RefusedPluginError(
-            "api-version",
-            f"found tallystick_api = {api!r} in {entry.value}, expected {spec.API_VERSION}: "
-            "install a version of the plugin for this engine",
-        )
+    module = imported(entry)
     return _offered(entry, module)
 
 
 def _offered(entry: EntryPoint, module: object) -> Plugin:
-    for name in (name for name in vars(spec) if name.startswith(f"{spec.PROJECT}_")):
-        if not hasattr(getattr(module, name, None), f"{spec.PROJECT}_impl") and hasattr(
-            module, name
-        ):
+    for name in (name for name in vars(spec) if name.startswith(f"{PROJECT}_")):
+        if not hasattr(getattr(module, name, None), f"{PROJECT}_impl") and hasattr(module, name):
             raise RefusedPluginError(
                 _HOOK, f"found its {name} without @hookimpl, expected it marked"
             )
-    manager = pluggy.PluginManager(spec.PROJECT)
+    manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(spec)
     try:
         manager.register(module, entry.name)
         manager.check_pending()
         plugin = Plugin(
             name=entry.name,
-            distribution=_distribution(entry),
+            distribution=distribution_of(entry),
             version=entry.dist.version if entry.dist else "",
             formulas=_answer(manager.hook.tallystick_formulas(), Formula),
             skill_types=_answer(manager.hook.tallystick_skill_types(), SkillType),
@@ -371,7 +304,7 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise RefusedPluginError(_HOOK, f"one of its hooks failed: {_failure(error)}") from error
+        raise RefusedPluginError(_HOOK, f"one of its hooks failed: {failure(error)}") from error
     _refuse_foreign(plugin)
     return plugin
 
@@ -385,7 +318,7 @@ def _refuse_foreign(plugin: Plugin) -> None:
     offers = (*formulas, *requirements, *types, *exports)
     if plugin.name == NAMESPACE:
         raise RefusedPluginError(
-            _TAKEN,
+            NAME_TAKEN,
             f"found a plugin of the name {NAMESPACE}, expected another name: formulas of the "
             "engine itself begin with it",
         )
@@ -403,10 +336,6 @@ def namespace(name: str) -> str:
     return name.partition("/")[0] if "/" in name else ""
 
 
-def _failure(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
-
-
 def _answer(answers: Sequence[Any], expected: type[_Offer]) -> tuple[_Offer, ...]:
     offers = [offer for answer in answers for offer in answer]
     for offer in offers:
@@ -421,7 +350,7 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
     if plugin.name in plugins:
         other = plugins[plugin.name].distribution
         raise RefusedPluginError(
-            _TAKEN,
+            NAME_TAKEN,
             f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
             "name: uninstall one",
         )
@@ -433,7 +362,9 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
         if twice or clash:
             what = kind.replace("_", " ")
             names_taken = ", ".join(twice + clash)
-            raise RefusedPluginError(_TAKEN, f"its {what} have names that are taken: {names_taken}")
+            raise RefusedPluginError(
+                NAME_TAKEN, f"its {what} have names that are taken: {names_taken}"
+            )
     plugins[plugin.name] = plugin
 
 

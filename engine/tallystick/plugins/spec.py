@@ -13,12 +13,9 @@ from pathlib import Path
 import pluggy
 
 from tallystick.formula.formula import Formula, Requirement
+from tallystick.plugins.entries import PROJECT
 from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
-
-PROJECT = "tallystick"
-API_VERSION = 1
-"""The version of this interface; a plugin that declares another one is refused."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

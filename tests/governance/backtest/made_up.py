@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.governance.backtest.bootstrap import Bootstrap, Chance, Interval, Uncertainty
-from tallystick.governance.backtest.comparison import CandidateComparison
-from tallystick.governance.backtest.comparison_model import (
+from tallystick_governance.backtest.bootstrap import Bootstrap, Chance, Interval, Uncertainty
+from tallystick_governance.backtest.comparison import CandidateComparison
+from tallystick_governance.backtest.comparison_model import (
     CandidateOutcome,
     Change,
     Comparison,
@@ -26,12 +26,12 @@ from tallystick.governance.backtest.comparison_model import (
     ThresholdRange,
     TypeOutcome,
 )
-from tallystick.governance.backtest.incentive import Incentives, Network, Weighed, incentives
-from tallystick.governance.backtest.proposal import FormulaUse, Proposal
-from tallystick.governance.diff.change import Change as RuleChange
-from tallystick.governance.diff.change import FormulaChange
-from tallystick.population.yuma.inputs import YumaParameters
-from tallystick.population.yuma.metagraph import Validator
+from tallystick_governance.backtest.incentive import Incentives, Network, Weighed, incentives
+from tallystick_governance.backtest.proposal import FormulaUse, Proposal
+from tallystick_governance.diff.change import Change as RuleChange
+from tallystick_governance.diff.change import FormulaChange
+from tallystick_yuma.inputs import YumaParameters
+from tallystick_yuma.metagraph import Validator
 
 NANO = 10**9
 TIERS = ("low", "middle", "high", "top")

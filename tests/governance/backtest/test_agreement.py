@@ -21,9 +21,9 @@ from cli.command import run
 from state.subnet import TYPES, missed, record, written
 
 import tallystick
-from tallystick.governance.backtest import render
 from tallystick.io.text import short
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.backtest import render
 
 RULES = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
 NAMES = ("fast", "slow", "<b>bold</b>", "a & b", "x" * 48)

@@ -11,7 +11,7 @@ from generators.records import lines
 
 import tallystick
 from tallystick.cli.main import cli
-from tallystick.governance.backtest.comparison import BEST_BY
+from tallystick_governance.backtest.comparison import BEST_BY
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from generators import lines
 from governance.backtest.made_up import outcome
 from governance.backtest.test_report import Reader, compared
 
-from tallystick.governance.backtest import plots
 from tallystick.io.text import short, visible
+from tallystick_governance.backtest import plots
 
 BOTH = ("--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
 ONE = BOTH[:2]

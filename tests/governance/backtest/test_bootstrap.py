@@ -12,25 +12,25 @@ import pytest
 from generators.records import lines
 
 from tallystick.errors import InputError, TallystickError
-from tallystick.governance.backtest.bootstrap import (
+from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.plugins.registry import installed
+from tallystick.scoring.executors.executor import Executor, InProcess
+from tallystick.scoring.executors.local import Local
+from tallystick_governance.backtest.bootstrap import (
     Bootstrap,
     Interval,
     draws_of,
     uncertainty,
     widened,
 )
-from tallystick.governance.backtest.candidates import Candidate, candidates_of
-from tallystick.governance.backtest.comparison_model import Outcome
-from tallystick.governance.backtest.history import reader_of
-from tallystick.governance.backtest.output import Written
-from tallystick.governance.backtest.round_count import RoundCount
-from tallystick.governance.backtest.rounds import RoundStretches
-from tallystick.governance.backtest.run import backtest, outcome_of
-from tallystick.governance.backtest.sweep import parse_sweep
-from tallystick.numbers.nano import NANO, round_half_even
-from tallystick.plugins.registry import installed
-from tallystick.scoring.executors.executor import Executor, InProcess
-from tallystick.scoring.executors.local import Local
+from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_governance.backtest.comparison_model import Outcome
+from tallystick_governance.backtest.history import reader_of
+from tallystick_governance.backtest.output import Written
+from tallystick_governance.backtest.round_count import RoundCount
+from tallystick_governance.backtest.rounds import RoundStretches
+from tallystick_governance.backtest.run import backtest, outcome_of
+from tallystick_governance.backtest.sweep import parse_sweep
 
 BOOTSTRAP = Bootstrap(79, "seed")
 Amounts = list[list[int]]

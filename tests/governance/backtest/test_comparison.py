@@ -6,14 +6,14 @@ import attrs
 import pytest
 from governance.backtest.made_up import NANO, PLAIN, TIERS, TYPES, flips, outcome
 
-from tallystick.governance.backtest.comparison import (
+from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     DistanceTally,
     compare,
 )
-from tallystick.governance.backtest.comparison_model import Miner, Outcome
-from tallystick.governance.backtest.distribution import (
+from tallystick_governance.backtest.comparison_model import Miner, Outcome
+from tallystick_governance.backtest.distribution import (
     MinerChange,
     losers,
     relative_losers,

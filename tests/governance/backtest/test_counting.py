@@ -11,11 +11,6 @@ import pytest
 from generators.records import SKILL_TYPES, lines
 
 from tallystick.formula.evaluate import evaluate
-from tallystick.governance.backtest.candidates import Candidate, candidates_of
-from tallystick.governance.backtest.comparison_model import FlipRows, Outcome
-from tallystick.governance.backtest.history import reader_of
-from tallystick.governance.backtest.run import outcome_of
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import from_decimal, publish
 from tallystick.plugins.registry import installed
 from tallystick.records.rejects import Reject
@@ -23,6 +18,11 @@ from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer, bind
+from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_governance.backtest.comparison_model import FlipRows, Outcome
+from tallystick_governance.backtest.history import reader_of
+from tallystick_governance.backtest.run import outcome_of
+from tallystick_governance.backtest.sweep import parse_sweep
 
 RECORDS = [*lines(5, 360), b'{"skill_type": "workflow"}\n', b"[]\n"]
 CASES = {

@@ -14,8 +14,8 @@ import attrs
 import numpy as np
 import pytest
 
-from tallystick.governance.backtest.bootstrap import Bootstrap, Uncertainty, uncertainty
-from tallystick.governance.backtest.permutation import ShareChanges, chances
+from tallystick_governance.backtest.bootstrap import Bootstrap, Uncertainty, uncertainty
+from tallystick_governance.backtest.permutation import ShareChanges, chances
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "backtest.md"
 HISTORIES, EPOCHS, ROUNDS, MINERS, RECORDS = 300, (2, 3, 6, 12, 24), 8, 12, 2

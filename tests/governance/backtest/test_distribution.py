@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tallystick.governance.backtest.comparison_model import Miner
-from tallystick.governance.backtest.distribution import (
+from tallystick_governance.backtest.comparison_model import Miner
+from tallystick_governance.backtest.distribution import (
     MinerChange,
     gini,
     hhi,

@@ -16,9 +16,10 @@ from third_party.real_projects import rules as of_a_stranger
 
 import tallystick
 from tallystick.errors import InputError, YumaError
-from tallystick.governance.backtest import render, wording
-from tallystick.governance.backtest.comparison_model import Miner
-from tallystick.governance.backtest.incentive import (
+from tallystick.numbers.nano import NANO, round_half_even
+from tallystick_governance.backtest import render, wording
+from tallystick_governance.backtest.comparison_model import Miner
+from tallystick_governance.backtest.incentive import (
     EPOCHS,
     NO_WEIGHTS,
     UNKNOWN,
@@ -28,7 +29,6 @@ from tallystick.governance.backtest.incentive import (
     incentives,
     weighed_under,
 )
-from tallystick.numbers.nano import NANO, round_half_even
 
 BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
 """What three miners have: the candidate turns two of them around."""

@@ -15,16 +15,16 @@ from scoring.parcels import EPOCHS, GROUPS, TEXT, expected
 from scoring.test_measures import random_parcels
 
 from tallystick.errors import InputError
-from tallystick.governance.backtest import epoch_replay
-from tallystick.governance.backtest.candidates import candidates_of
-from tallystick.governance.backtest.run import backtest
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
-from tallystick.state.epoch import close_epoch
-from tallystick.state.event import StateEvent
-from tallystick.state.event_decoder import events_of
-from tallystick.state.model import State
+from tallystick_governance.backtest import epoch_replay
+from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.run import backtest
+from tallystick_state.epoch import close_epoch
+from tallystick_state.event import StateEvent
+from tallystick_state.event_decoder import events_of
+from tallystick_state.model import State
 
 
 def published(values: list[Fraction]) -> str:

@@ -14,8 +14,8 @@ import pytest
 from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, effects, flips, outcome
 
 from tallystick.errors import OutputError
-from tallystick.governance.backtest.comparison_model import Outcome
-from tallystick.governance.backtest.output import ALWAYS, FILES, SOMETIMES, Written, building
+from tallystick_governance.backtest.comparison_model import Outcome
+from tallystick_governance.backtest.output import ALWAYS, FILES, SOMETIMES, Written, building
 
 COMMAND = "tallystick backtest year.parquet --rules rules@1.0.0 --rules rules@1.0.1 -o DIR"
 
@@ -201,7 +201,7 @@ def test_a_run_that_is_killed_leaves_nothing_under_the_name_and_can_run_again(
 ) -> None:
     program = (
         "import sys, time; from pathlib import Path;"
-        "from tallystick.governance.backtest.output import building\n"
+        "from tallystick_governance.backtest.output import building\n"
         "with building(Path(sys.argv[1]), ['a', 'b']):\n"
         "    print('begun', flush=True); time.sleep(60)"
     )

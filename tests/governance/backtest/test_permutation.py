@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from tallystick.governance.backtest.bootstrap import Chance
-from tallystick.governance.backtest.permutation import ShareChanges, chances
 from tallystick.numbers.nano import NANO, round_half_even
+from tallystick_governance.backtest.bootstrap import Chance
+from tallystick_governance.backtest.permutation import ShareChanges, chances
 
 Amounts = list[list[int]]
 

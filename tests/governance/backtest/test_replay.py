@@ -14,17 +14,17 @@ import pytest
 from state.subnet import TYPES, missed, record
 
 from tallystick.errors import InputError, StateError, TallystickError
-from tallystick.governance.backtest.candidates import Switch, candidates_of
-from tallystick.governance.backtest.comparison_model import EpochState, Outcome
-from tallystick.governance.backtest.history import reader_of
-from tallystick.governance.backtest.parallel_replay import replays
-from tallystick.governance.backtest.run import outcome_of
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick.scoring.executors.local import Local
-from tallystick.state.ledger import Ledger
+from tallystick_governance.backtest.candidates import Switch, candidates_of
+from tallystick_governance.backtest.comparison_model import EpochState, Outcome
+from tallystick_governance.backtest.history import reader_of
+from tallystick_governance.backtest.parallel_replay import replays
+from tallystick_governance.backtest.run import outcome_of
+from tallystick_governance.backtest.sweep import parse_sweep
+from tallystick_state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(6))
 EVENTS = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "parse_failure")

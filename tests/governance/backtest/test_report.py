@@ -24,14 +24,14 @@ from governance.backtest.made_up import (
 )
 from jinja2 import UndefinedError
 
-from tallystick.governance.backtest import plots, render, wording
-from tallystick.governance.backtest.comparison import CandidateComparison, DistanceTally, compare
-from tallystick.governance.backtest.comparison_model import Outcome
-from tallystick.governance.backtest.render import Page, environment, report
-from tallystick.governance.backtest.selection import Selection
-from tallystick.governance.backtest.terms import TERMS
 from tallystick.io.text import short
 from tallystick.numbers.text import decimal, percent, points
+from tallystick_governance.backtest import plots, render, wording
+from tallystick_governance.backtest.comparison import CandidateComparison, DistanceTally, compare
+from tallystick_governance.backtest.comparison_model import Outcome
+from tallystick_governance.backtest.render import Page, environment, report
+from tallystick_governance.backtest.selection import Selection
+from tallystick_governance.backtest.terms import TERMS
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
 MISSING = (

@@ -13,10 +13,10 @@ from browser import ROOT, Opened, browser
 from governance.backtest.made_up import adopted, flips, outcome, uncertain
 from playwright.sync_api import Browser, Locator
 
-from tallystick.governance.backtest.comparison import DistanceTally, compare
-from tallystick.governance.backtest.comparison_model import Outcome
-from tallystick.governance.backtest.render import report
-from tallystick.governance.backtest.selection import Selection
+from tallystick_governance.backtest.comparison import DistanceTally, compare
+from tallystick_governance.backtest.comparison_model import Outcome
+from tallystick_governance.backtest.render import report
+from tallystick_governance.backtest.selection import Selection
 
 __all__ = ["browser"]
 SCREENSHOTS = ROOT / "build" / "screenshots"

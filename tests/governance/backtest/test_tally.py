@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.governance.backtest.tally import Sums, miner_groups
+from tallystick_governance.backtest.tally import Sums, miner_groups
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**63), 2**63 - 1)), min_size=1))

@@ -16,18 +16,18 @@ import pytest
 from governance.prove.sample import SCHEMA, sample, style
 
 import tallystick
-from tallystick.governance.diff import render
-from tallystick.governance.diff.difference import Difference, difference
-from tallystick.governance.diff.interval import Interval
-from tallystick.governance.diff.policy import Level, raised
 from tallystick.plugins.author import Node, Parameters, axis, emission, published
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import Registry
 from tallystick.records.schema import load_schema
 from tallystick.rules.edit import edited_text, edits
 from tallystick.rules.toml import parse
-from tallystick.testing.history import history_of
-from tallystick.testing.random_records import RandomRecords
+from tallystick_conformance.testing.history import history_of
+from tallystick_conformance.testing.random_records import RandomRecords
+from tallystick_governance.diff import render
+from tallystick_governance.diff.difference import Difference, difference
+from tallystick_governance.diff.interval import Interval
+from tallystick_governance.diff.policy import Level, raised
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [("skills@1.0.0", "skills@1.1.0"), ("workflow@1.0.0", "workflow@1.1.0")]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick.governance.diff.interval import Interval, moved, reweighted
+from tallystick_governance.diff.interval import Interval, moved, reweighted
 
 THOUSANDTHS = 1000
 units = st.integers(0, 10**6).map(lambda n: Fraction(n, 10**6))

@@ -14,13 +14,13 @@ import pytest
 
 import tallystick
 from tallystick.errors import TallystickError
-from tallystick.governance.diff.difference import difference
-from tallystick.governance.diff.effect import Effect
-from tallystick.governance.diff.interval import Interval
 from tallystick.rules.edit import edited_text, edits
 from tallystick.rules.toml import parse
 from tallystick.scoring.scorer import Scorer
-from tallystick.testing.history import history_of
+from tallystick_conformance.testing.history import history_of
+from tallystick_governance.diff.difference import difference
+from tallystick_governance.diff.effect import Effect
+from tallystick_governance.diff.interval import Interval
 
 ROOT = Path(__file__).resolve().parents[3]
 NANO = 10**9

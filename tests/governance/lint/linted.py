@@ -12,10 +12,10 @@ import attrs
 import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
-from tallystick.governance.lint.catalog import CHECKS
-from tallystick.governance.lint.linting import Report, report
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import Finding, dotted
+from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.linting import Report, report
 
 RULES = Path(__file__).resolve().parents[3] / "rules"
 

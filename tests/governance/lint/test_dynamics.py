@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import tallystick
-from tallystick.governance.lint import reputation_dynamics, reputation_events
-from tallystick.governance.lint.check import Check
 from tallystick.rules.findings import Finding
+from tallystick_governance.lint import reputation_dynamics, reputation_events
+from tallystick_governance.lint.check import Check
 
 ROOT = Path(__file__).resolve().parents[3]
 CHECKS = {

@@ -10,7 +10,7 @@ from cli.command import run
 from jsonschema import Draft202012Validator
 from linted import SOUND, changed, shipped
 
-from tallystick.governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import CHECKS
 
 SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'
 OLD = "workflow@1.0.0"

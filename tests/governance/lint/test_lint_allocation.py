@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tallystick
-from tallystick.governance.lint.linting import lint, report_of
+from tallystick_governance.lint.linting import lint, report_of
 
 HEAD = """
 [rule_set]

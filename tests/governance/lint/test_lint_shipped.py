@@ -12,9 +12,9 @@ from linted import RULES
 
 import tallystick
 from tallystick.diagnostics import Diagnostic
-from tallystick.governance.lint.linting import lint, report
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import shipped
+from tallystick_governance.lint.linting import lint, report
 
 BOTH = ("1.0.0", "1.1.0")
 

@@ -23,9 +23,9 @@ from linted import changed, shipped
 
 import tallystick
 from tallystick.errors import RuleSetError
-from tallystick.governance.lint.catalog import CHECKS
-from tallystick.governance.lint.linting import Report, report
 from tallystick.rules.findings import dotted
+from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.linting import Report, report
 
 _DECAY = ('mode = "drift"', 'mode = "replace"\nkeep = 0.9')
 _SPOILED = (

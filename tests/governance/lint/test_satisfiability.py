@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallystick.formula.tree import const
-from tallystick.governance.lint.satisfiability import Ends, satisfiable
 from tallystick.plugins.author import Node, flag, integer, number
+from tallystick_governance.lint.satisfiability import Ends, satisfiable
 
 VALUE = number("checks.output_quality")
 SIGNS: dict[str, Callable[..., Any]] = {"<": lt, "<=": le, "=": eq, ">": gt, ">=": ge}

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from governance.prove.sample import SCHEMA, sample
 
-from tallystick.governance.prove.proving import prove
 from tallystick.plugins.author import (
     Node,
     Parameters,
@@ -25,6 +24,7 @@ from tallystick.plugins.author import (
     smallest,
     total,
 )
+from tallystick_governance.prove.proving import prove
 
 MARKS = "checks.marks"
 SUM, MOST, HOW_MANY = total(MARKS), largest(MARKS), count(MARKS)

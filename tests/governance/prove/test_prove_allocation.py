@@ -12,11 +12,11 @@ from population.subnets import rules_from, rules_of
 from population.tables import rules_with
 
 import tallystick
-from tallystick.governance.prove.allocation import ALLOCATION_PROPERTIES, ORDER, SIGN, SUM
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import prove
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.prove.allocation import ALLOCATION_PROPERTIES, ORDER, SIGN, SUM
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import prove
 
 SHIPPED = (
     "skills@1.0.0",

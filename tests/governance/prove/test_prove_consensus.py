@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import tallystick
-from tallystick.governance.prove.consensus import FLOODING, GROUP_PROPERTIES, SIZES, UNANIMOUS
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import prove
-from tallystick.population.consensus.group import GroupConsensus
 from tallystick.resources import folder
 from tallystick.rules.consensus import COMPONENTS
+from tallystick_consensus.group import GroupConsensus
+from tallystick_governance.prove.consensus import FLOODING, GROUP_PROPERTIES, SIZES, UNANIMOUS
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import prove
 
 
 def answers(reference: str, name: str) -> tuple[Answer, ...]:

@@ -16,10 +16,10 @@ from cli.command import COMMAND, run
 import tallystick
 from tallystick.cli import rules_prove
 from tallystick.errors import TallystickError
-from tallystick.governance.prove import process
-from tallystick.governance.prove.process import prove_within
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import outline, prove
+from tallystick_governance.prove import process
+from tallystick_governance.prove.process import prove_within
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import outline, prove
 
 WORKFLOW, SKILLS = "workflow@1.1.0", "skills@1.2.0"
 DUPLICATION = "no-gain-by-duplication"

@@ -16,8 +16,6 @@ import pytest
 from governance.prove.sample import sample, style, words
 
 from tallystick.formula.evaluate import evaluate
-from tallystick.governance.prove.built_in_properties import DIRECTION
-from tallystick.governance.prove.proving import prove
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import publish
 from tallystick.plugins.author import (
@@ -38,6 +36,8 @@ from tallystick.plugins.author import (
     power,
     root,
 )
+from tallystick_governance.prove.built_in_properties import DIRECTION
+from tallystick_governance.prove.proving import prove
 
 STYLES = range(0, NANO + 1, NANO // 8)
 WORDS = (0, 1, 2, 5, 9)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import tallystick
-from tallystick.governance.prove.consensus import GROUP_PROPERTIES
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import BUDGET, prove
+from tallystick_governance.prove.consensus import GROUP_PROPERTIES
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import BUDGET, prove
 
 CONTENT = "rag_knowledge", "declarative"
 SKILLS = (

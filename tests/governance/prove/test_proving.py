@@ -17,19 +17,6 @@ from tallystick.errors import TallystickError
 from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import number
 from tallystick.formula.tree import Kind
-from tallystick.governance.prove.built_in_properties import (
-    BUILT_IN,
-    DIRECTION,
-    IDENTITY,
-    MONOTONE,
-    RANGE,
-    REPETITION,
-)
-from tallystick.governance.prove.fact_constraints import constraints_of
-from tallystick.governance.prove.property import Answer
-from tallystick.governance.prove.proving import prove
-from tallystick.governance.prove.refutation import is_repetition
-from tallystick.governance.prove.subject import subject_of
 from tallystick.plugins.author import (
     Node,
     Parameters,
@@ -51,8 +38,21 @@ from tallystick.plugins.author import (
 from tallystick.plugins.generator import Draw
 from tallystick.records.struct_builder import Record
 from tallystick.scoring.scorer import Scorer
-from tallystick.testing.history import history_of
-from tallystick.testing.random_records import RandomRecords
+from tallystick_conformance.testing.history import history_of
+from tallystick_conformance.testing.random_records import RandomRecords
+from tallystick_governance.prove.built_in_properties import (
+    BUILT_IN,
+    DIRECTION,
+    IDENTITY,
+    MONOTONE,
+    RANGE,
+    REPETITION,
+)
+from tallystick_governance.prove.fact_constraints import constraints_of
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import prove
+from tallystick_governance.prove.refutation import is_repetition
+from tallystick_governance.prove.subject import subject_of
 
 RULE_SETS = (
     *("skills@1.0.0", "skills@1.1.0", "skills@1.2.0"),

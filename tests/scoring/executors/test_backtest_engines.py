@@ -12,14 +12,14 @@ import pytest
 from scoring.executors.children import workers_of
 
 from tallystick.errors import EngineError
-from tallystick.governance.backtest import render
-from tallystick.governance.backtest.candidates import Candidate, candidates_of
-from tallystick.governance.backtest.run import backtest
-from tallystick.governance.backtest.sweep import parse_sweep
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
+from tallystick_governance.backtest import render
+from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_governance.backtest.run import backtest
+from tallystick_governance.backtest.sweep import parse_sweep
 
 if TYPE_CHECKING:
     from distributed import LocalCluster

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from governance.prove.sample import SCHEMA, sample
 
-from tallystick.governance.lint.type_probe import TypeProbe
 from tallystick.plugins.author import (
     Node,
     Parameters,
@@ -24,6 +23,7 @@ from tallystick.plugins.author import (
 )
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.lint.type_probe import TypeProbe
 
 MARKS, ERRORS = "checks.marks", "checks.segments[].errors"
 

@@ -162,7 +162,7 @@ def test_facts_are_no_records_to_explain_or_to_take_facts_of(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], tmp_path: Path
 ) -> None:
     from tallystick.scoring.sources import source_of  # noqa: PLC0415
-    from tallystick.state.event_decoder import events_of  # noqa: PLC0415
+    from tallystick_state.event_decoder import events_of  # noqa: PLC0415
 
     source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     source.write_bytes(b"\n".join(history) + b"\n")

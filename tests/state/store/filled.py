@@ -4,12 +4,12 @@ import json
 
 from hypothesis import strategies as st
 
-from tallystick.state.chain import GENESIS_HASH, Entry, chained
-from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, Snapshot, State, unstructure
-from tallystick.state.store.store import Store
-from tallystick.state.store.tables import EVENTS
-from tallystick.state.store.transaction import LogHead, Transaction
+from tallystick_state.chain import GENESIS_HASH, Entry, chained
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Miner, Snapshot, State, unstructure
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import EVENTS
+from tallystick_state.store.transaction import LogHead, Transaction
 
 EMPTY = State(0, {}, {})
 STATE = State(

@@ -12,14 +12,13 @@ from state.crashing import die_at_entry
 from state.subnet import Record, record, written
 
 import tallystick
-from tallystick import views
 from tallystick.errors import DamagedError, InputError, RefusedError
-from tallystick.population.consensus.join import as_numbers
-from tallystick.state import transfer
-from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
-from tallystick.state.miners import ENGINE
-from tallystick.state.replay import verify
+from tallystick_consensus.join import as_numbers
+from tallystick_state import transfer, views
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
+from tallystick_state.miners import ENGINE
+from tallystick_state.replay import verify
 
 PYTHON = "executable_python"
 HOTKEYS = tuple(f"hk-{number}" for number in range(5))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from work import calls
 
 from tallystick.errors import StoreError
-from tallystick.state.chain import GENESIS_HASH, Entry, chained, check
+from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
 
 BODIES = st.dictionaries(st.text('aß"\\𝄞', max_size=3), st.integers(0, 9) | st.text(max_size=3))
 KINDS = st.sampled_from(("signal", "genesis", 'a","seq":1', "ß"))

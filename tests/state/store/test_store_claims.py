@@ -5,11 +5,11 @@ from state.chronicle import digest_of
 from state.subnet import event, record
 
 from tallystick.errors import StoreError
-from tallystick.state.claims import Rank
-from tallystick.state.event import StateEvent
-from tallystick.state.event_log import EventLog
-from tallystick.state.ledger import Ledger
-from tallystick.state.replay import verify
+from tallystick_state.claims import Rank
+from tallystick_state.event import StateEvent
+from tallystick_state.event_log import EventLog
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
 
 OWN, PYTHON = "val-1", "executable_python"
 

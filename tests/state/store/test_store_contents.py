@@ -12,13 +12,13 @@ from state.store.filled import STATE, batches, drawn_events, event, log_of, made
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, StoreError
 from tallystick.numbers.nano import from_text
-from tallystick.state.chain import check
-from tallystick.state.event import StateEvent
-from tallystick.state.model import Miner, Snapshot, State, unstructure
-from tallystick.state.store.checksums import renew
-from tallystick.state.store.store import Store
-from tallystick.state.store.tables import EVENTS
-from tallystick.state.store.transaction import LogHead, Transaction
+from tallystick_state.chain import check
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Miner, Snapshot, State, unstructure
+from tallystick_state.store.checksums import renew
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import EVENTS
+from tallystick_state.store.transaction import LogHead, Transaction
 
 EXAMPLES = settings(
     max_examples=25,

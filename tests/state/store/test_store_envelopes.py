@@ -4,8 +4,8 @@ import json
 
 from state.store.filled import made
 
-from tallystick.state.chain import GENESIS_HASH, Entry, chained
-from tallystick.state.store.transaction import STATING, Transaction
+from tallystick_state.chain import GENESIS_HASH, Entry, chained
+from tallystick_state.store.transaction import STATING, Transaction
 
 
 def test_an_envelope_is_found_by_its_statement_and_replaced(where: str) -> None:

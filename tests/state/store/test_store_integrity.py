@@ -9,9 +9,9 @@ from cli.command import message_of, run
 from state.store.filled import event, made, record
 
 from tallystick.errors import DamagedError, StoreError
-from tallystick.state.store import checksums, integrity
-from tallystick.state.store.store import Store
-from tallystick.state.store.tables import CHECKSUMS, METADATA
+from tallystick_state.store import checksums, integrity
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import CHECKSUMS, METADATA
 
 
 def test_every_column_of_every_table_is_covered() -> None:
@@ -86,7 +86,7 @@ def test_a_store_is_checked_once_by_who_keeps_it_open(
 ) -> None:
     made(where, [event(1)])
     checks = list[int]()
-    monkeypatch.setattr("tallystick.state.store.store.check_integrity", lambda _: checks.append(1))
+    monkeypatch.setattr("tallystick_state.store.store.check_integrity", lambda _: checks.append(1))
     store = Store.open(where)
     for number in range(3):
         with store.writing() as transaction:

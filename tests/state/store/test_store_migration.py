@@ -15,12 +15,12 @@ from sqlalchemy import inspect
 from state.store.filled import contents, event, made
 
 from tallystick.errors import StoreError
-from tallystick.state.store import migration
-from tallystick.state.store.checksums import COLUMNS
-from tallystick.state.store.connection import Connection, place_of
-from tallystick.state.store.migration import PREFIX, VERSION_TABLE
-from tallystick.state.store.store import Store
-from tallystick.state.store.tables import METADATA
+from tallystick_state.store import migration
+from tallystick_state.store.checksums import COLUMNS
+from tallystick_state.store.connection import Connection, place_of
+from tallystick_state.store.migration import PREFIX, VERSION_TABLE
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import METADATA
 
 NOW = migration.REVISION
 NEXT = f"{int(NOW) + 1:04}"
@@ -109,7 +109,7 @@ def test_every_table_of_ours_is_known_by_its_name() -> None:
 def test_opening_a_store_of_this_version_loads_no_alembic(tmp_path: Path) -> None:
     made(str(tmp_path / "s.db"))
     program = (
-        "import sys; from tallystick.state.store.store import Store; Store.open('s.db');"
+        "import sys; from tallystick_state.store.store import Store; Store.open('s.db');"
         "print('alembic' in sys.modules)"
     )
     done = subprocess.run(

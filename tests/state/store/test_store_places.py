@@ -16,8 +16,8 @@ from state.databases import drop_database, new_database
 from state.store.filled import contents, event, made, record
 
 from tallystick.errors import StoreError
-from tallystick.state.store.connection import TIMEOUT, place_of
-from tallystick.state.store.store import Store
+from tallystick_state.store.connection import TIMEOUT, place_of
+from tallystick_state.store.store import Store
 
 NOBODY = 65534
 
@@ -58,7 +58,7 @@ def test_a_server_is_named_with_or_without_its_driver(database: str) -> None:
 
 PRAGMAS = """
 import sys
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 with Store.open(sys.argv[1]).writing() as transaction:
     for name in ("journal_mode", "synchronous", "busy_timeout"):
         print(transaction.connection.rows(f"PRAGMA {name}")[0][0])
@@ -93,7 +93,7 @@ def test_a_place_that_is_none_is_refused(where: str, message: str) -> None:
 
 
 def test_a_missing_driver_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tallystick.state.store.connection.find_spec", lambda _: None)
+    monkeypatch.setattr("tallystick_state.store.connection.find_spec", lambda _: None)
     for said in refused("postgresql://host/database"):
         assert "expected it for PostgreSQL: run pip install 'tallystick[postgres]'" in said
 
@@ -216,7 +216,7 @@ def test_a_user_without_rights_is_told(database: str) -> None:
 READ_ONLY = """
 import os, sys
 from tallystick.errors import StoreError
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 
 if os.getuid() == 0:
     os.setgid({nobody})
@@ -261,7 +261,7 @@ def test_a_file_that_may_only_be_read_can_be_read() -> None:
 WAITING = """
 import os, sys
 from tallystick.errors import StoreError
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 
 if os.getuid() == 0:
     os.setgid({nobody})

@@ -16,11 +16,11 @@ from state.store.filled import contents, event, made, record
 
 import tallystick
 from tallystick.errors import StoreError
-from tallystick.state.chain import check
-from tallystick.state.store.connection import Connection
-from tallystick.state.store.schema import create_schema
-from tallystick.state.store.store import Store
-from tallystick.state.store.tables import EVENTS
+from tallystick_state.chain import check
+from tallystick_state.store.connection import Connection
+from tallystick_state.store.schema import create_schema
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import EVENTS
 
 TESTS = Path(__file__).parents[2]
 ENGINE = Path(tallystick.__file__).parents[1]
@@ -209,7 +209,7 @@ def test_who_comes_while_another_makes_a_store_does_not_wait_for_ever(tmp_path: 
 
 READ_AND_WRITE = """
 from state.store.filled import record, event
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 store = Store.open(sys.argv[1], timeout=0.2)
 # whoever is last to leave a file of SQLite clears up beside it
 with store.reading() as transaction:
@@ -238,7 +238,7 @@ def test_a_writer_keeps_its_lock_when_its_process_opens_the_store_once_more(
 
 WRITE_AND_WAIT = """
 from state.store.filled import record, event
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 with Store.open(sys.argv[1]).writing() as transaction:
     record(transaction, [event(n) for n in range(100, 3000)])
     print("written", flush=True)
@@ -248,7 +248,7 @@ with Store.open(sys.argv[1]).writing() as transaction:
 
 MAKE_AND_WAIT = """
 from state.store.filled import record, event
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 with Store.create(sys.argv[1]) as (store, transaction):
     record(transaction, [event(n) for n in range(3000)])
     print("written", flush=True)
@@ -287,7 +287,7 @@ import resource
 from pathlib import Path
 from state.store.filled import made, record, event
 from tallystick.errors import StoreError
-from tallystick.state.store.store import Store
+from tallystick_state.store.store import Store
 room = int(sys.argv[2])
 many = 20_000 if room > 1_000_000 else 5_000
 sys.dont_write_bytecode = True

@@ -1,0 +1,239 @@
+"""Entry points: what installed distributions offer in one group, found without importing any of it.
+
+Names of the engine's own distribution are found first, the others in name order. A name that two
+distributions offer is that of the engine's own one; where neither is, both are refused, as which of
+them is used must not depend on the order of a folder. The environment can name the only strangers
+that are used; what is the engine's own is always used.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from typing import Generic, TypeVar
+
+from tallystick.errors import PluginError
+
+PROJECT = "tallystick"
+"""The distribution of the engine."""
+API_VERSION = 1
+"""The version of the interface; a module that declares another one is refused."""
+GROUP = "tallystick.plugins"
+"""The entry-point group of plugins."""
+ALLOWED = "TALLYSTICK_PLUGINS"
+"""The environment variable that names the only strangers' plugins to load, separated by commas."""
+
+IMPORT_FAILED, NAME_TAKEN = "import-failed", "name-taken"
+"""Codes of refusals."""
+
+_Value = TypeVar("_Value")
+
+
+class RefusedPluginError(PluginError):
+    """A plugin that is refused; ``code`` is the stable name of the reason."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def installed_entries(group: str) -> EntryPoints:
+    """Return the entry points of a group that the installed distributions have."""
+    return entry_points(group=group)
+
+
+def allowed_names() -> frozenset[str] | None:
+    """Return the names of the only strangers that the environment allows; None allows all."""
+    names = os.environ.get(ALLOWED)
+    if names is None or not names.strip():
+        return None
+    return frozenset(name.strip() for name in names.split(",") if name.strip())
+
+
+def distribution_of(entry: EntryPoint) -> str:
+    """Return the name of the distribution of an entry point; empty where it has none."""
+    return entry.dist.name if entry.dist else ""
+
+
+class Entries:
+    """The entry points of one group, by name."""
+
+    def __init__(self, found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> None:
+        """Import nothing.
+
+        Args:
+            found: the entry points, in any order.
+            allowed: the only names of strangers that are used; None allows any.
+        """
+        self._entries: dict[str, list[EntryPoint]] = {}
+        for entry in found:
+            self._entries.setdefault(entry.name, []).append(entry)
+        self._allowed = allowed
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names that may be used: the engine's own first, the others in name order."""
+        usable = (name for name in self._entries if self.is_allowed(name))
+        return tuple(sorted(usable, key=lambda name: (self.own(name) is None, name)))
+
+    def is_allowed(self, name: str) -> bool:
+        """Whether the environment lets a name be used."""
+        allowed = self._allowed
+        return allowed is None or name in allowed or self.own(name) is not None
+
+    def own(self, name: str) -> EntryPoint | None:
+        """Return the entry point of the engine's own distribution, whose names nobody can take."""
+        entries = self._entries.get(name, [])
+        return next((each for each in entries if distribution_of(each) == PROJECT), None)
+
+    def entry(self, name: str) -> EntryPoint:
+        """Return the entry point of a name.
+
+        Raises:
+            RefusedPluginError: two strangers have it.
+        """
+        own, entries = self.own(name), self._entries[name]
+        if own is None and len(entries) > 1:
+            raise RefusedPluginError(
+                NAME_TAKEN, f"{_offers(entries)}, and none is used: uninstall one"
+            )
+        return own or entries[0]
+
+    def taken(self, name: str) -> str:
+        """Return why a stranger is refused that has a name of the engine's own; often nothing."""
+        entries = self._entries.get(name, [])
+        if self.own(name) is None or len(entries) == 1:
+            return ""
+        return f"{_offers(entries)}, and only that of {PROJECT} is used: uninstall one"
+
+
+class Extensions(Generic[_Value]):
+    """Values of one kind that distributions offer in one group, each imported when it is named.
+
+    The entry point of a value names ``module:attribute``; the module declares ``tallystick_api``.
+    """
+
+    def __init__(
+        self,
+        kind: type[_Value],
+        found: Iterable[EntryPoint],
+        allowed: frozenset[str] | None = None,
+    ) -> None:
+        """Import nothing yet.
+
+        Args:
+            kind: the class of the values.
+            found: the entry points of the group, in any order.
+            allowed: the only names of strangers that are used; None allows any.
+        """
+        self._kind = kind
+        self._entries = Entries(found, allowed)
+        self._loaded: dict[str, _Value | RefusedPluginError] = {}
+
+    @classmethod
+    def installed(cls, group: str, kind: type[_Value]) -> Extensions[_Value]:
+        """Return those of the installed distributions.
+
+        A stranger counts where the environment allows its name, or a plugin of its distribution.
+        """
+        entries, allowed = installed_entries(group), allowed_names()
+        if allowed is not None:
+            plugins = installed_entries(GROUP)
+            named = {distribution_of(each) for each in plugins if each.name in allowed}
+            allowed |= {each.name for each in entries if distribution_of(each) in named}
+        return cls(kind, entries, allowed)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names that may be used: the engine's own first, the others in name order."""
+        return self._entries.names()
+
+    def value(self, name: str) -> _Value:
+        """Return the value of a name, imported once.
+
+        Raises:
+            KeyError: no distribution offers the name, or the environment does not allow it.
+            RefusedPluginError: the value cannot be used.
+        """
+        if name not in self._entries or not self._entries.is_allowed(name):
+            raise KeyError(name)
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = _value(self._entries.entry(name), self._kind)
+            except RefusedPluginError as error:
+                self._loaded[name] = error
+        found = self._loaded[name]
+        if isinstance(found, RefusedPluginError):
+            raise found
+        return found
+
+    def usable(self) -> Iterator[tuple[str, _Value]]:
+        """Return each value that can be used, with its name; `refused` says why others cannot."""
+        for name in self.names():
+            try:
+                yield name, self.value(name)
+            except RefusedPluginError:
+                continue
+
+    def refused(self) -> Mapping[str, str]:
+        """Return why names, or strangers that have one of the engine's own, are not used."""
+        found = {name: why for name in self.names() if (why := self._entries.taken(name))}
+        for name in self.names():
+            try:
+                self.value(name)
+            except RefusedPluginError as error:
+                found[name] = str(error)
+        return found
+
+
+def imported(entry: EntryPoint) -> object:
+    """Import what an entry point names, whatever a stranger's code raises.
+
+    Raises:
+        RefusedPluginError: it cannot be imported, or its module declares another API version.
+    """
+    if not EntryPoint.pattern.match(entry.value):
+        raise RefusedPluginError(
+            IMPORT_FAILED,
+            f"found the entry point {entry.value!r}, expected a module such as package.plugin: "
+            "fix the plugin's project file",
+        )
+    try:
+        # what an import prints must not end up in what a command prints
+        with redirect_stdout(sys.stderr):
+            found: object = entry.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the others go on, whatever a stranger raises
+        raise RefusedPluginError(IMPORT_FAILED, f"its import failed: {failure(error)}") from error
+    api = getattr(sys.modules.get(entry.module), "tallystick_api", None)
+    if type(api) is not int or api != API_VERSION:
+        raise RefusedPluginError(
+            "api-version",
+            f"found tallystick_api = {api!r} in {entry.module}, expected {API_VERSION}: "
+            "install a version of the plugin for this engine",
+        )
+    return found
+
+
+def failure(error: BaseException) -> str:
+    """Return what a stranger's code raised, and what to do, as the end of a message."""
+    return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
+
+
+def _value(entry: EntryPoint, kind: type[_Value]) -> _Value:
+    found = imported(entry)
+    if not isinstance(found, kind):
+        raise RefusedPluginError(
+            "wrong-kind", f"found {found!r} at {entry.value}, expected a {kind.__name__}"
+        )
+    return found
+
+
+def _offers(entries: Sequence[EntryPoint]) -> str:
+    names = sorted(repr(distribution_of(entry)) for entry in entries)
+    return f"the distributions {' and '.join(names)} both offer a plugin of this name"

@@ -1,0 +1,214 @@
+"""An allocation, run: from a population to weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+from functools import cached_property
+
+import attrs
+
+from tallystick.errors import AllocationError, UndecidedError
+from tallystick.numbers import real
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.text import numbered
+from tallystick_allocation.column import Column, Number, RationalColumn, Values, positive, published
+from tallystick_allocation.population import Population
+from tallystick_allocation.step import BoundAllocation, Given, Step, Stop, unknown_step
+
+
+@attrs.frozen(slots=False)
+class Allocation:
+    """What an allocation comes to.
+
+    Attributes:
+        bound: the steps.
+        given: the population, and what each step gave.
+        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; who has none is left out,
+            who has 0 is not.
+        carry: by the step that carries it and by hotkey, what is kept for the next round, in nano.
+        stopped: the step that ended the allocation with zeros; None where none did.
+    """
+
+    bound: BoundAllocation
+    given: Given
+    weights: Mapping[str, int]
+    carry: Mapping[str, Mapping[str, int]]
+    stopped: str | None = None
+
+    def __repr__(self) -> str:
+        weighed = numbered(sum(map(bool, self.weights.values())), "miner")
+        return f"<Allocation by {self.bound.reference}: {weighed} with a weight>"
+
+    @property
+    def columns(self) -> Mapping[str, Values]:
+        """What each step gave, by name; their places are those of `keys`."""
+        return self.given.values
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Whose the places of a column are."""
+        return self.given.keys
+
+    def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
+        """What a step gave, rounded half-even to whole nano, to be shown.
+
+        Returns:
+            By hotkey; of a column of groups by group and hotkey; of a number that, or None.
+
+        Raises:
+            AllocationError: no such step was run.
+        """
+        if name not in self.columns:
+            raise unknown_step(name, self.columns)
+        values = self.columns[name]
+        if isinstance(values, Number):
+            return None if values.value is None else real.publish(values.value)
+        if isinstance(values, Mapping):
+            return {group: self._shown(column) for group, column in values.items()}
+        return self._shown(values)
+
+    def _shown(self, column: Column) -> dict[str, int]:
+        held = zip(self.keys, column.cells, strict=True)
+        return {key: real.publish(value) for key, value in held if value is not None}
+
+    @cached_property
+    def without(self) -> Mapping[str, str]:
+        """By hotkey of each miner that has no weight above 0, which step it lost it at, and why."""
+        found = {}
+        has = {name: _holders(values) for name, values in self.columns.items()}
+        for place, miner in enumerate(self.given.population.miners):
+            if not self.weights.get(miner.hotkey):
+                found[miner.hotkey] = self._reason(place, has)
+        return found
+
+    def _reason(self, place: int, has: Mapping[str, frozenset[int]]) -> str:
+        """The step on the way back from the weight where something before was above 0."""
+        if self.stopped is not None:
+            return f"{self.stopped}: all values are 0"
+        step = self.bound.weight
+        while step.name in has:
+            # what was given in the place of a step came from nowhere
+            sources = [e for e in step.inputs if e.shape != "number" and e.name in has]
+            if not sources or any(place in has.get(each.name, ()) for each in sources):
+                break
+            step = sources[0]
+        is_absent = step.name in has and not _has_value(self.columns[step.name], place)
+        return f"{step.name}: {step.nothing() if is_absent else step.reason()}"
+
+
+def allocate(
+    bound: BoundAllocation,
+    population: Population,
+    given: Mapping[str, Values] | None = None,
+    columns: Collection[str] = (),
+) -> Allocation:
+    """The weights of a population.
+
+    Args:
+        bound: the steps.
+        population: the miners, and what is known of them.
+        given: columns that take the place of what steps of their names would give, and are rounded
+            as theirs; their places are those of `roster`.
+        columns: the steps that are asked for, where not the weights are: they alone and what they
+            read is computed, and nothing is weighed or carried.
+
+    Raises:
+        AllocationError: a step refuses what it is given; there are no weights then.
+    """
+    asked = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
+    run = _run(bound, population, asked, given or {})
+    if columns:
+        return Allocation(bound, run.given, {}, {}, run.stopped[0] if run.stopped else None)
+    weight = run.values.get(bound.weight.name)
+    if run.stopped is not None:
+        name, places = run.stopped
+        weights = {run.given.keys[place]: 0 for place in places}
+        return Allocation(bound, run.given, weights, {}, name)
+    assert isinstance(weight, RationalColumn)  # noqa: S101  # it is published
+    held = zip(run.given.keys, weight.numerators, strict=True)
+    return Allocation(
+        bound,
+        run.given,
+        {key: nano for key, nano in held if nano is not None},
+        {step.name: _kept(run.given, step) for step in bound.carried},
+    )
+
+
+def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Mapping[str, int]]:
+    """What is kept for the next round, by the step that carries it and by hotkey, in nano.
+
+    Raises:
+        AllocationError: as `allocate`.
+    """
+    run = _run(bound, population, bound.carried, {})
+    if run.stopped is not None:
+        return dict(population.carry)
+    return {step.name: _kept(run.given, step) for step in bound.carried}
+
+
+def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
+    """Whose the places of a column are: the hotkeys, ascending, and who else may get a share."""
+    others = {key for step in bound.steps for key in step.others(population)}
+    return (*population.places, *sorted(others))
+
+
+@attrs.frozen
+class _Run:
+    given: Given
+    values: Mapping[str, Values]
+    stopped: tuple[str, tuple[int, ...]] | None = None
+
+
+def _run(
+    bound: BoundAllocation,
+    population: Population,
+    sinks: Iterable[Step],
+    given: Mapping[str, Values],
+) -> _Run:
+    values = {name: _rounded(bound.step(name), held) for name, held in given.items()}
+    state = Given(population, roster(bound, population), values)
+    try:
+        for step in bound.needed(tuple(sinks), given):
+            found = step.apply(state)
+            if isinstance(found, Stop):
+                return _Run(state, values, (step.name, found.places))
+            values[step.name] = _rounded(step, found)
+    except UndecidedError as error:
+        raise AllocationError(f"{step.name}: {error}", code="undecided") from error
+    return _Run(state, values)
+
+
+def _rounded(step: Step, values: Values) -> Values:
+    return _published(values) if step.rules.publish or step.carries else values
+
+
+def _published(values: Values) -> Values:
+    if isinstance(values, Number):
+        value = values.value
+        return values if value is None else Number(Fraction(real.publish(value), NANO))
+    if isinstance(values, Mapping):
+        return {group: published(column) for group, column in values.items()}
+    return published(values)
+
+
+def _kept(given: Given, step: Step) -> dict[str, int]:
+    column = given.values[step.name]
+    assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
+    held = zip(given.keys, column.numerators, strict=True)
+    return {key: nano for key, nano in held if nano is not None}
+
+
+def _has_value(values: Values, place: int) -> bool:
+    if isinstance(values, Number):
+        return True
+    columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)
+    return any(column.exact(place) is not None for column in columns)
+
+
+def _holders(values: Values) -> frozenset[int]:
+    """The places that have a value above 0."""
+    if isinstance(values, Number):
+        return frozenset()
+    columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)
+    return frozenset(place for column in columns for place in positive(column))

@@ -1,0 +1,72 @@
+"""``average``: a moving average with the values that the round before carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import attrs
+
+from tallystick.numbers import real
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
+from tallystick.rules.allocation import Average
+from tallystick_allocation.column import Values, column_of, total
+from tallystick_allocation.share import divided
+from tallystick_allocation.step import NOTHING, UNIT, Given, Range, Step, Stop, hull
+
+
+@attrs.frozen(eq=False, slots=False)
+class AverageStep(Step):
+    """A moving average; what it gives is rounded, as it is carried."""
+
+    rules: Average
+
+    @property
+    def carries(self) -> bool:
+        """Always."""
+        return True
+
+    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+        """As the column; what is carried was in that range too."""
+        found = hull(ranges[self.inputs[0].name], NOTHING)
+        return hull(found, UNIT) if self.rules.normalise else found
+
+    def apply(self, given: Given) -> Values | Stop:
+        """The averages; `allocate` rounds them."""
+        column = given.flat(self.rules.of)
+        carried = given.population.carry.get(self.name, {})
+        averages = column_of(
+            self._average(value, carried.get(key))
+            for key, value in zip(given.keys, column.cells, strict=True)
+        )
+        whole = total(averages)
+        if not self.rules.normalise or not real.sign(whole):
+            return averages
+        return divided(averages, whole)
+
+    def reason(self) -> str:
+        """Nothing now, and nothing before that counts."""
+        return f"the average of {self.rules.of} is 0"
+
+    def nothing(self) -> str:
+        """Nothing has come so far, or since it was dropped."""
+        when = "so far" if self.rules.leaver == "keep" else "in the round"
+        return f"no {self.rules.of} above 0 {when}"
+
+    def _average(self, value: Exact | None, carried: int | None) -> Exact | None:
+        previous = None if carried is None else Fraction(carried, NANO)
+        if value is None:
+            found: Exact | None = previous if self.rules.leaver == "keep" else None
+        else:
+            new = Fraction(self.rules.new)
+            before = value if self.rules.newcomer == "new" else Fraction()
+            before = before if previous is None else previous
+            found = new * value + (1 - new) * before
+        if found is None or not self._is_dropped(found):
+            return found
+        return None
+
+    def _is_dropped(self, value: Exact) -> bool:
+        low = Fraction(self.rules.drop_up_to)
+        return real.compare(value, low) <= 0

@@ -1,0 +1,206 @@
+"""``collect``: the values of a miner's records as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby
+from math import ceil, floor, prod
+from typing import Any
+
+import attrs
+
+from tallystick.errors import AllocationError
+from tallystick.io.text import escaped
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.text import fraction
+from tallystick.rules.allocation import UNGROUPED, Collect
+from tallystick_allocation.column import Column, Values, column_of_ratios
+from tallystick_allocation.population import LARGEST_FACTOR, Sample
+from tallystick_allocation.step import NOTHING, Given, Range, Step, Stop, hull
+
+MOST_SAMPLES = 1_000_000
+"""So many samples of a miner a sum is proved for."""
+_Ratio = tuple[int, int]
+_PLAIN = frozenset({"sum", "mean", "last"})
+"""What one value alone is itself."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class CollectStep(Step):
+    """The values of each miner's records, in each group, as one.
+
+    Attributes:
+        groups: the names of the groups, in order; of one group ``""``.
+        grouping: what the groups are made by.
+        within: the range of each value, where it is known.
+        is_exact: whether values are fractions of any length rather than rounded.
+    """
+
+    rules: Collect
+    groups: tuple[str, ...]
+    grouping: str
+    within: Range | None = None
+    is_exact: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """A sum of what is rounded is a whole number of nano, as is a count."""
+        whole = {"count": True, "sum": not self.is_exact and self.rules.tasks is None}
+        return super().is_whole or whole.get(self.rules.statistic, False)
+
+    @property
+    def operation(self) -> list[Any]:
+        """What is collected, and by which groups."""
+        return [*super().operation, self.grouping, list(self.groups)]
+
+    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+        """The range of a value, and what is given to who has none."""
+        del ranges
+        rules = self.rules
+        low, high = self.within or NOTHING
+        if rules.statistic == "sum":
+            low, high = min(low, Fraction()) * MOST_SAMPLES, max(high, Fraction()) * MOST_SAMPLES
+        elif rules.statistic == "count":
+            low, high = Fraction(), Fraction(rules.last or MOST_SAMPLES)
+        elif rules.statistic == "weighted_mean" and sorted(rules.times) != sorted(rules.over):
+            # whatever is not 0 of the divisor is a nano of each factor at least
+            most = LARGEST_FACTOR ** len(rules.times) * NANO ** len(rules.over)
+            low, high = min(low, Fraction()) * most, max(high, Fraction()) * most
+        found = hull((low, high), NOTHING) if rules.missed == "zero" else (low, high)
+        return found if rules.empty is None else hull(found, (Fraction(rules.empty),) * 2)
+
+    def apply(self, given: Given) -> Values | Stop:
+        """The column, or one for each group."""
+        of_round = self.rules.records == "round"
+        held = given.population.collected(self.rules.value, of_round=of_round)
+        found = {group: self._column(held.get(group, {}), given) for group in self.groups}
+        return found if self.shape == "grouped" else found[UNGROUPED]
+
+    def reason(self) -> str:
+        """Records are missing, or come to nothing."""
+        return f"no record with {self.rules.value} above 0"
+
+    def _column(self, held: Mapping[str, Sequence[Sample]], given: Given) -> Column:
+        miners = given.population.miners
+        if self.within is not None:
+            self._check_range(held, self.within)
+        empty = self.rules.empty
+        nothing = None if empty is None else empty.as_integer_ratio()
+        ratios: list[_Ratio | None] = [
+            (self.ratio(held[miner.hotkey]) if miner.hotkey in held else None) or nothing
+            for miner in miners
+        ]
+        ratios += [None] * (len(given.keys) - len(miners))
+        return column_of_ratios(ratios)
+
+    def _check_range(self, held: Mapping[str, Sequence[Sample]], within: Range) -> None:
+        low, high = within
+        least, most = ceil(low * NANO), floor(high * NANO)
+        for hotkey, samples in held.items():
+            for sample in samples:
+                value = sample.value
+                if isinstance(value, int):
+                    if least <= value <= most:
+                        continue
+                    value = Fraction(value, NANO)
+                if value is not None and not low <= value <= high:
+                    raise AllocationError(
+                        f"{self.name} of {escaped(hotkey)}: found {fraction(value)}, expected "
+                        f"{fraction(low)} to {fraction(high)}",
+                        code="out-of-range",
+                    )
+
+    def ratio(self, samples: Sequence[Sample]) -> _Ratio | None:
+        """The value of one miner as a ratio; None without a sample that counts."""
+        rules = self.rules
+        if len(samples) == 1 and rules.statistic in _PLAIN:
+            # most tables have one value a miner
+            (only,) = samples
+            if isinstance(only.value, int) and not only.missed:
+                return only.value, NANO
+        counted = [each for each in samples if _counts(each, rules.missed == "zero")]
+        if rules.statistic == "weighted_mean":
+            apart = [[each] for each in counted] if rules.tasks is None else _tasks(counted)
+            return _weighted_mean(apart, rules.times, rules.over)
+        if not counted:
+            return None
+        tasks = _tasks(counted)[-rules.last if rules.last is not None else None :]
+        match rules.statistic:
+            case "count":
+                return len(tasks), 1
+            case "last":
+                return _mean([_mean(map(_value, tasks[-1]))])
+            case "mean":
+                return _mean([_mean(map(_value, task)) for task in tasks])
+        if rules.tasks == "mean":
+            return _sum(_mean(map(_value, task)) for task in tasks)
+        found = _sum(_value(each) for task in tasks for each in task)
+        if not self.is_exact and NANO % found[1]:
+            raise AllocationError(
+                f"{self.name}: found the sum {fraction(Fraction(*found))}, expected values of at "
+                "most nine decimal places: ratios are for exact measures and for means",
+                code="out-of-range",
+            )
+        return found
+
+
+def _counts(sample: Sample, missed_count: bool) -> bool:
+    return missed_count if sample.missed else sample.value is not None
+
+
+def _value(sample: Sample) -> _Ratio:
+    """The value as a ratio: a whole number is nano, a fraction itself."""
+    value = sample.value
+    if sample.missed or value is None:
+        return 0, 1
+    return (value, NANO) if isinstance(value, int) else value.as_integer_ratio()
+
+
+def _tasks(samples: Sequence[Sample]) -> list[list[Sample]]:
+    """The samples of each task, the oldest task first; what names no task is one of its own."""
+    if all(sample.task is None for sample in samples):
+        return [[sample] for sample in samples]
+    ordered = sorted(samples, key=lambda each: each.task or (-1, "", ""))
+    return [list(same) for _, same in groupby(ordered, key=lambda each: each.task)]
+
+
+def _sum(ratios: Iterable[_Ratio]) -> _Ratio:
+    by_divisor: dict[int, int] = {}
+    for value, divisor in ratios:
+        by_divisor[divisor] = by_divisor.get(divisor, 0) + value
+    if len(by_divisor) == 1:
+        ((divisor, value),) = by_divisor.items()
+        return value, divisor
+    return sum((Fraction(n, d) for d, n in by_divisor.items()), Fraction()).as_integer_ratio()
+
+
+def _mean(ratios: Iterable[_Ratio]) -> _Ratio:
+    found = list(ratios)
+    numerator, denominator = _sum(found)
+    return numerator, denominator * len(found)
+
+
+def _weighted_mean(
+    tasks: Iterable[Sequence[Sample]], times: Sequence[str], over: Sequence[str]
+) -> _Ratio | None:
+    """Σ value · Π times / Σ Π over, each the mean of a task; None where the divisor is 0."""
+    numerator, divisor = Fraction(), Fraction()
+    # most tasks have one sample, and most values are nano: sums of whole numbers are fast
+    weighted, below = 0, 0
+    for task in tasks:
+        many = len(task)
+        for sample in task:
+            value, scale = _value(sample)
+            factor = prod(sample.factors[name] for name in times)
+            own = prod(sample.factors[name] for name in over)
+            if many == 1 and (scale == NANO or not value):
+                weighted, below = weighted + value * factor, below + own
+            else:
+                numerator += Fraction(value * factor, scale * many)
+                divisor += Fraction(own, many)
+    divisor += below
+    if not divisor:
+        return None
+    scaled = (Fraction(weighted, NANO) + numerator) / Fraction(NANO) ** len(times)
+    return (scaled / (divisor / Fraction(NANO) ** len(over))).as_integer_ratio()

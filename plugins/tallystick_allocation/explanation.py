@@ -1,0 +1,128 @@
+"""An explanation of an allocation: every column for one miner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from tallystick.errors import InputError
+from tallystick.io.text import escaped
+from tallystick.numbers import real
+from tallystick.numbers.nano import to_text
+from tallystick_allocation.allocate import Allocation
+from tallystick_allocation.column import Column, Number, Values
+from tallystick_allocation.step import Step
+
+Cell = str | None
+"""A value as text, exact where it ends within 25 places; None where there is none."""
+
+
+@attrs.frozen
+class ExplainedStep:
+    """What one step gave one miner.
+
+    Attributes:
+        name: of the step.
+        do: what it does.
+        reads: the earlier steps that it reads.
+        is_published: whether the value was rounded.
+        value: the value, or one for each group; a number is that of all miners.
+        is_computed: false of a step that was not needed.
+    """
+
+    name: str
+    do: str
+    reads: tuple[str, ...]
+    is_published: bool
+    value: Cell | Mapping[str, Cell]
+    is_computed: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The step as JSON values."""
+        value = dict(self.value) if isinstance(self.value, Mapping) else self.value
+        return {
+            "step": self.name,
+            "do": self.do,
+            "reads": list(self.reads),
+            "published": self.is_published,
+            "value": value,
+        }
+
+
+@attrs.frozen
+class AllocationExplanation:
+    """Every column for one miner.
+
+    Attributes:
+        hotkey: who it is.
+        steps: in order.
+        weight: in nano; None without one.
+        without: why there is no weight above 0; empty where there is one.
+    """
+
+    hotkey: str
+    steps: tuple[ExplainedStep, ...]
+    weight: int | None
+    without: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as JSON values."""
+        return {
+            "hotkey": self.hotkey,
+            "steps": [step.to_dict() for step in self.steps],
+            "weight": None if self.weight is None else to_text(self.weight),
+            "without": self.without,
+        }
+
+
+def explained(
+    allocation: Allocation, hotkey: str, more: Mapping[str, Values] | None = None
+) -> AllocationExplanation:
+    """Every column for one miner, or for who else gets a share.
+
+    Args:
+        allocation: what is explained.
+        hotkey: whose.
+        more: by the name of a step that was not needed, what it gives.
+
+    Raises:
+        InputError: the population has no such miner.
+    """
+    place = allocation.given.places.get(hotkey)
+    if place is None:
+        raise InputError(
+            f"found the hotkey {escaped(hotkey)}, expected a miner of the population to explain"
+        )
+    columns = {**(more or {}), **allocation.columns}
+    return AllocationExplanation(
+        hotkey,
+        tuple(_step(step, columns.get(step.name), place) for step in allocation.bound.steps),
+        allocation.weights.get(hotkey),
+        allocation.without.get(hotkey, ""),
+    )
+
+
+def _step(step: Step, found: Values | None, place: int) -> ExplainedStep:
+    return ExplainedStep(
+        step.name,
+        step.rules.do,
+        tuple(each.name for each in step.inputs),
+        step.rules.publish or step.carries,
+        None if found is None else _value(found, place),
+        found is not None,
+    )
+
+
+def _value(values: Values, place: int) -> Cell | Mapping[str, Cell]:
+    if isinstance(values, Number):
+        return None if values.value is None else real.decimal(values.value)
+    if isinstance(values, Mapping):
+        return {group: _cell(column, place) for group, column in values.items()}
+    return _cell(values, place)
+
+
+def _cell(column: Column, place: int) -> Cell:
+    value = column.exact(place)
+    return None if value is None else real.decimal(value)

@@ -1,0 +1,308 @@
+"""The files of an allocation beside its table: the round's, and the weights that it writes.
+
+The file of a round says what steps ask of the round and of miners::
+
+    {"format": 1, "round": {"salt": "5eed"}, "miners": {"5F…": {"contributor": true}}}
+
+What the rules do not ask for is refused, as it is a misspelling more often than not. The file of
+weights is also where the next round finds what was carried.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.diagnostics import nearest
+from tallystick.errors import InputError, NumberError
+from tallystick.io.documents import object_of
+from tallystick.io.inputs import start_of
+from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
+from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
+from tallystick.numbers.text import fraction
+from tallystick_allocation.allocate import Allocation
+from tallystick_allocation.population import Attribute
+from tallystick_allocation.share import slot_of
+from tallystick_allocation.step import BoundAllocation, Range
+from tallystick_allocation.uint16 import dropped, to_uint16
+
+LARGEST = 256 << 20
+"""The largest file of a round or of weights, in bytes."""
+_FORMAT = 1
+
+
+@attrs.frozen
+class RoundFile:
+    """What a file says of a round.
+
+    Attributes:
+        round: its attributes, by name.
+        miners: those of miners, by hotkey and name; of hotkeys that the population lacks too.
+    """
+
+    round: Mapping[str, Attribute] = attrs.field(factory=dict)
+    miners: Mapping[str, Mapping[str, Attribute]] = attrs.field(factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.round or self.miners)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The file as JSON values, in the one spelling that its values have."""
+        miners = {hotkey: _spelled(held) for hotkey, held in self.miners.items() if held}
+        return {"format": _FORMAT, "round": _spelled(self.round), "miners": miners}
+
+
+def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
+    """What a file says of a round.
+
+    Raises:
+        InputError: it says something that the rules do not ask for, or says it wrong.
+    """
+    return round_of(read_document(path), bound, str(path))
+
+
+def round_of(
+    document: Any,  # noqa: ANN401  # any JSON value
+    bound: BoundAllocation,
+    where: str,
+    others: Iterable[BoundAllocation] = (),
+) -> RoundFile:
+    """What a document says of a round, to one of the allocations that it is for.
+
+    Args:
+        document: the JSON value.
+        bound: whose attributes are asked for.
+        where: what errors call the document.
+        others: the other allocations that it is for; what they alone ask for is left to them.
+
+    Raises:
+        InputError: as `read_round`.
+    """
+    table = _table(document, where, "")
+    _check_keys(table, ("format", "round", "miners"), where, "")
+    if type(table.get("format")) is not int or table["format"] != _FORMAT:
+        raise _wrong(where, "format", table.get("format"), str(_FORMAT))
+    every = (bound, *others)
+    of_round = {name for each in every for name in each.round_attributes}
+    of_miners = {name for each in every for name in each.miner_attributes}
+    said = _table(table.get("round", {}), where, "round")
+    _check_keys(said, sorted(of_round), where, "round")
+    miners = dict[str, Mapping[str, Attribute]]()
+    for hotkey, value in _table(table.get("miners", {}), where, "miners").items():
+        path = f"miners.{escaped(hotkey)}"
+        held = _table(value, where, path)
+        _check_keys(held, sorted(of_miners), where, path)
+        miners[hotkey] = _attributes(held, bound.miner_attributes, where, path)
+    return RoundFile(_attributes(said, bound.round_attributes, where, "round"), miners)
+
+
+def round_schema(bound: BoundAllocation) -> dict[str, Any]:
+    """The JSON Schema of the file of a round."""
+    miner = _schema(bound.miner_attributes)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "format": {"const": _FORMAT},
+            "round": _schema(bound.round_attributes),
+            "miners": {"type": "object", "additionalProperties": miner},
+        },
+        "required": ["format"],
+        "additionalProperties": False,
+    }
+
+
+def weights_document(allocation: Allocation) -> dict[str, Any]:
+    """The weights of an allocation as JSON: what the file says, and ``--json`` prints."""
+    by_uid = uids_of(allocation)
+    slots, values = to_uint16(by_uid)
+    return {
+        "format": _FORMAT,
+        "rules": allocation.bound.reference,
+        "allocation": allocation.bound.digest,
+        "weights": {hotkey: to_text(nano) for hotkey, nano in allocation.weights.items()},
+        "uids": list(slots),
+        "uint16": list(values),
+        "dropped": {str(uid): reason for uid, reason in dropped(by_uid).items()},
+        "without": dict(allocation.without),
+        "stopped": allocation.stopped,
+        "carry": {
+            name: {hotkey: to_text(nano) for hotkey, nano in column.items()}
+            for name, column in allocation.carry.items()
+        },
+    }
+
+
+def uids_of(allocation: Allocation) -> dict[int, int]:
+    """The weights in nano by slot; of miners whose slot is not known, none."""
+    slots = {m.hotkey: m.uid for m in allocation.given.population.miners if m.uid is not None}
+    found: dict[int, int] = {}
+    for key, nano in allocation.weights.items():
+        is_miner = key in allocation.given.population.places
+        slot = slots.get(key) if is_miner else slot_of(key)
+        if slot is not None:
+            found[slot] = found.get(slot, 0) + nano
+    return found
+
+
+def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
+    """What an earlier file of weights carried, in nano.
+
+    Raises:
+        InputError: it is none, or of other rules.
+    """
+    return carry_of(read_document(path), bound, str(path))
+
+
+def carry_of(
+    document: Any,  # noqa: ANN401  # any JSON value
+    bound: BoundAllocation,
+    where: str,
+) -> Mapping[str, Mapping[str, int]]:
+    """What a document of weights carried; as `read_carry`."""
+    table = _table(document, where, "")
+    if table.get("allocation") != bound.digest:
+        raise InputError(
+            f"{where}: allocation: found {_shown(table.get('allocation'))}, expected "
+            f"{bound.digest}: what other rules carried means something else (carry-of-other-rules)"
+        )
+    names = [step.name for step in bound.carried]
+    carry = _table(table.get("carry"), where, "carry")
+    _check_keys(carry, names, where, "carry")
+    return {
+        name: {
+            hotkey: _carried(text, bound.ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
+            for hotkey, text in _table(held, where, f"carry.{name}").items()
+        }
+        for name, held in carry.items()
+    }
+
+
+def _carried(value: Any, within: Range, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
+    """What was carried, which is in the range that the steps after it take for granted."""
+    nano, (low, high) = _nano(value, where, path), within
+    if not low * NANO - 1 < nano < high * NANO + 1:
+        raise _wrong(where, path, value, f"{fraction(low)} to {fraction(high)}")
+    return nano
+
+
+def _attributes(
+    held: Mapping[str, Any], asked: Mapping[str, str], where: str, path: str
+) -> dict[str, Attribute]:
+    return {
+        name: _attribute(value, asked[name], where, f"{path}.{name}")
+        for name, value in held.items()
+        if name in asked
+    }
+
+
+def _spelled(held: Mapping[str, Attribute]) -> dict[str, str | bool]:
+    """Attributes as JSON values: numbers are decimals of nine places."""
+    return {
+        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
+        for name, value in held.items()
+        if isinstance(value, str | bool | Decimal)
+    }
+
+
+def _attribute(value: Any, kind: str, where: str, path: str) -> Attribute:  # noqa: ANN401  # any JSON value
+    if kind in ("a text", "a hotkey"):
+        if isinstance(value, str):
+            if has_utf8(value):
+                return value
+            kind = NO_SURROGATES
+    elif isinstance(value, bool):
+        if path.startswith("miners"):
+            return value
+    elif kind == "a number":
+        return to_decimal(_nano(value, where, path))
+    raise _wrong(where, path, value, kind)
+
+
+def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
+    types: Mapping[str, Any] = {
+        "a text": {"type": "string"},
+        "a hotkey": {"type": "string"},
+        "a flag": {"type": "boolean"},
+        "a number": {"type": ["string", "number", "boolean"]},
+    }
+    properties = {name: types[kind] for name, kind in asked.items()}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
+    """The JSON value in a file; numbers with a point are decimals.
+
+    Raises:
+        InputError: it cannot be read, or is none.
+    """
+    try:
+        data = start_of(path, LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise _unread(path, error) from error
+    if len(data) > LARGEST:
+        raise InputError(f"{path}: found more than {LARGEST} bytes, expected a smaller file")
+    try:
+        return json.loads(
+            data,
+            parse_float=Decimal,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=partial(object_of, refused=partial(_stands_twice, path)),
+        )
+    except RecursionError:
+        raise InputError(f"{path}: found JSON that is nested too deep") from None
+    except ValueError as error:
+        raise _unread(path, error) from error
+
+
+def _stands_twice(path: Path, key: str) -> InputError:
+    return InputError(f"{path}: found {escaped(key)[:64]} twice in an object, expected it once")
+
+
+def _unread(path: Path, error: OSError | ValueError) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(
+        f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
+    )
+
+
+def _refuse_constant(name: str) -> Any:  # noqa: ANN401  # as json calls it
+    raise ValueError(f"the number {name}")
+
+
+def _table(value: Any, where: str, path: str) -> Mapping[str, Any]:  # noqa: ANN401  # any JSON value
+    if not isinstance(value, Mapping):
+        raise _wrong(where, path, value, "an object")
+    return value
+
+
+def _check_keys(
+    table: Mapping[str, Any], known: tuple[str, ...] | list[str], where: str, path: str
+) -> None:
+    for key in table:
+        if key not in known:
+            hint = nearest(key, known) or f": {', '.join(known) or 'none'}"
+            raise _wrong(where, path, key, f"a key that the rules read{hint}")
+
+
+def _nano(value: Any, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
+    try:
+        return from_decimal(value) if isinstance(value, Decimal) else from_text(str(value))
+    except NumberError:
+        raise _wrong(where, path, value, "a decimal of at most nine places") from None
+
+
+def _wrong(where: str, path: str, value: Any, expected: str) -> InputError:  # noqa: ANN401  # any JSON value
+    place = f"{path}: " if path else ""
+    return InputError(f"{where}: {place}found {_shown(value)}, expected {expected}")
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else escaped(str(value))[:64]

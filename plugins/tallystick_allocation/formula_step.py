@@ -1,0 +1,156 @@
+"""``formula``: a formula of the kind measure over earlier steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.formula import Formula
+from tallystick.formula.tree import BEYOND_RATIOS, Node, bind
+from tallystick.numbers import real
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import Exact
+from tallystick.rules.allocation import MINER, FormulaStep
+from tallystick_allocation.attributes import miner_number
+from tallystick_allocation.column import (
+    Column,
+    Number,
+    RationalColumn,
+    Values,
+    absent,
+    column_of,
+)
+from tallystick_allocation.step import Given, Range, Step, Stop, hull
+
+_Input = Column | Number
+_MANY = 32
+"""So many rows are worth loading what computes columns."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class FormulaColumnStep(Step):
+    """A formula, whose inputs are earlier steps by their names, and flags and numbers of miners.
+
+    Attributes:
+        formula: under its name.
+        groups: the names of the groups in which it is computed; of one group ``""``.
+    """
+
+    rules: FormulaStep
+    formula: Formula
+    groups: tuple[str, ...]
+
+    @cached_property
+    def tree(self) -> Node:
+        """The tree with its parameters bound."""
+        parameters = {name: Fraction(value) for name, value in self.rules.parameters.items()}
+        return bind(self.formula.tree, parameters)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What the formula reads of miners."""
+        return tuple(name for name in self.formula.published if name.startswith(MINER))
+
+    @property
+    def operation(self) -> list[Any]:
+        """The tree rather than its name."""
+        return [*super().operation, self.tree.digest]
+
+    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+        """The range that the formula declares, which is proved, and what stands for absent ones."""
+        found = self.formula.low, self.formula.high
+        if self.rules.absent is not None:
+            found = hull(found, (Fraction(self.rules.absent),) * 2)
+        other = self.rules.otherwise
+        return found if other is None else hull(found, ranges[other])
+
+    def apply(self, given: Given) -> Values | Stop:
+        """The column, or one for each group."""
+        found = {group: self._column(group, given) for group in self.groups}
+        return found if self.shape == "grouped" else next(iter(found.values()))
+
+    def reason(self) -> str:
+        """Its value."""
+        return f"{self.formula.name} is 0, or an input is absent"
+
+    def _column(self, group: str, given: Given) -> Column:
+        rules = self.rules
+        if rules.only is not None and group not in rules.only:
+            other = rules.otherwise
+            return _of_group(given.values[other], group) if other else absent(len(given.keys))
+        names = self.formula.published
+        inputs = {name: self._input(name, group, given) for name in names}
+        present = [place for place in range(len(given.keys)) if _is_present(inputs, place)]
+        if rules.publish and len(present) >= _MANY and self._is_beyond_ratios:
+            return self._published(inputs, present, given)
+        found = self._empty(given)
+        for place in present:
+            found[place] = evaluate(self.tree, {}, _row(inputs, place))
+        return column_of(found)
+
+    def _published(
+        self, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
+    ) -> RationalColumn:
+        """What is rounded, by doubles with a bound and the reference where they do not decide."""
+        from tallystick_allocation.balls import published_rows  # noqa: PLC0415  # loads NumPy
+
+        found = [None if each is None else real.publish(each) for each in self._empty(given)]
+        nanos = published_rows(self.tree, inputs, places, lambda place: _row(inputs, place))
+        for place, nano in zip(places, nanos, strict=True):
+            found[place] = nano
+        return RationalColumn(tuple(found), NANO)
+
+    def _empty(self, given: Given) -> list[Exact | None]:
+        """The values of who lacks an input."""
+        found: list[Exact | None] = [None] * len(given.keys)
+        if self.rules.absent is not None:
+            found[: given.miners] = [Fraction(self.rules.absent)] * given.miners
+        return found
+
+    @property
+    def _is_beyond_ratios(self) -> bool:
+        return any(operator in self.tree.by_operator for operator in BEYOND_RATIOS)
+
+    def _input(self, name: str, group: str, given: Given) -> _Input:
+        """The value of an input at each place; a number is that of every place."""
+        if name.startswith(MINER):
+            # who has no such flag has it not; who is no miner has no attributes
+            miners = range(given.miners)
+            held = [miner_number(given, place, name) or Fraction() for place in miners]
+            return column_of([*held, *[None] * (len(given.keys) - given.miners)])
+        values = given.values[name]
+        return values if isinstance(values, Number) else _of_group(values, group)
+
+
+def _is_present(inputs: Mapping[str, _Input], place: int) -> bool:
+    return all(
+        (each.value if isinstance(each, Number) else _raw(each, place)) is not None
+        for each in inputs.values()
+    )
+
+
+def _raw(column: Column, place: int) -> object:
+    if isinstance(column, RationalColumn):
+        return column.numerators[place]
+    return column.values[place]
+
+
+def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
+    """The exact value of each input at a place, where all have one."""
+    found = {}
+    for name, each in inputs.items():
+        value = each.value if isinstance(each, Number) else each.exact(place)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _of_group(held: Values, group: str) -> Column:
+    """The column of a group; a flat one is that of every group."""
+    assert not isinstance(held, Number)  # noqa: S101  # as binding has seen to
+    return held[group] if isinstance(held, Mapping) else held

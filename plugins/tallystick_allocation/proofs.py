@@ -1,0 +1,105 @@
+"""Proofs of an allocation: what each step can come to, and that its formulas are safe for that.
+
+Each step has a range, which follows from those of the steps that it reads; the ranges of what is
+collected are those of the values of records. A formula is lowered over these ranges, as that of a
+record is: what can divide by zero, or leave the range that it declares, does not load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil, floor
+
+from tallystick.errors import FormulaError, RuleSetError
+from tallystick.formula.domain import Domain
+from tallystick.formula.lowering import lower
+from tallystick.formula.text import decimal_text
+from tallystick.formula.tree import MAX_DEGREE
+from tallystick.numbers.nano import NANO
+from tallystick.rules.allocation import MINER
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick_allocation.binding import bind_allocation
+from tallystick_allocation.formula_step import FormulaColumnStep
+from tallystick_allocation.population import LARGEST_ATTRIBUTE
+from tallystick_allocation.step import BoundAllocation, Range, Step
+
+_ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
+"""Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
+
+
+def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
+    """The allocation of a rule set, proved; None where it has none.
+
+    Raises:
+        RuleSetError: a formula of a step cannot be proved safe.
+    """
+    bound = bind_allocation(rules.rule_set, rules.registry, value_ranges(rules))
+    if bound is None:
+        return None
+    degrees: dict[str, int] = {}
+    for step in bound.steps:
+        degrees[step.name] = _degree(step, degrees)
+        if isinstance(step, FormulaColumnStep):
+            try:
+                _check_degree(degrees[step.name])
+                _prove(step, bound.ranges)
+            except FormulaError as error:
+                expected = f"a formula that is safe for every population; {error}"
+                problem = rules.loaded.problem(step.origin, step.formula.name, expected)
+                raise RuleSetError([problem]) from error
+    return bound
+
+
+def value_ranges(rules: BoundRules) -> dict[str, Range]:
+    """The range of each value that records have, over all skill types."""
+    found: dict[str, list[Domain]] = {}
+    for bound in rules.types.values():
+        for value in bound.values:
+            shown = value.role in ("measure", "emission")
+            if shown or (value.role == "quality" and bound.has_quality):
+                name = value.name if value.role == "measure" else value.role
+                found.setdefault(name, []).append(value.domain)
+    return {
+        name: (
+            Fraction(min(domain.low for domain in domains), NANO),
+            Fraction(max(domain.high for domain in domains), NANO),
+        )
+        for name, domains in found.items()
+    }
+
+
+def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
+    published = {name: _domain(name, step, ranges) for name in step.formula.published}
+    program = lower(step.tree, {}, published)
+    low, high = step.formula.low, step.formula.high
+    if program.low < low or program.high > high:
+        raise FormulaError(
+            f"found that it can be from {decimal_text(program.low)} to "
+            f"{decimal_text(program.high)}, expected {decimal_text(low)} to {decimal_text(high)}: "
+            "use clip(), or change its parameters"
+        )
+
+
+def _degree(step: Step, degrees: Mapping[str, int]) -> int:
+    """The degree of what a step computes in the values that were rounded last."""
+    own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
+    # what a step that is rounded gives is of degree 1
+    read = [1 if each.is_whole else degrees[each.name] for each in step.inputs]
+    return own * max(read, default=1)
+
+
+def _check_degree(degree: int) -> None:
+    if degree > MAX_DEGREE:
+        raise FormulaError(
+            f"found that it is of degree {degree} in what was rounded last, expected at most "
+            f"{MAX_DEGREE}: give an earlier step publish = true"
+        )
+
+
+def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> Domain:
+    """The range of an input, in nano; what is not rounded is no whole number of them."""
+    inputs: Mapping[str, Step] = {each.name: each for each in step.inputs}
+    low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
+    is_whole = name.startswith(MINER) or inputs[name].is_whole
+    return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

@@ -1,0 +1,244 @@
+"""Loading a plugin for its checks: its import, its hooks, its names, the rule sets that concern it.
+
+Who names a plugin imports it, and some commands import all of them. What an import prints would end
+up in their output, and what it changes, such as the working directory, holds for all.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from decimal import getcontext
+from functools import cached_property
+from pathlib import Path
+
+import attrs
+
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import FormulaError, RuleSetError, SchemaError
+from tallystick.formula.formula import Requirement
+from tallystick.formula.schema_path import Schema
+from tallystick.formula.tree import Node, leaves
+from tallystick.plugins.entries import RefusedPluginError, allowed_names
+from tallystick.plugins.registry import Plugin, Registry, joined, load, registry
+from tallystick.records.schema import load_schema
+from tallystick.rules.digest import used_formulas
+from tallystick.rules.loading import load as load_rule_set
+from tallystick.rules.loading import shipped
+from tallystick.scoring.scorer import Scorer, bind
+from tallystick_conformance.purity import RefusedError
+from tallystick_conformance.report import finding
+from tallystick_conformance.target import Target
+
+_ENGINE = "tallystick"
+_NUMBER = re.compile(r"found (.+) in a formula, expected an int")
+_NOT_FLOAT = "a formula is not a float"
+_FOLDER = Path(__file__).resolve().parents[1]
+
+
+@attrs.frozen(eq=False, slots=False)
+class Subject:
+    """One plugin under test.
+
+    Attributes:
+        plugin: what it offers.
+        registry: the plugin and all others that are installed.
+        folder: where its module is.
+        scorers: by reference, the rule sets that load and that it ships, or that score one of its
+            skill types or use one of its formulas.
+        touched: what its import left changed in the process.
+    """
+
+    plugin: Plugin
+    registry: Registry
+    folder: Path
+    scorers: Mapping[str, Scorer] = attrs.field(factory=dict)
+    touched: tuple[str, ...] = ()
+
+    @cached_property
+    def schemas(self) -> Mapping[str, Schema]:
+        """The record schemas of every known skill type that can be used, by type."""
+        found = {}
+        for name, skill_type in self.registry.skill_types.items():
+            try:
+                found[name] = load_schema(skill_type.schema)
+            except SchemaError:
+                continue
+        return found
+
+    def trees(self) -> Iterator[tuple[str, Node]]:
+        """Every tree of the plugin over facts, with the name of what it belongs to."""
+        for formula in self.plugin.formulas:
+            yield formula.name, formula.tree
+            if formula.applies is not None:
+                yield formula.name, formula.applies
+        for requirement in self.requirements():
+            yield requirement.name, requirement.condition
+
+    def requirements(self) -> Iterator[Requirement]:
+        """Every requirement of the plugin: those of its skill types, and those that it offers."""
+        every = [r for skill_type in self.plugin.skill_types for r in skill_type.requirements]
+        yield from {id(r): r for r in (*every, *self.plugin.requirements)}.values()
+
+    @property
+    def has_opaque_facts(self) -> bool:
+        """Whether a formula or a requirement of the plugin reads a fact that is code."""
+        facts = (fact for _, tree in self.trees() for fact in leaves(tree, "fact"))
+        return any(fact.function is not None for fact in facts)
+
+
+def load_subject(
+    target: Target, others: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Subject | Diagnostic:
+    """The plugin ready to be checked, or why it cannot be used at all.
+
+    Args:
+        target: the plugin.
+        others: the context in which the other plugins are imported.
+    """
+    try:
+        with side_effects() as touched:
+            plugin = load(target.entry)
+        plugin = attrs.evolve(plugin, distribution=target.distribution, version=target.version)
+        with others():
+            every = joined(registry(target.others, allowed_names()), plugin)
+    except RefusedPluginError as error:
+        return _refusal(target, error)
+    scorers = scorers_of(plugin, every)
+    return Subject(plugin, every, _folder(target), scorers, tuple(touched))
+
+
+def _folder(target: Target) -> Path:
+    file = getattr(sys.modules.get(target.entry.module), "__file__", None)
+    return Path(file).parent if file else Path.cwd()
+
+
+def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
+    cause = error.__cause__
+    if isinstance(cause, RefusedError) and cause.found is not None:
+        return cause.found
+    code = "float-in-formula" if _is_float(cause) else error.code
+    return finding(code, _place(cause) or target.entry.value or target.name, str(error))
+
+
+def _is_float(cause: BaseException | None) -> bool:
+    """Whether a formula could not be built because of a float."""
+    if not isinstance(cause, FormulaError):
+        return False
+    found = _NUMBER.match(str(cause))
+    if found is None:
+        return str(cause).startswith(_NOT_FLOAT)
+    try:
+        float(re.sub(r"^np\.float\d+\((.*)\)$", r"\1", found[1]))
+    except ValueError:
+        return False
+    return True
+
+
+def _place(cause: BaseException | None) -> str:
+    """The last line of code outside the engine and the standard library that had a part in it."""
+    if isinstance(cause, SyntaxError) and cause.filename:
+        return f"{cause.filename}:{cause.lineno}"
+    frames = traceback.extract_tb(cause.__traceback__) if cause else []
+    own = [frame for frame in frames if not _is_machinery(frame.filename)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
+
+
+def _is_machinery(filename: str) -> bool:
+    library = Path(traceback.__file__).parent
+    path = Path(filename)
+    return filename.startswith("<") or any(
+        path.is_relative_to(folder) and "site-packages" not in path.relative_to(folder).parts
+        for folder in (_FOLDER, library)
+    )
+
+
+def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
+    """The rule sets that load and that the plugin ships or takes part in, by reference."""
+    found = {}
+    own = with_own_rule_sets(plugin, every)
+    ships = shipped(own)
+    for name in shipped(every):
+        try:
+            scorer = bind(load_rule_set(name, own if name in ships else every), every)
+        except (
+            RuleSetError,
+            SchemaError,
+        ):  # ``check_rule_sets`` says why, if it is the plugin's own
+            continue
+        if name in ships or _takes_part(plugin, scorer):
+            found[name] = scorer
+    return found
+
+
+def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:
+    """The registry with the rule sets of the plugin alone."""
+    return attrs.evolve(every, rule_set_folders={plugin.name: plugin.rule_sets})
+
+
+def _takes_part(plugin: Plugin, scorer: Scorer) -> bool:
+    types = {skill_type.name for skill_type in plugin.skill_types}
+    formulas = {formula.name for formula in plugin.formulas}
+    return bool(types & scorer.types.keys() or formulas & set(used_formulas(scorer.rule_set)))
+
+
+@contextmanager
+def side_effects() -> Iterator[list[str]]:
+    """Note what changes while the context lasts; the list is filled at its end."""
+    touched, printed = list[str](), io.StringIO()
+    # looked up now: an import may replace them
+    state_of, names_of = _state, names_of_modules
+    before, names = state_of(), names_of()
+    with redirect_stdout(printed):
+        yield touched
+        if sys.stdout is not printed or printed.closed or printed.getvalue():
+            touched.append("the standard output")
+    after = state_of()
+    touched += [name for name, value in before.items() if after[name] != value]
+    now = names_of()
+    touched += [name for name, value in names.items() if now.get(name) is not value]
+
+
+def check_import(subject: Subject) -> Iterator[Diagnostic]:
+    """The import of the plugin leaves the process as it was."""
+    if subject.touched:
+        what = ", ".join(subject.touched)
+        message = f"found that its import changes {what}, expected it to change nothing"
+        yield finding("import-side-effect", str(subject.folder), message)
+
+
+def _state() -> Mapping[str, object]:
+    decimal = getcontext()
+    return {
+        "the working directory": os.getcwd(),  # noqa: PTH109  # as text, which is compared
+        "os.environ": dict(os.environ),
+        "sys.path": tuple(sys.path),
+        "the recursion limit": sys.getrecursionlimit(),
+        "the trace or the profile function": (sys.gettrace(), sys.getprofile()),
+        "the state of random": random.getstate(),
+        "the context of decimal": (decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax),
+        "the running threads": tuple(threading.enumerate()),
+    }
+
+
+def names_of_modules() -> Mapping[str, object]:
+    """Return the names in the modules of the engine, and Python's functions and classes."""
+    found = dict[str, object]()
+    for place, module in list(sys.modules.items()):
+        root = place.partition(".")[0]
+        if root not in {_ENGINE, *sys.stdlib_module_names} or not hasattr(module, "__dict__"):
+            continue
+        for name, value in list(vars(module).items()):
+            if root == _ENGINE or callable(value):
+                found[f"{place}.{name}"] = value
+            if root == _ENGINE and isinstance(value, type) and value.__module__ == place:
+                members = list(vars(value).items())
+                found |= {f"{place}.{name}.{key}": each for key, each in members if callable(each)}
+    return found

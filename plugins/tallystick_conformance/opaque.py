@@ -1,0 +1,319 @@
+"""Opaque facts: whether the code of a plugin gives the same integer to everyone, and soon.
+
+Each fact is called on the samples of every skill type whose records it reads, as the engine calls
+it, and what it asks of the world is noted. Then another process, with another order of sets, clock,
+time zone, environment and working directory, calls it on the same records from the last to the
+first, and has to get the same integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import FormulaError
+from tallystick.formula.facts import arguments_of, domain_of, path_of
+from tallystick.formula.formula import Requirement
+from tallystick.formula.tree import Node, leaves
+from tallystick.plugins.skill_type import SkillType
+from tallystick.records.schema import load_schema
+from tallystick_conformance.cpu_time import (
+    GROWTH,
+    LIMIT_MS,
+    Function,
+    Slowness,
+    TooLongError,
+    cut_off,
+    slowness,
+)
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.purity import RefusedError, watching
+from tallystick_conformance.report import finding
+from tallystick_conformance.testing.record_checker import RecordChecker
+from tallystick_conformance.testing.samples import JSON, line, of_type, plain
+
+_SLOW = "opaque-slow"
+_LONGEST = 200
+_FEW = 20
+_PLAIN = (int, float, bool, str, type(None))
+
+
+@attrs.frozen(eq=False)
+class _Use:
+    """An opaque fact, and a skill type whose records it reads.
+
+    Attributes:
+        fact: the fact.
+        where: the formula or the requirement that reads it, and its name.
+        skill_type: the type.
+        requirements: what holds for each record of the type.
+        certain: whether the type is known to use the fact; else it may be meant for another.
+    """
+
+    fact: Node
+    where: str
+    skill_type: SkillType
+    requirements: tuple[Requirement, ...]
+    certain: bool
+
+    @property
+    def name(self) -> str:
+        """What tells the use from the others of a plugin, in every process."""
+        return f"{self.fact.digest} {self.skill_type.name}"
+
+    @property
+    def function(self) -> Function:
+        """The code of the fact."""
+        if self.fact.function is None:
+            raise FormulaError(f"found {self.fact!r}, expected an opaque fact")
+        return self.fact.function
+
+    def checker(self) -> RecordChecker:
+        """Which records of the type are valid."""
+        return RecordChecker(load_schema(self.skill_type.schema), self.requirements)
+
+    def samples(self) -> Sequence[JSON]:
+        """Records of the type.
+
+        Raises:
+            SchemaError: none was found that meets the requirements.
+        """
+        return of_type(self.skill_type, self.requirements)
+
+
+@attrs.frozen
+class _Answer:
+    """What one call gave.
+
+    Attributes:
+        value: what it returned.
+        error: what it raised, as text.
+        kept: whether it left the record as it was.
+        ended: whether it came to an end by itself.
+        refused: whether it asked for what is not let through.
+    """
+
+    value: object = None
+    error: str | None = None
+    kept: bool = True
+    ended: bool = True
+    refused: bool = False
+
+    def said(self) -> str:
+        """The answer for people."""
+        return self.error or self.compared()
+
+    def compared(self) -> str:
+        """The answer as another process must give it: of an error and an object only the type."""
+        if not self.ended or self.error is not None:
+            return (self.error or "no end").partition(":")[0]
+        kind = type(self.value)
+        return f"{kind.__name__} {self.value!r:.{_LONGEST}}" if kind in _PLAIN else kind.__name__
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """The findings about the opaque facts of a plugin; each code once a fact.
+
+    Raises:
+        SchemaError: no record of a skill type was found that meets its requirements.
+    """
+    told: set[tuple[str, str]] = set()
+    for use in _uses(subject):
+        for each in _findings(use):
+            if (use.fact.digest, each.code) not in told:
+                told.add((use.fact.digest, each.code))
+                yield each
+
+
+def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list[str]]:
+    """What every opaque fact gives for each sample of each type that uses it.
+
+    Args:
+        subject: the plugin.
+        without: the places of facts that are known to be faulty, as findings name them.
+
+    Raises:
+        SchemaError: as ``check``.
+    """
+    uses = (use for use in _uses(subject) if use.where not in without)
+    return {use.name: [each.compared() for each in _answers(use, use.samples())] for use in uses}
+
+
+def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
+    """The findings about opaque facts that give other values here than in another process.
+
+    The records come from the last to the first, so that what is kept between calls shows.
+
+    Raises:
+        SchemaError: as ``check``.
+    """
+    told: set[str] = set()
+    for use in _uses(subject):
+        samples = use.samples()
+        here = [each.compared() for each in _answers(use, samples[::-1])][::-1]
+        for record, before, after in zip(samples, values.get(use.name, ()), here, strict=False):
+            if before != after and use.fact.digest not in told:
+                told.add(use.fact.digest)
+                message = (
+                    f"found {before} and, in another process, {after} for one record, expected the "
+                    "same integer"
+                )
+                evidence = {"record": record, "values": [before, after]}
+                yield finding("opaque-unstable", use.where, message, evidence)
+
+
+def _uses(subject: Subject) -> Iterator[_Use]:
+    """Every opaque fact of a plugin with every type that uses it, or that may."""
+    seen: set[str] = set()
+    for where, tree in subject.trees():
+        for fact in leaves(tree, "fact"):
+            if fact.function is not None and fact.digest not in seen:
+                seen.add(fact.digest)
+                yield from _of_fact(subject, fact, f"{where}: {path_of(fact)}", tree)
+
+
+def _of_fact(subject: Subject, fact: Node, where: str, tree: Node) -> Iterator[_Use]:
+    certain = {
+        name: tuple(requirement for requirement, _ in bound.requirements)
+        for scorer in subject.scorers.values()
+        for name, bound in scorer.types.items()
+        if fact.digest in {each.digest for each in bound.facts}
+    }
+    types = subject.registry.skill_types
+    if certain:
+        for name, requirements in certain.items():
+            yield _Use(fact, where, types[name], requirements, certain=True)
+        return
+    fitting = [types[name] for name, schema in subject.schemas.items() if _fits(tree, schema)]
+    own = [each for each in fitting if each in subject.plugin.skill_types] or fitting
+    for skill_type in own:
+        yield _Use(fact, where, skill_type, skill_type.requirements, certain=len(own) == 1)
+
+
+def _fits(tree: Node, schema: Any) -> bool:  # noqa: ANN401  # a schema
+    """Whether a schema has every place that the other facts of a tree read."""
+    try:
+        for fact in leaves(tree, "fact"):
+            domain_of(fact, schema)
+    except FormulaError:
+        return False
+    return True
+
+
+def _findings(use: _Use) -> Iterator[Diagnostic]:
+    _forget(use.function)
+    acts, whole = dict[str, str](), use.samples()
+    samples: Sequence[JSON] = sorted(whole, key=lambda record: len(line(record)))[:_FEW]
+    answers = list(_answers(use, samples, acts))
+    # large records are left until it is known that the function is quick, and what it asks for
+    slow = slowness(use.function, use.checker(), whole) if answers[-1].ended else None
+    if answers[-1].ended and slow is None:
+        samples, answers = whole, list(_answers(use, whole, acts))
+    if not use.certain and all(answer.error for answer in answers):
+        return
+    for code, call in sorted(acts.items()):
+        yield finding(code, use.where, f"found a call of {call}, expected none", {"call": call})
+    if answers[-1].refused:
+        return
+    if not answers[-1].ended:
+        yield _slow(use, Slowness("", len(line(samples[len(answers) - 1])), None))
+        return
+    yield from _wrong(use, samples, answers)
+    if slow is not None:
+        yield _slow(use, slow)
+
+
+def _forget(function: Function) -> None:
+    """Empty the caches beside a function: they hide what is read only once."""
+    for value in list(getattr(function, "__globals__", {}).values()):
+        clear = getattr(value, "cache_clear", None)
+        if callable(clear) and getattr(value, "__module__", None) == function.__module__:
+            clear()
+
+
+def _answers(
+    use: _Use, samples: Sequence[JSON], acts: dict[str, str] | None = None
+) -> Iterator[_Answer]:
+    """The answers, up to one that does not come; ``acts`` gets what the calls ask of the world."""
+    checker = use.checker()
+    for record in samples:
+        answer = _answer(use.function, plain(checker, record), acts)
+        yield answer
+        if not answer.ended:
+            return
+
+
+def _answer(function: Function, given: JSON, acts: dict[str, str] | None) -> _Answer:
+    before = repr(given)
+    try:
+        with _watched(acts), cut_off():
+            value = function(given)
+    except TooLongError:
+        return _Answer(ended=False)
+    except RefusedError:
+        return _Answer(ended=False, refused=True)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a plugin raises is told
+        said = f"{type(error).__name__}: {error}"[:_LONGEST]
+        return _Answer(error=said, kept=repr(given) == before)
+    return _Answer(value, kept=repr(given) == before)
+
+
+@contextmanager
+def _watched(acts: dict[str, str] | None) -> Iterator[None]:
+    if acts is None:
+        yield
+        return
+    noted: dict[str, str] = {}
+    try:
+        with watching() as noted:
+            yield
+    finally:
+        for code, call in noted.items():
+            acts.setdefault(code, call)
+
+
+def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> Iterator[Diagnostic]:
+    """What single answers show; of several, the one to the shortest record is told."""
+    low, high = arguments_of(use.fact)[1:]
+    whole = f"an integer from {low} to {high}"
+    looks: Sequence[tuple[str, Callable[[_Answer], bool], str]] = (
+        ("opaque-raises", lambda a: a.error is not None, whole),
+        ("opaque-not-integer", lambda a: a.error is None and type(a.value) is not int, whole),
+        ("opaque-out-of-range", lambda a: not _is_within(a.value, low, high), whole),
+        ("opaque-changes-record", lambda a: not a.kept, "the record as it was"),
+    )
+    for code, is_bad, expected in looks:
+        bad = [(r, a) for r, a in zip(samples, answers, strict=False) if is_bad(a)]
+        if bad:
+            record, answer = min(bad, key=lambda pair: len(line(pair[0])))
+            found = answer.said() if answer.kept else "a changed record"
+            message = f"found {found}, expected {expected}"
+            yield finding(code, use.where, message, {"record": record, "value": answer.said()})
+
+
+def _is_within(value: object, low: int, high: int) -> bool:
+    """Whether a whole number is in the range; anything else is another finding."""
+    return type(value) is not int or low <= value <= high
+
+
+def _slow(use: _Use, found: Slowness) -> Diagnostic:
+    what = f"a record of {found.size} bytes"
+    what += f" with a large {found.place}" if found.place else ""
+    if found.growth is not None:
+        message = (
+            f"found {found.growth} times the steps of Python for four times the size, up to "
+            f"{what}, expected at most {GROWTH} times"
+        )
+    else:
+        taken = "no end" if found.milliseconds is None else f"{found.milliseconds} ms of CPU time"
+        message = f"found {taken} for {what}, expected at most {LIMIT_MS} ms"
+    return finding(_SLOW, use.where, message, attrs.asdict(found))
+
+
+def is_without_end(found: Diagnostic) -> bool:
+    """Whether a finding is of a fact that does not come to its end, so that no check can use it."""
+    return found.code == _SLOW and found.evidence["milliseconds"] is None

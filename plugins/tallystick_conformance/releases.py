@@ -1,0 +1,236 @@
+"""The formulas of a plugin as they were released.
+
+``released.json`` lies beside the module of a plugin::
+
+    {
+      "formulas": {"name@1": "sha256:…"},
+      "recorded": {"name@1": {"version": "0.1.0", "text": ["x = …"]}}
+    }
+
+It has the digest of every formula that was released, in name order. No line of it changes or goes.
+Beside it stands what the formula said when it was recorded, so that a change can be shown, and the
+version that the project had. As long as the project has that version, it was not published with the
+formula: no two publications have one version. So the formula is not yet released, and may be
+recorded again. One without a version was released.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.canonical import PREFIX
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import PluginError
+from tallystick.formula.formula import Formula
+from tallystick.formula.text import lines
+from tallystick.io.atomic import atomic_files
+from tallystick.io.documents import read_json
+from tallystick.io.text import json_text
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.report import finding, finding_in
+
+RELEASED = "released.json"
+"""The file with the digest of each formula that was released."""
+_FORMULAS, _RECORDED = "formulas", "recorded"
+
+Json = dict[str, Any]
+
+
+@attrs.frozen
+class Recorded:
+    """A formula as it was recorded.
+
+    Attributes:
+        digest: of the formula.
+        text: what it said, line by line; empty where that was not recorded.
+        version: of the project at that time; None where it was released before.
+    """
+
+    digest: str
+    text: tuple[str, ...] = ()
+    version: str | None = None
+
+
+def as_recorded(formula: Formula) -> Recorded:
+    """What there is to record of a formula."""
+    return Recorded(formula.digest, tuple(lines(formula.symbol or formula.name, formula.tree)))
+
+
+def check_releases(subject: Subject) -> Iterator[Diagnostic]:
+    """Every formula is recorded, and none that was recorded has changed or is gone."""
+    file = subject.folder / RELEASED
+    try:
+        released = released_in(file)
+    except PluginError as error:
+        yield finding_in("record-unreadable", file, str(error))
+        return
+    found = {formula.name: formula for formula in subject.plugin.formulas}
+    for name, formula in found.items():
+        if name not in released:
+            message = f"found no digest of it in {RELEASED}, expected {formula.digest}"
+            yield finding("formula-unrecorded", name, message)
+        elif released[name].digest != formula.digest:
+            yield _changed(released[name], formula)
+    for name in sorted(released.keys() - found.keys()):
+        yield finding(
+            "formula-gone", name, f"found no such formula, expected it, as {RELEASED} says"
+        )
+
+
+def _changed(before: Recorded, formula: Formula) -> Diagnostic:
+    message = f"found {formula.digest}, expected {before.digest}, as {RELEASED} says"
+    old, new = before.text, as_recorded(formula).text
+    # a formula can change in what its text does not show, such as the source of an opaque fact
+    told = {"difference": _difference(old, new)} if old and old != new else {}
+    return finding("formula-changed", formula.name, message, told)
+
+
+def _difference(old: Collection[str], new: Collection[str]) -> list[str]:
+    """The lines of both, those that are gone after a minus, those that are new after a plus."""
+    told = difflib.ndiff([*old], [*new])
+    return [line for line in told if not line.startswith("?")]
+
+
+def released_in(file: Path) -> Mapping[str, Recorded]:
+    """Each recorded formula by its name, in name order; none where there is no file.
+
+    Raises:
+        PluginError: the file cannot be read.
+    """
+    return _recorded(_read(file), file)
+
+
+def record_releases(
+    folder: Path, formulas: Mapping[str, Recorded], version: str
+) -> tuple[str, ...]:
+    """Add the formulas that are new; those that are there stay as they are.
+
+    Args:
+        folder: where the module of the plugin is.
+        formulas: every formula of the plugin, by name.
+        version: of the project; empty where it does not say it.
+
+    Returns:
+        The names that were added.
+
+    Raises:
+        PluginError: the file is there but cannot be read.
+        OutputError: it cannot be written.
+    """
+    file = folder / RELEASED
+    document = _read(file)
+    before = _recorded(document, file)
+    every = dict(before)
+    for name, formula in formulas.items():
+        known = before.get(name)
+        if known is None:
+            every[name] = attrs.evolve(formula, version=version or None)
+        elif known.digest == formula.digest and not known.text:
+            every[name] = attrs.evolve(known, text=formula.text)
+    _write(file, document, before, every)
+    return tuple(sorted(every.keys() - before.keys()))
+
+
+def reset_releases(
+    folder: Path, formulas: Mapping[str, Recorded], version: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Record all formulas anew that were not released: recorded under the version that still is.
+
+    Args:
+        folder: as in `record_releases`.
+        formulas: likewise.
+        version: likewise.
+
+    Returns:
+        The names that were added or changed, and those that were removed.
+
+    Raises:
+        PluginError: the file is there but cannot be read.
+        OutputError: it cannot be written.
+    """
+    file = folder / RELEASED
+    document = _read(file)
+    before = _recorded(document, file)
+    kept = {name: each for name, each in before.items() if not _is_unreleased(each, version)}
+    now = {name: attrs.evolve(each, version=version or None) for name, each in formulas.items()}
+    every = {**now, **kept}
+    _write(file, document, before, every)
+    new = (n for n, each in every.items() if n not in before or before[n].digest != each.digest)
+    return tuple(sorted(new)), tuple(sorted(before.keys() - every.keys()))
+
+
+def unreleased_in(folder: Path, version: str) -> frozenset[str]:
+    """The recorded formulas that may be recorded again.
+
+    Raises:
+        PluginError: the file is there but cannot be read.
+    """
+    every = released_in(folder / RELEASED)
+    return frozenset(name for name, each in every.items() if _is_unreleased(each, version))
+
+
+def _is_unreleased(recorded: Recorded, version: str) -> bool:
+    return bool(version) and recorded.version == version
+
+
+def _read(file: Path) -> Json:
+    try:
+        document = read_json(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise PluginError(f"{file}: cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise PluginError(f"{file}: found {type(document).__name__}, expected a JSON object")
+    return document
+
+
+def _recorded(document: Json, file: Path) -> dict[str, Recorded]:
+    digests = document.get(_FORMULAS, {})
+    if not isinstance(digests, dict) or not all(map(_is_digest, digests.values())):
+        raise PluginError(f'{file}: found no digests by name under "{_FORMULAS}", expected them')
+    told = document.get(_RECORDED, {})
+    if not isinstance(told, dict) or not all(map(_is_told, told.values())):
+        raise PluginError(
+            f'{file}: found something else under "{_RECORDED}" than a version and lines of text '
+            "by name, expected that"
+        )
+    return {name: _one(digests[name], told.get(name, {})) for name in sorted(digests)}
+
+
+def _one(digest: str, told: Json) -> Recorded:
+    return Recorded(digest, tuple(told.get("text", ())), told.get("version"))
+
+
+def _write(
+    file: Path, document: Json, before: Mapping[str, Recorded], every: Mapping[str, Recorded]
+) -> None:
+    """Write the file if something has changed; what else it holds is kept."""
+    if before == every:
+        return
+    named = dict(sorted(every.items()))
+    document[_FORMULAS] = {name: each.digest for name, each in named.items()}
+    document[_RECORDED] = {
+        name: ({"version": each.version} if each.version else {}) | {"text": [*each.text]}
+        for name, each in named.items()
+        if each.text
+    }
+    with atomic_files(file) as (new,):
+        new.write((json_text(document, indent=2) + "\n").encode())
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(PREFIX)
+
+
+def _is_told(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    text, version = value.get("text", []), value.get("version")
+    is_text = isinstance(text, list) and all(isinstance(line, str) for line in text)
+    return is_text and (version is None or isinstance(version, str))

@@ -1,0 +1,344 @@
+"""The rule sets of a plugin: that they load, score its types, and are proved.
+
+Every formula that a rule set of the plugin uses stays in its range and never divides by zero: the
+proof is that of binding, and where it fails, an example is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from graphlib import TopologicalSorter
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import attrs
+
+from tallystick.diagnostics import Diagnostic
+from tallystick.errors import FormulaError, RuleSetError, SchemaError
+from tallystick.formula.formula import Formula
+from tallystick.formula.tree import Node, bind
+from tallystick.io.documents import read_toml
+from tallystick.numbers.nano import NANO, from_decimal
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import Registry
+from tallystick.rules.loading import load, shipped
+from tallystick.rules.model import (
+    BUILT_IN_COMPOSITES,
+    Axis,
+    Measure,
+    Parameters,
+    RuleSet,
+    SkillTypeRules,
+    exact,
+)
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.binding import bind_rule_set
+from tallystick_conformance.claim import UNIT_VALUES, Claim, Step
+from tallystick_conformance.counterexample import judged
+from tallystick_conformance.loading import Subject, with_own_rule_sets
+from tallystick_conformance.records import domains_of, has_all, is_without_bounds
+from tallystick_conformance.report import finding, finding_in
+
+_COMPOSITE = ".composite"
+
+
+def check_rule_sets(subject: Subject) -> Iterator[Diagnostic]:
+    """Every rule set of the plugin reads well, and every skill type of it is scored by one."""
+    for folder in subject.plugin.rule_sets:
+        if not folder.is_dir():
+            message = "found no such folder, expected that of the hook tallystick_rule_sets"
+            yield finding_in("rule-set-invalid", folder, message)
+    for name, files in _own(subject).items():
+        try:
+            _read(name, subject)
+        except RuleSetError as error:
+            yield from map(invalid, error.problems)
+            if error.more:
+                message = f"found {error.more} more problems, expected none"
+                yield finding_in("rule-set-invalid", files[0], message)
+        except SchemaError as error:
+            if _all_usable(subject):
+                yield finding_in("rule-set-invalid", files[0], str(error))
+    yield from _foreign(subject)
+    yield from _missing(subject)
+
+
+def _foreign(subject: Subject) -> Iterator[Diagnostic]:
+    """Files under another name than the plugin's, where nobody looks for them."""
+    # two plugins of one distribution may share a folder
+    names = {subject.plugin.name, *(entry.name for entry in entry_points(group=GROUP))}
+    for folder in subject.plugin.rule_sets:
+        for file in sorted(folder.resolve().glob("*/*.toml")):
+            if file.parent.name not in names:
+                message = f"found it in a folder {file.parent.name}, expected {subject.plugin.name}"
+                yield finding_in("rule-set-foreign", file, message)
+
+
+def invalid(problem: Diagnostic) -> Diagnostic:
+    """A problem of a rule set as a finding."""
+    message = f"{problem.path or 'the file'}: {problem.message}"
+    return finding_in("rule-set-invalid", problem.file, message, problem.line)
+
+
+def _all_usable(subject: Subject) -> bool:
+    """Whether the plugin's own schemas can be used; that of another one is to blame then."""
+    return all(each.name in subject.schemas for each in subject.plugin.skill_types)
+
+
+def _missing(subject: Subject) -> Iterator[Diagnostic]:
+    scored = {name for scorer in subject.scorers.values() for name in scorer.types}
+    named = {name for files in _own(subject).values() for file in files for name in _named(file)}
+    for skill_type in subject.plugin.skill_types:
+        if skill_type.name not in scored | named:
+            message = "found no rule set that scores this skill type, expected one"
+            yield finding("rule-set-missing", skill_type.name, message)
+
+
+def readable(subject: Subject) -> Iterator[LoadedRuleSet]:
+    """The rule sets that the plugin ships and that read well, bound or not."""
+    for name in _own(subject):
+        with suppress(RuleSetError, SchemaError):
+            yield _read(name, subject)
+
+
+def _own(subject: Subject) -> Mapping[str, tuple[Path, ...]]:
+    """The files of the rule sets that the plugin ships, by ``name@version``."""
+    return shipped(with_own_rule_sets(subject.plugin, subject.registry))
+
+
+def _read(name: str, subject: Subject) -> LoadedRuleSet:
+    return load(name, with_own_rule_sets(subject.plugin, subject.registry))
+
+
+def _named(file: Path) -> frozenset[str]:
+    """The skill types that a rule-set file names, whether or not it loads."""
+    try:
+        rules = read_toml(file)
+    except (OSError, ValueError):
+        return frozenset()
+    types = rules.get("skill_types")
+    return frozenset(types) if isinstance(types, dict) else frozenset()
+
+
+def check_proofs(subject: Subject) -> Iterator[Diagnostic]:
+    """Each formula of each rule set that the plugin ships is proved, for every type."""
+    reported: set[tuple[str, str]] = set()
+    for loaded in readable(subject):
+        for each in _of_rule_set(loaded, subject):
+            formula = each.where.partition(" ")[0]
+            if (formula, each.code) not in reported:
+                reported.add((formula, each.code))
+                yield each
+
+
+def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic]:
+    for name in loaded.rule_set.skill_types:
+        if name not in subject.schemas:
+            continue
+        for error in _refusals(loaded, name, subject.registry):
+            yield from _findings(loaded, name, error, subject)
+
+
+def _refusals(loaded: LoadedRuleSet, name: str, registry: Registry) -> Iterator[RuleSetError]:
+    """Why one type does not bind: each axis and measure that does not, or the first of the rest."""
+    whole = _refusal(loaded, {name: loaded.rule_set.skill_types[name]}, registry)
+    if whole is None:
+        return
+    rules = loaded.rule_set.skill_types[name]
+    bare = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, tiers=None, emission=None))
+    alone = [
+        _refusal(bare, {name: _of_value(value, rules, bare, registry)}, registry)
+        for value in (*rules.all_axes, *rules.measures)
+    ]
+    found = {str(error): error for error in alone if error is not None}
+    yield from found.values() or [whole]
+
+
+def _refusal(
+    loaded: LoadedRuleSet, types: Mapping[str, SkillTypeRules], registry: Registry
+) -> RuleSetError | None:
+    narrowed = attrs.evolve(loaded, rule_set=attrs.evolve(loaded.rule_set, skill_types=types))
+    try:
+        bind_rule_set(narrowed, registry)
+    except RuleSetError as error:
+        return error
+    return None
+
+
+def _of_value(
+    name: str, rules: SkillTypeRules, loaded: LoadedRuleSet, registry: Registry
+) -> SkillTypeRules:
+    """The rules of a type with one axis or measure, and those that it reads, alone."""
+    rule_set = loaded.rule_set
+    kept = (*values_before(name, rule_set, registry), name)
+    is_axis = name in rule_set.axes
+    return attrs.evolve(
+        rules,
+        composite=BUILT_IN_COMPOSITES[-1] if is_axis else None,
+        weights={name: Decimal(1)} if is_axis else {},
+        axes=tuple(each for each in kept if each in rule_set.axes),
+        measures=tuple(each for each in kept if each in rule_set.measures),
+        parameters={},
+        gates=(),
+        base_weight=None,
+        baseline=None,
+    )
+
+
+def _findings(
+    loaded: LoadedRuleSet, name: str, error: RuleSetError, subject: Subject
+) -> Iterator[Diagnostic]:
+    """What one refusal of a type comes to; what other checks report is left to them."""
+    reason = str(error.__cause__ or error)
+    for problem in error.problems:
+        claim = claim_at(problem.path, loaded, name, subject.registry)
+        if claim is None or not isinstance(error.__cause__, FormulaError):
+            if not is_without_bounds(reason):
+                yield invalid(problem)
+        elif domains_of(claim.facts, subject.schemas[name]) is not None:
+            yield judged(f"{claim.formula.name} for {name} in {problem.where}", claim, reason)
+        elif has_all(claim.facts, subject) and not is_without_bounds(reason):
+            yield finding(
+                "fact-unreachable", f"{claim.formula.name} for {name} in {problem.where}", reason
+            )
+
+
+def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) -> Claim | None:
+    """The claim of the formula that a path of a rule set names, for one skill type.
+
+    The path is that of a problem of binding, such as ``axes.NAME`` or ``emission.formula``; None
+    where it names no formula.
+    """
+    uses = _Uses(loaded.rule_set, name, registry)
+    head, _, last = path.rpartition(".")
+    match head:
+        case "axes" | "measures":
+            return uses.value(last)
+        case "emission.factors":
+            return uses.factor(last)
+        case "tiers.thresholds":
+            return uses.threshold(last)
+        case "emission":
+            return uses.emission()
+    return uses.composite() if path.endswith(_COMPOSITE) else None
+
+
+def values_before(name: str, rule_set: RuleSet, registry: Registry) -> tuple[str, ...]:
+    """The axes and measures that one reads, each after those that it reads itself."""
+    reads: dict[str, tuple[str, ...]] = {}
+    pending = [name]
+    while pending:
+        each = pending.pop()
+        if each not in reads:
+            reads[each] = registry.formulas[_use(each, rule_set).formula].reads
+            pending += reads[each]
+    return tuple(each for each in TopologicalSorter(reads).static_order() if each != name)
+
+
+def _use(name: str, rule_set: RuleSet) -> Axis | Measure:
+    """What the rule set says of an axis or a measure."""
+    return rule_set.axes[name] if name in rule_set.axes else rule_set.measures[name]
+
+
+class _Uses:
+    def __init__(self, rule_set: RuleSet, name: str, registry: Registry) -> None:
+        self.rule_set, self.registry = rule_set, registry
+        self.rules = rule_set.skill_types[name]
+        self.skill_type = registry.skill_types[name]
+        self.requirements = (
+            *self.skill_type.requirements,
+            *(registry.requirements[required] for required in self.rules.requires),
+        )
+
+    def value(self, name: str) -> Claim:
+        use = _use(name, self.rule_set)
+        return self.of_records(use.formula, use.parameters, self.steps(name))
+
+    def composite(self) -> Claim | None:
+        name = self.rules.composite
+        if name is None or name not in self.registry.formulas:
+            return None
+        steps = [s for axis in self.rules.all_axes for s in (*self.steps(axis), self.one(axis))]
+        once = {step.name: step for step in steps}
+        return self.of_records(name, self.rules.parameters, once.values())
+
+    def factor(self, name: str) -> Claim | None:
+        emission = self.rule_set.emission
+        if emission is None:
+            return None
+        use = emission.factors[name]
+        return self.of_records(use.formula, use.parameters, (), self.base())
+
+    def emission(self) -> Claim | None:
+        emission = self.rule_set.emission
+        if emission is None:
+            return None
+        given = {**self.base(), "quality": UNIT_VALUES, **self.multipliers()}
+        steps = []
+        for name, use in emission.factors.items():
+            if use.skill_types is None or self.skill_type.name in use.skill_types:
+                steps.append(self.step(name, use.formula, use.parameters))
+            else:
+                given[name] = (NANO,)
+        return self.of_records(emission.formula, emission.parameters, steps, given)
+
+    def threshold(self, name: str) -> Claim | None:
+        tiers = self.rule_set.tiers
+        use = None if tiers is None else tiers.thresholds[name]
+        if tiers is None or use is None or use.formula is None:
+            return None
+        known = {n: t for n, t in tiers.thresholds.items() if t.formula is not None and n != name}
+        reads = {n: self.registry.formulas[str(t.formula)].published for n, t in known.items()}
+        order = [n for n in TopologicalSorter(reads).static_order() if n in known]
+        return Claim(
+            self.registry.formulas[use.formula],
+            exact(use.parameters),
+            steps=tuple(self.step(n, str(known[n].formula), known[n].parameters) for n in order),
+            given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
+        )
+
+    def of_records(
+        self,
+        formula: str,
+        parameters: Parameters,
+        steps: Iterable[Step],
+        given: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Claim:
+        return Claim(
+            self.registry.formulas[formula],
+            exact(parameters),
+            self.skill_type,
+            self.requirements,
+            tuple(steps),
+            given or {},
+            self.unrounded(self.registry.formulas[formula]),
+        )
+
+    def steps(self, name: str) -> list[Step]:
+        return [self.one(each) for each in values_before(name, self.rule_set, self.registry)]
+
+    def one(self, name: str) -> Step:
+        use = _use(name, self.rule_set)
+        return self.step(name, use.formula, use.parameters)
+
+    def step(self, name: str, formula: str, parameters: Parameters) -> Step:
+        found = self.registry.formulas[formula]
+        tree = bind(found.tree, exact(parameters), self.unrounded(found))
+        return Step(name, found, tree)
+
+    def unrounded(self, formula: Formula) -> dict[str, Node]:
+        """The bound trees of what a formula reads before that is published."""
+        return {name: self.one(name).tree for name in formula.unrounded}
+
+    def base(self) -> dict[str, tuple[int, ...]]:
+        weight = self.rules.base_weight
+        return {} if weight is None else {"base_weight": (from_decimal(weight),)}
+
+    def multipliers(self) -> dict[str, tuple[int, ...]]:
+        tiers = self.rule_set.tiers
+        if tiers is None or self.rules.baseline is None:
+            return {}
+        found = {from_decimal(level.multiplier) for level in tiers.levels}
+        return {"tier_multiplier": tuple(sorted(found))}

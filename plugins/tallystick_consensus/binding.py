@@ -1,0 +1,223 @@
+"""A consensus that is bound: its formulas proved, its shares as whole numbers.
+
+The formulas are proved when the first group comes: who scores records alone needs none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from graphlib import TopologicalSorter
+from math import ceil
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import FormulaError, RuleSetError
+from tallystick.formula.facts.fact import name_of, path_of
+from tallystick.formula.facts.families import is_of_group
+from tallystick.formula.facts.group import (
+    MOST_ITEMS,
+    READERS,
+    mine,
+    of_set,
+    outliers,
+    shared,
+)
+from tallystick.formula.text import decimal_text, fact_text
+from tallystick.formula.tree import Node, bind, leaves
+from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
+from tallystick.rules.consensus import MOST_MEMBERS, set_of
+from tallystick.rules.consensus_checks import FACTOR
+from tallystick.rules.model import exact
+from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick_consensus.facts import FACTS
+from tallystick_consensus.signals import whole_share
+
+if TYPE_CHECKING:
+    from tallystick.formula.domain import Domain
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.consensus import Consensus
+    from tallystick.rules.reading import LoadedRuleSet
+
+
+@attrs.frozen
+class Voting:
+    """How the members of a group of some size vote.
+
+    Attributes:
+        own_vote: whether a member is a voter of its own.
+        quorum: how many voters agree on something.
+        support: an item that is not agreed is an outlier with fewer of the others.
+    """
+
+    own_vote: bool
+    quorum: int
+    support: int
+
+
+@attrs.frozen
+class AlignmentShares:
+    """What findings, capabilities and the verdict count in the likeness of two submissions."""
+
+    findings: Fraction
+    capabilities: Fraction
+    verdict: Fraction
+
+
+@attrs.frozen(eq=False, slots=False)
+class BoundConsensus:
+    """The consensus of a rule set, ready to compute.
+
+    Attributes:
+        loaded: the rule set.
+        registry: the plugins that it was bound with.
+        rules: its section.
+    """
+
+    loaded: LoadedRuleSet
+    registry: Registry
+    rules: Consensus
+
+    def voting(self, valid: int) -> Voting:
+        """How the members of a group with so many valid ones vote."""
+        own_vote = self.rules.voters == "group"
+        voters = valid if own_vote else valid - 1
+        support = ceil(Fraction(self.rules.outliers_below) * (valid - 1))
+        return Voting(own_vote, self._quorum(voters), support)
+
+    def _quorum(self, voters: int) -> int:
+        share, word = from_decimal(self.rules.quorum.share), self.rules.quorum.round
+        return max(1, whole_share(voters, share, up=word == "up"))
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of capabilities that count."""
+        return frozenset(self.rules.capability_kinds)
+
+    @cached_property
+    def compared_kinds(self) -> frozenset[str] | None:
+        """The kinds that a policy is compared with; None for all that count."""
+        if self.rules.policy.kinds == "all":
+            return None
+        return frozenset(self.rules.permits.values())
+
+    @cached_property
+    def denials_permit(self) -> bool:
+        """Whether a denial counts like a permission."""
+        return self.rules.policy.denials == "permit"
+
+    def computes_as(self, other: BoundConsensus) -> bool:
+        """Whether the components of every group are those of other rules with the same plugins."""
+        # what follows from components, and how alike members are, changes none of them
+        rules, same = self.rules, other.rules
+        return rules == attrs.evolve(same, signals=rules.signals, alignment=rules.alignment)
+
+    @cached_property
+    def alignment_shares(self) -> AlignmentShares:
+        """What counts in the likeness of two submissions."""
+        shares = self.rules.alignment
+        found = (shares.findings, shares.capabilities, shares.verdict)
+        return AlignmentShares(*map(Fraction, found))
+
+    @cached_property
+    def weights(self) -> Mapping[str, int]:
+        """The weight of each component, in nano."""
+        emission = self.loaded.rule_set.emission
+        factor = None if emission is None else emission.factors[FACTOR]
+        parameters = {} if factor is None else factor.parameters
+        return {name: from_decimal(parameters[name]) for name in self.rules.components}
+
+    @cached_property
+    def components(self) -> Mapping[str, Compiled]:
+        """The formulas of the components, each after those that it reads.
+
+        Raises:
+            RuleSetError: one cannot be proved to be in its range for every group.
+        """
+        formulas = self.registry.formulas
+        named = self.rules.components.items()
+        reads = {name: formulas[component.formula].reads for name, component in named}
+        trees: dict[str, Node] = {}
+        found: dict[str, Compiled] = {}
+        for name in TopologicalSorter(reads).static_order():
+            trees[name] = self._tree(name, trees)
+            found[name] = self._compiled(name, trees[name], found)
+        return found
+
+    def computed(self, facts: Sequence[int]) -> dict[str, int]:
+        """The published components of a member, in nano, in the order of the rule set."""
+        found: dict[str, int] = {}
+        for name, compiled in self.components.items():
+            found[name] = compiled.nano(facts, found)
+        return {name: found[name] for name in self.rules.components}
+
+    def weighted(self, components: Mapping[str, int]) -> int:
+        """The published consensus of published components, in nano."""
+        total = sum(weight * components[name] for name, weight in self.weights.items())
+        return round_half_even(total, NANO)
+
+    def event(self, consensus: int) -> str | None:
+        """The reputation event whose band holds a consensus."""
+        reputation = self.loaded.rule_set.reputation
+        return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
+
+    @cached_property
+    def domains(self) -> Mapping[str, Domain]:
+        """The range of every fact of a member, by digest, in the order of ``FACTS``."""
+        readers = {reader.name: reader for reader in READERS}
+        return {fact.digest: readers[name_of(fact)].within(self.most_agreed) for fact in FACTS}
+
+    @cached_property
+    def most_agreed(self) -> int:
+        """How many items of a set can be agreed, each of which takes a quorum of votes."""
+        least = self.rules.minimum_valid
+        sizes = range(least, MOST_MEMBERS + 1)
+        voters = sizes if self.rules.voters == "group" else (size - 1 for size in sizes)
+        return max(MOST_ITEMS * each // self._quorum(each) for each in voters)
+
+    def _tree(self, name: str, before: Mapping[str, Node]) -> Node:
+        component = self.rules.components[name]
+        formula = self.registry.formulas[component.formula]
+        foreign = next((f for f in leaves(formula.tree, "fact") if not is_of_group(f)), None)
+        if foreign is not None:
+            told = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
+            raise self._refused(name, FormulaError(told))
+        try:
+            return of_set(bind(formula.tree, exact(component.parameters), before), set_of(name))
+        except FormulaError as error:
+            raise self._refused(name, error) from error
+
+    def _compiled(self, name: str, tree: Node, before: Mapping[str, Compiled]) -> Compiled:
+        published = {each: compiled.program.domain for each, compiled in before.items()}
+        try:
+            compiled = compile_tree(tree, self.domains, published, _requirements(tree))
+        except FormulaError as error:
+            raise self._refused(name, error) from error
+        low, high = compiled.program.low, compiled.program.high
+        if low < 0 or high > 1:
+            found = f"it can be from {decimal_text(low)} to {decimal_text(high)}"
+            raise self._refused(name, FormulaError(f"found that {found}, expected 0 to 1"))
+        return compiled
+
+    def _refused(self, name: str, error: FormulaError) -> RuleSetError:
+        path = ("consensus", "components", name, "formula")
+        expected = f"a formula that is safe for every group; {error}"
+        formula = self.rules.components[name].formula
+        return RuleSetError([self.loaded.problem(path, formula, expected)])
+
+
+def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
+    """The consensus of a rule set, bound to its plugins; None where it has none."""
+    rules = loaded.rule_set.consensus
+    return None if rules is None else BoundConsensus(loaded, registry, rules)
+
+
+def _requirements(tree: Node) -> list[Node]:
+    """What no counting can break: of a member's items none is both agreed and outlying."""
+    sets = {path_of(fact) for fact in leaves(tree, "fact")}
+    return [
+        outliers(name) + shared(name) <= mine(name)
+        for name in sorted(sets - {"verdict", "risk_score"})
+    ]

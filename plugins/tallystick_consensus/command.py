@@ -1,0 +1,107 @@
+"""``tallystick consensus``: what the submissions of groups say of each other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+from tallystick.cli.command import examples, status_of
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.io.streams import is_stream
+from tallystick.numbers.text import numbered
+from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tallystick_consensus.files import ConsensusCounts
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(
+    epilog=examples(
+        "tallystick consensus groups.jsonl --rules skills@1.1.0 -o consensus.jsonl",
+        "tallystick consensus groups.jsonl --rules skills@1.1.0 -o consensus.jsonl \\",
+        "    --records records.jsonl --records-output filled.jsonl",
+    ),
+)
+@click.argument("groups", type=_PATH)
+@scoring_rules_option
+@click.option("-o", "--output", required=True, type=_PATH, help="Where the consensus goes.")
+@click.option(
+    "--rejects", type=_PATH, help="Where rejected groups go; by default OUTPUT.rejects.jsonl."
+)
+@click.option("--reruns", type=_PATH, help="Where requests go to run submissions again.")
+@click.option("--seed", default="", metavar="TEXT", help="Of the draw of those; empty by default.")
+@click.option(
+    "--records", type=_PATH, help="The records of the groups, as `tallystick score` takes them."
+)
+@click.option(
+    "--records-output",
+    type=_PATH,
+    help="Where these go with their consensus, as JSON lines; by default OUTPUT.records.jsonl.",
+)
+@follow_links_option
+@snapshots_option
+@locked_options
+@as_json
+def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
+    groups: Path,
+    reference: str | None,
+    output: Path,
+    rejects: Path | None,
+    reruns: Path | None,
+    seed: str,
+    records: Path | None,
+    records_output: Path | None,
+    follow_links: bool,
+    where: str | None,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Compute the consensus of the GROUPS of a file, one JSON object a line.
+
+    Each group is a line of OUTPUT: of every member its components, its consensus, the event that
+    follows, whether it diverges, and how alike it is to primaries and to auditors. With --records
+    the records of the groups are written with their consensus; those that contradict their group
+    are rejected. The exit status is 1 when a group or a record was rejected.
+    """
+    from tallystick_consensus.files import (  # noqa: PLC0415  # heavy
+        ConsensusPaths,
+        consensus_file,
+    )
+
+    if as_json and is_stream(output):
+        raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
+    if records is None and records_output is not None:
+        raise click.UsageError("found --records-output without --records, expected both")
+    paths = ConsensusPaths(groups, output, rejects, reruns, records, records_output)
+    with scoring(reference, where, held) as scorer, working("computing"):
+        counts = consensus_file(scorer, paths, seed=seed, follow_links=follow_links)
+    if as_json:
+        print_json(attrs.asdict(counts))
+    elif not is_stream(output):
+        echo(*_summary(counts, output))
+    rejected = counts.rejected + counts.records_rejected
+    sys.exit(status_of(rejected, counts.internal_errors))
+
+
+def _summary(counts: ConsensusCounts, output: Path) -> Iterator[str]:
+    members = numbered(counts.diverging, "diverging member")
+    yield (
+        f"{numbered(counts.groups, 'group')}, {counts.without} without a consensus, "
+        f"{numbered(counts.breakdowns, 'breakdown')}, {members}, "
+        f"{counts.rejected} rejected: {output}"
+    )
+    if counts.records is not None:
+        yield (
+            f"{numbered(counts.records, 'record')}, {counts.filled} with a consensus, "
+            f"{counts.records_rejected} rejected"
+        )

@@ -1,0 +1,172 @@
+"""Records and their groups: a record gets the consensus that its group computed for its miner."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.errors import RecordError
+from tallystick.io.text import json_text
+from tallystick.numbers.nano import NANO, from_double
+from tallystick.records.decoding import Decoder, Item, MissedDeadline
+from tallystick.records.identity import object_of, whose
+from tallystick.records.messages import shown
+from tallystick.records.rejects import Reject
+from tallystick.records.strict_json import parse
+from tallystick_consensus.run import Key, key_of
+
+if TYPE_CHECKING:
+    from tallystick.records.group import Submission
+    from tallystick.records.struct_builder import Record
+    from tallystick_consensus.group import GroupConsensus
+
+_POLICY = "recommended_policy"
+
+
+@attrs.frozen
+class Said:
+    """What a member said, by which its record is known, and what its group makes of it."""
+
+    verdict: str
+    risk: int
+    policy: str
+    components: Mapping[str, int]
+
+
+class Join:
+    """The groups of a run, kept for their records: of each member what it takes to join one."""
+
+    def __init__(self, groups: Iterable[GroupConsensus] = ()) -> None:
+        """Begin with some groups."""
+        self._groups: dict[Key, dict[str, Said | None]] = {}
+        for group in groups:
+            self.add(group)
+
+    def add(self, found: GroupConsensus) -> None:
+        """Take the members of a group."""
+        by_hotkey = {member.hotkey: member.components for member in found.members}
+        self._groups[key_of(found.group)] = {
+            member.hotkey: None
+            if member.submission is None
+            else _said(member.submission, by_hotkey[member.hotkey])
+            for member in found.group.members
+        }
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def has_group_of(self, record: Record) -> bool:
+        """Whether the group of a record is here."""
+        return _key_of_record(record) in self._groups
+
+    def may_have_group_of(self, item: Item) -> bool:
+        """Whether the group of a bad record may be here, as far as it can be read."""
+        record = object_of(item)
+        if record is None:
+            return True
+        key = tuple(map(record.get, ("validator", "skill_type", "task_id", "round")))
+        # compared, not looked up: a value of a bad record may have no hash
+        return any(key == each for each in self._groups)
+
+    def components(self, key: Key, hotkey: str) -> Mapping[str, int]:
+        """The components of a member in nano; empty without a group or a consensus."""
+        said = self._groups.get(key, {}).get(hotkey)
+        return {} if said is None else said.components
+
+    def components_of(self, record: Record) -> Mapping[str, int]:
+        """The components of a record in nano; empty without a group or a consensus.
+
+        Raises:
+            RecordError: the record says something else than its group, or has a consensus.
+        """
+        members = self._groups.get(_key_of_record(record))
+        if members is None:
+            return {}
+        if record.miner.hotkey not in members:
+            expected = f"a member of the group of the task {shown(record.task_id)}"
+            raise RecordError(
+                "group-mismatch", "miner.hotkey", shown(record.miner.hotkey), expected
+            )
+        if getattr(record, "consensus", None) is not None:
+            expected = "no consensus: the group of the record has it"
+            raise RecordError("consensus-twice", "consensus", "a consensus", expected)
+        said, submission = members[record.miner.hotkey], record.submission
+        if said is None:
+            return {}
+        if submission is None:
+            expected = "the submission that its group has, or none in the group"
+            raise RecordError("group-mismatch", "submission", "nothing", expected)
+        _check(said, submission)
+        return said.components
+
+    def filled(
+        self, items: Iterable[Item], decoder: Decoder
+    ) -> Iterator[tuple[Item, Reject | None, bool]]:
+        """Each record, why it is rejected, if it is, and whether it got a consensus.
+
+        One without a group, or whose group has no consensus, stays as it is.
+        """
+        for number, item in enumerate(items, 1):
+            take: Any = decoder.decode if isinstance(item, bytes) else decoder.convert
+            found = take(item, number)
+            if isinstance(found, Reject):
+                yield item, found, False
+                continue
+            record = found.record if isinstance(found, MissedDeadline) else found
+            try:
+                components = self.components_of(record)
+                yield with_consensus(item, components), None, bool(components)
+            except RecordError as error:
+                yield item, Reject.of(error, number, whose(item)), False
+
+
+def as_numbers(components: Mapping[str, int]) -> dict[str, float]:
+    """Components as a record has them: doubles whose nano are these."""
+    return {name: nano / NANO for name, nano in components.items()}
+
+
+def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
+    """A line or a mapping of a record with a consensus; without components as it is."""
+    if not components:
+        return item
+    if isinstance(item, bytes):
+        record: Any = parse(item)
+        return json_text({**record, "consensus": as_numbers(components)}).encode()
+    if isinstance(item, Mapping):
+        return {**item, "consensus": as_numbers(components)}
+    return item
+
+
+def _key_of_record(record: Record) -> Key:
+    return record.validator, record.skill_type, record.task_id, record.round
+
+
+def _said(submission: Submission, components: Mapping[str, int]) -> Said:
+    risk = from_double(submission.risk_score)
+    return Said(submission.verdict, risk, _policy(submission), components)
+
+
+def _check(said: Said, submission: Record) -> None:
+    """Hold a record to what its group has of it; a type of records may lack some of that."""
+    for name, value in (("verdict", said.verdict), ("risk_score", said.risk)):
+        found = getattr(submission, name, None)
+        nano = from_double(found) if isinstance(found, float) else found
+        if found is not None and nano != value:
+            wanted = shown(value if isinstance(value, str) else value / NANO)
+            expected = f"{wanted}, as in its group"
+            raise RecordError("group-mismatch", f"submission.{name}", shown(found), expected)
+    rules = getattr(submission, _POLICY, None)
+    if rules is not None and _policy(submission) != said.policy:
+        expected = "the policy that its group has"
+        found = f"{len(rules)} rules"
+        raise RecordError("group-mismatch", f"submission.{_POLICY}", found, expected)
+
+
+def _policy(submission: Submission) -> str:
+    """The digest of the rules of a policy; a repeated rule counts once."""
+    said = submission.recommended_policy
+    rules = sorted({(rule.resource, rule.action, rule.pattern) for rule in said})
+    return hashlib.sha256(json_text(rules).encode()).hexdigest()

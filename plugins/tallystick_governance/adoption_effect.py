@@ -1,0 +1,201 @@
+"""The effect of an adoption: what a state would be the moment it goes by other rules of a line.
+
+Reputations, flags and thresholds are carried by the function that every state uses. Scores are not
+made again: tiers move as the qualities stand that the last epoch with records has published. What
+records would have come to is for a back-test.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick_state.adoption import adopt
+from tallystick_state.carry import carried_names
+from tallystick_state.event import StateEvent
+from tallystick_state.groups import is_ejected, is_selectable
+from tallystick_state.model import State
+from tallystick_state.queries import StateQueries
+from tallystick_state.rules import StateRules
+
+
+@attrs.frozen
+class PoolChange:
+    """Who enters and who leaves the candidate pool of a skill type, by hotkey."""
+
+    skill_type: str
+    enter: tuple[str, ...]
+    leave: tuple[str, ...]
+
+
+@attrs.frozen
+class ThresholdChange:
+    """A threshold of a skill type in nano; None where the rules have none of the name."""
+
+    skill_type: str
+    name: str
+    before: int | None
+    after: int | None
+
+
+@attrs.frozen
+class TierMove:
+    """So many records of a miner whose quality reaches another tier."""
+
+    hotkey: str
+    skill_type: str
+    before: str
+    after: str
+    records: int
+
+
+@attrs.frozen
+class AdoptionEffect:
+    """What an adoption would change in a state as it is.
+
+    Attributes:
+        epoch: the open epoch of the state.
+        judged: the last epoch that counted records, whose qualities are compared; None without.
+        pools: by skill type, those that change.
+        ejected: the hotkeys that flags eject from then on.
+        lifted: the hotkeys that they eject no more.
+        thresholds: those that change.
+        tiers: by skill type and hotkey.
+        dropped: the carried columns that go, each with how many miners have a value in it.
+        begun: the carried columns that begin empty.
+        bounds: by skill type that both have with tiers, every threshold before and after.
+    """
+
+    epoch: int
+    judged: int | None
+    pools: tuple[PoolChange, ...]
+    ejected: tuple[str, ...]
+    lifted: tuple[str, ...]
+    thresholds: tuple[ThresholdChange, ...]
+    tiers: tuple[TierMove, ...]
+    dropped: tuple[tuple[str, int], ...] = ()
+    begun: tuple[str, ...] = ()
+    bounds: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]] = attrs.field(factory=dict)
+
+
+@attrs.frozen(eq=False, slots=False)
+class _Side:
+    """A state and the rules that it goes by."""
+
+    state: State
+    rules: StateRules
+
+    @cached_property
+    def thresholds(self) -> Mapping[str, Mapping[str, int]]:
+        """By skill type with tiers, every threshold in nano."""
+        tracked = self.state.thresholds
+        return {name: each.thresholds(tracked[name]) for name, each in self.rules.tiers.items()}
+
+    def carried(self) -> set[str]:
+        return {*carried_names(self.rules.rule_set)}
+
+    def ejected(self) -> set[str]:
+        if self.rules.rule_set.reputation is None:
+            return set()
+        miners = self.state.miners.values()
+        return {each.hotkey for each in miners if is_ejected(self.rules, each)}
+
+    def pool(self, skill_type: str) -> set[str]:
+        rules = self.rules.rule_set
+        if rules.groups is None or rules.reputation is None:
+            return set()
+        miners = self.state.miners.values()
+        return {each.hotkey for each in miners if is_selectable(self.rules, each, skill_type)}
+
+    def tier(self, skill_type: str, quality: int) -> str | None:
+        tiers = self.rules.tiers.get(skill_type)
+        if tiers is None:
+            return None
+        return tiers.levels[tiers.level(quality, self.thresholds[skill_type])]
+
+
+def effect_on(queries: StateQueries, old: str, new: StateRules) -> AdoptionEffect:
+    """What a state would be under other rules of one of its lines.
+
+    Args:
+        queries: of the state.
+        old: the digest of the rule set that the line follows in the open epoch.
+        new: the rules that are adopted.
+
+    Raises:
+        StateError: the state goes by other rules, or the new ones are of another line.
+    """
+    in_force = {rules.digest: rules for rules in queries.rules.lines}
+    if old not in in_force or in_force[old].line != new.line:
+        held = ", ".join(f"{r.rule_set.reference} {d}" for d, r in in_force.items())
+        raise StateError(
+            f"found {old} and a rule set of the line {new.line}, expected OLD to be what the state "
+            f"goes by in epoch {queries.state.epoch}, which is {held}, and NEW to be of its line"
+        )
+    transaction = queries.transaction
+    judged = max(transaction.counted_events(), default=None)
+    events = () if judged is None else transaction.events(judged)
+    quorums = (rules.quorum for rules in queries.rules.lines if rules.digest != old)
+    state = queries.state
+    after = adopt(
+        state,
+        in_force[old],
+        new,
+        flagged_by=transaction.claims.flags_by(),
+        quorum_elsewhere=max(quorums, default=1),
+    )
+    return _effect(_Side(state, in_force[old]), _Side(after, new), judged, events)
+
+
+def _effect(
+    before: _Side, after: _Side, judged: int | None, events: Iterable[StateEvent]
+) -> AdoptionEffect:
+    types = {**before.rules.rule_set.skill_types, **after.rules.rule_set.skill_types}
+    pools = ((name, before.pool(name), after.pool(name)) for name in sorted(types))
+    ejected, left = before.ejected(), after.ejected()
+    return AdoptionEffect(
+        epoch=before.state.epoch,
+        judged=judged,
+        pools=tuple(
+            PoolChange(name, tuple(sorted(new - old)), tuple(sorted(old - new)))
+            for name, old, new in pools
+            if old != new
+        ),
+        ejected=tuple(sorted(left - ejected)),
+        lifted=tuple(sorted(ejected - left)),
+        thresholds=tuple(each for name in sorted(types) for each in _changed(before, after, name)),
+        tiers=tuple(_moved(before, after, events)),
+        dropped=tuple(
+            (name, len(before.state.carry.get(before.rules.line, {}).get(name, {})))
+            for name in sorted(before.carried() - after.carried())
+        ),
+        begun=tuple(sorted(after.carried() - before.carried())),
+        bounds={
+            name: (known, after.thresholds[name])
+            for name, known in before.thresholds.items()
+            if name in after.thresholds
+        },
+    )
+
+
+def _changed(before: _Side, after: _Side, skill_type: str) -> Iterator[ThresholdChange]:
+    old, new = (side.thresholds.get(skill_type, {}) for side in (before, after))
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            yield ThresholdChange(skill_type, name, old.get(name), new.get(name))
+
+
+def _moved(before: _Side, after: _Side, events: Iterable[StateEvent]) -> Iterator[TierMove]:
+    found = Counter[tuple[str, str, str, str]]()
+    for event in events:
+        if event.quality is not None:
+            name = event.skill_type
+            old, new = (side.tier(name, event.quality) for side in (before, after))
+            if old is not None and new is not None and old != new:
+                found[name, event.hotkey, old, new] += 1
+    for (name, hotkey, old, new), records in sorted(found.items()):
+        yield TierMove(hotkey, name, old, new, records)

@@ -1,0 +1,391 @@
+"""What a candidate does to incentive, dividends and trust while only some validators adopt it.
+
+A rule set decides what a validator sets as weights; the chain decides what comes of the weights of
+all. Some validators go by the candidate, the largest stake first; the others stay with the
+baseline. What each scenario comes to is computed as the chain computes an epoch
+(`population.yuma`), from empty bonds: consensus, incentive and trust follow at once, dividends once
+bonds have settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from tallystick.errors import InputError, YumaError
+from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick_allocation.share import slot_of
+from tallystick_governance.backtest.comparison_model import Counts, Miner
+from tallystick_state.line_weights import base_of, weighed_by
+from tallystick_state.rules import state_rules_of
+from tallystick_yuma.cases import parameters_of
+from tallystick_yuma.cells import Cells
+from tallystick_yuma.documents import MOST_UIDS
+from tallystick_yuma.epoch import YumaOutput, epoch
+from tallystick_yuma.fixed import ONE, U16_MAX, Column
+from tallystick_yuma.inputs import YumaInput, YumaParameters
+from tallystick_yuma.metagraph import Validator, validators_of
+from tallystick_yuma.vectors import read
+
+EPOCHS = 50
+"""After so many epochs bonds have settled: with a moving average of 0.9, to half a per cent."""
+MOST_WEIGHTS = 1 << 24
+"""The most weights of a network; each takes some hundred bytes."""
+BASELINE = "none"
+SCENARIOS = {"one": (0, 1), "half": (1, 2), "two thirds": (2, 3), "all": (1, 1)}
+"""Who adopts, by the stake that the fewest largest validators have at least; one is the largest."""
+NO_WEIGHTS = "no-weights"
+"""The code of a warning: a rule set gives nobody a weight."""
+UNKNOWN = -1
+"""The uid of who is weighed and is no miner of the history."""
+KAPPA_FLIP = "kappa-flip"
+"""The code of a warning: the consensus follows some validators against the others."""
+
+_YUMA3 = {"yuma3": True}
+"""What subnets begin with today; the other parameters are the defaults."""
+_EMISSION = 10**9
+
+
+@attrs.frozen
+class Network:
+    """The validators of a subnet, and how its epochs are computed.
+
+    Attributes:
+        validators: who has a permit, the largest stake first.
+        without_permit: how many of the file have none, as there are too few.
+        parameters: of the subnet.
+    """
+
+    validators: tuple[Validator, ...]
+    without_permit: int
+    parameters: YumaParameters
+
+    def part(self, validator: Validator) -> int:
+        """The part of a validator in the stake of all, in nano."""
+        return round_half_even(validator.stake * NANO, sum(each.stake for each in self.validators))
+
+    @classmethod
+    def of(cls, validators: Path, parameters: Path | None = None) -> Network:
+        """The network of a file of validators, and of one of parameters.
+
+        Args:
+            validators: CSV or JSON, as `validators_of` reads it.
+            parameters: JSON, by the names of a case; by default Yuma 3 without liquid alpha.
+
+        Raises:
+            InputError: a file cannot be read.
+            YumaError: a parameter is unknown, or out of its range.
+        """
+        found = validators_of(validators)
+        values = {} if parameters is None else read(parameters)
+        named = {**_YUMA3, **values} if isinstance(values, dict) else values
+        chosen = parameters_of(named, str(parameters))
+        if chosen.owner_uid is not None:
+            raise YumaError(
+                str(parameters),
+                "owner_uid",
+                str(chosen.owner_uid),
+                "none, as a list of validators has no uids",
+            )
+        permitted = found[: chosen.max_validators]
+        if not permitted:
+            raise InputError(f"{parameters}: found max_validators 0, expected one at least")
+        return cls(permitted, len(found) - len(permitted), chosen)
+
+
+@attrs.frozen
+class Scenario:
+    """What the weights of all validators come to when some adopt the candidate; shares in nano.
+
+    Attributes:
+        name: of ``SCENARIOS``, or ``none``.
+        adopting: how many validators do, the largest first.
+        stake: their part of the stake.
+        consensus: of each miner.
+        incentive: of each miner.
+        trust: of each validator: the part of its weights that counts.
+        first_dividends: of each validator, after one epoch from empty bonds.
+        dividends: the same after ``EPOCHS``.
+    """
+
+    name: str
+    adopting: int
+    stake: int
+    consensus: Counts = attrs.field(repr=False)
+    incentive: Counts = attrs.field(repr=False)
+    trust: Counts = attrs.field(repr=False)
+    first_dividends: Counts = attrs.field(repr=False)
+    dividends: Counts = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Point:
+    """What some adopting validators come to in one epoch.
+
+    Attributes:
+        stake: their part of the stake, in nano.
+        incentive: of each miner, in nano.
+    """
+
+    stake: int
+    incentive: Counts = attrs.field(repr=False)
+
+
+@attrs.frozen(slots=False)
+class Incentives:
+    """What a candidate does to a network, by who adopts it.
+
+    Attributes:
+        network: the validators.
+        miners: who is weighed; the uid is ``UNKNOWN`` where a rule set names a hotkey alone.
+        scenarios: by who adopts: nobody, one, half, two thirds and all of the stake.
+        curve: one validator after the other, the largest first, from nobody to all.
+        unweighed: why nobody has a weight under the baseline and under the candidate; empty where
+            somebody has.
+    """
+
+    network: Network
+    miners: tuple[Miner, ...] = attrs.field(repr=False)
+    scenarios: tuple[Scenario, ...]
+    curve: tuple[Point, ...] = attrs.field(repr=False)
+    unweighed: tuple[str, str]
+
+    epochs = EPOCHS
+
+    @property
+    def nobody(self) -> Scenario:
+        """As it is: all go by the baseline."""
+        return self.scenarios[0]
+
+    @property
+    def adopted(self) -> tuple[Scenario, ...]:
+        """The scenarios in which somebody adopts the candidate."""
+        return self.scenarios[1:]
+
+    @cached_property
+    def changing(self) -> tuple[int, ...]:
+        """The places of the miners whose consensus is another once all adopt the candidate."""
+        pairs = zip(self.nobody.consensus, self.scenarios[-1].consensus, strict=True)
+        return tuple(place for place, (old, new) in enumerate(pairs) if old != new)
+
+    def flipped(self, scenario: Scenario) -> int:
+        """Of how many of these the consensus is the candidate's already."""
+        new = self.scenarios[-1].consensus
+        return sum(scenario.consensus[place] == new[place] for place in self.changing)
+
+    def moved(self, scenario: Scenario) -> int:
+        """The part of all incentive that goes to other miners, in nano."""
+        pairs = zip(self.nobody.incentive, scenario.incentive, strict=True)
+        return sum(abs(new - old) for old, new in pairs) // 2
+
+    def trust(self, scenario: Scenario) -> tuple[int | None, int | None]:
+        """The least trust of who adopts, and of who does not; None where there is nobody."""
+        parts = scenario.trust[: scenario.adopting], scenario.trust[scenario.adopting :]
+        adopting, others = (min(part, default=None) for part in parts)
+        return adopting, others
+
+    def gained(self, scenario: Scenario) -> int:
+        """What who adopts has of the dividends more than if nobody did, in nano."""
+        many = scenario.adopting
+        return sum(scenario.dividends[:many]) - sum(self.nobody.dividends[:many])
+
+    @property
+    def flips(self) -> tuple[Scenario, ...]:
+        """The scenarios in which kappa flips: not all adopt, and the consensus of some follows.
+
+        Of several with the same validators it is the first.
+        """
+        found = {each.adopting: each for each in reversed(self.adopted) if self.flipped(each)}
+        found.pop(len(self.network.validators), None)
+        return tuple(found[adopting] for adopting in sorted(found))
+
+    def most_changed(self, many: int) -> tuple[int, ...]:
+        """The places of the miners whose incentive changes most once all adopt the candidate."""
+        changes = [
+            new - old
+            for old, new in zip(self.nobody.incentive, self.scenarios[-1].incentive, strict=True)
+        ]
+        ordered = sorted(range(len(changes)), key=lambda place: (-abs(changes[place]), place))
+        return tuple(place for place in ordered[:many] if changes[place])
+
+
+@attrs.frozen
+class Weighed:
+    """What a rule set gives miners.
+
+    Attributes:
+        weights: by hotkey, or ``uid:N`` of a slot that burns, in any unit; none where nobody has
+            one.
+        refused: why a step refuses what miners have; empty where none does.
+    """
+
+    weights: Mapping[str, int]
+    refused: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why nobody has a weight; empty where somebody has."""
+        if any(self.weights.values()):
+            return ""
+        return self.refused or "no record has an emission or a quality above 0"
+
+
+def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -> Weighed:
+    """What the rules that hold in the end make of what each miner has: they share and cap it.
+
+    The amounts, of which the largest counts as 1, take the place of the last scores that all
+    weights come of. Where an allocation has no such step, weights are in proportion to them.
+
+    Args:
+        rules: the rule set, bound.
+        miners: who.
+        amounts: of each, such as its emission.
+    """
+    chosen = state_rules_of(rules.latest)
+    keys = [miner.hotkey for miner in miners]
+    if chosen.allocation is None or base_of(chosen.allocation) is None:
+        return Weighed(dict(zip(keys, amounts, strict=True)))
+    largest = max(amounts, default=0) or 1
+    scores = {
+        key: round_half_even(amount * NANO, largest)
+        for key, amount in zip(keys, amounts, strict=True)
+    }
+    found = weighed_by(chosen, scores)
+    return Weighed(found.weights, found.refused)
+
+
+def incentives(
+    miners: Sequence[Miner], before: Weighed, after: Weighed, network: Network
+) -> Incentives:
+    """What a candidate does to a network.
+
+    Args:
+        miners: of the history. Who else has a weight, such as a slot that burns, comes after them.
+        before: what the baseline gives.
+        after: what the candidate gives.
+        network: who sets the weights.
+
+    Raises:
+        InputError: there are more miners and validators than a subnet has uids, or more weights
+            than fit in memory.
+    """
+    miners = (*miners, *_others(miners, before, after))
+    many, validators = len(miners), len(network.validators)
+    if many + validators > MOST_UIDS or many * validators > MOST_WEIGHTS:
+        raise InputError(
+            f"found {many} miners and {validators} validators, expected at most {MOST_UIDS} in all "
+            f"and {MOST_WEIGHTS} weights of them: leave --validators out"
+        )
+    rows = [[each.weights.get(miner.hotkey, 0) for miner in miners] for each in (before, after)]
+    subnet = _Subnet(network, (_row(rows[0]), _row(rows[1])))
+    counts = {BASELINE: 0} | {name: subnet.fewest(name) for name in SCENARIOS}
+    # several scenarios may be of the same validators
+    outcomes = {each: subnet.scenario(each) for each in sorted({*counts.values()})}
+    return Incentives(
+        network,
+        miners,
+        tuple(attrs.evolve(outcomes[each], name=name) for name, each in counts.items()),
+        tuple(subnet.point(adopting) for adopting in range(validators + 1)),
+        (before.reason, after.reason),
+    )
+
+
+def _others(miners: Sequence[Miner], *found: Weighed) -> Iterator[Miner]:
+    """Who has a weight and is no miner of the history; the uid of a hotkey is not known."""
+    known = {miner.hotkey for miner in miners}
+    for key in sorted({key for each in found for key in each.weights} - known):
+        slot = slot_of(key)
+        yield Miner(key, UNKNOWN if slot is None else slot)
+
+
+class _Subnet:
+    """A subnet whose first uids are the validators, and the others the miners."""
+
+    def __init__(self, network: Network, rows: tuple[Column, Column]) -> None:
+        """Empty bonds, and the rows of weights of the baseline and the candidate."""
+        self.network, self.rows = network, rows
+        self.stakes = [each.stake for each in network.validators]
+        self.validators, self.miners = len(self.stakes), len(rows[0])
+        self.size = self.validators + self.miners
+
+    def fewest(self, scenario: str) -> int:
+        """How many of the largest validators adopt in a scenario."""
+        part, whole = SCENARIOS[scenario]
+        total, running = sum(self.stakes), 0
+        for adopting, stake in enumerate(self.stakes, 1):
+            running += stake
+            if running * whole >= total * part:
+                return adopting
+        return self.validators
+
+    def scenario(self, adopting: int) -> Scenario:
+        """What it comes to that some adopt the candidate; without a name."""
+        outputs = list(self._epochs(adopting, EPOCHS))
+        first, last = outputs[0], outputs[-1]
+        return Scenario(
+            "",
+            adopting,
+            self._part(adopting),
+            consensus=self._of_miners(first.consensus),
+            incentive=self._of_miners(first.incentive),
+            trust=self._of_validators(first.validator_trust),
+            first_dividends=self._of_validators(first.dividends),
+            dividends=self._of_validators(last.dividends),
+        )
+
+    def point(self, adopting: int) -> Point:
+        """What they come to in one epoch."""
+        (output,) = self._epochs(adopting, 1)
+        return Point(self._part(adopting), self._of_miners(output.incentive))
+
+    def _epochs(self, adopting: int, many: int) -> Iterator[YumaOutput]:
+        """What some epochs come to, from empty bonds."""
+        parameters, weights = self.network.parameters, self._weights(adopting)
+        given = YumaInput(
+            block=parameters.tempo + 2,
+            emission=_EMISSION,
+            last_update=(parameters.tempo + 2,) * self.size,
+            registered=(0,) * self.size,
+            alpha=(*self.stakes, *(0,) * self.miners),
+            tao=(0,) * self.size,
+            weights=weights,
+            bonds=Cells.of([[]] * self.size),
+            permits=(True,) * self.validators,
+        )
+        for _ in range(many):
+            output = epoch(parameters, given)
+            yield output
+            given = attrs.evolve(given, bonds=output.bonds)
+
+    def _weights(self, adopting: int) -> Cells:
+        """The rows of all validators, without zeros."""
+        values = np.concatenate(
+            [np.tile(self.rows[1], adopting), np.tile(self.rows[0], self.validators - adopting)]
+        )
+        rows = np.repeat(np.arange(self.validators), self.miners)
+        uids = np.tile(np.arange(self.validators, self.size), self.validators)
+        return Cells(self.size, rows, uids, values).where(values > 0)
+
+    def _part(self, adopting: int) -> int:
+        return round_half_even(sum(self.stakes[:adopting]) * NANO, sum(self.stakes))
+
+    def _of_validators(self, column: Column) -> Counts:
+        return tuple(_nano(x) for x in column[: self.validators].tolist())
+
+    def _of_miners(self, column: Column) -> Counts:
+        return tuple(_nano(x) for x in column[self.validators :].tolist())
+
+
+def _row(amounts: Sequence[int]) -> Column:
+    """The weights of amounts, of which the largest is 65535, as a validator sets them."""
+    largest = max(amounts, default=0) or 1
+    return np.array([round_half_even(x * U16_MAX, largest) for x in amounts], np.int64)
+
+
+def _nano(x: int) -> int:
+    return round_half_even(x * NANO, ONE)

@@ -1,0 +1,355 @@
+"""The plots of a report: Vega-Lite made with altair, drawn as SVG by vl-convert, without a network.
+
+Both come with the extra ``report``; without it this module cannot be imported. Plots are for the
+eye: they take doubles, which nothing else of a back-test does. A picture goes into the page as
+data, so that text in it can never act.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, repeat
+from typing import Any
+
+import altair as alt
+import attrs
+import vl_convert
+
+from tallystick.io.text import short, visible
+from tallystick.numbers.nano import NANO
+from tallystick_governance.backtest.bootstrap import PERCENT, Interval, Uncertainty
+from tallystick_governance.backtest.comparison import CandidateComparison
+from tallystick_governance.backtest.distribution import (
+    Distribution,
+    MinerChange,
+    losers,
+    winners,
+)
+from tallystick_governance.backtest.incentive import Incentives
+
+INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
+GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
+DARK = {
+    INK: "#e4e8ee",
+    SOFT: "#a3adba",
+    LINE: "#333b46",
+    GAIN: "#6ea8f0",
+    LOSS: "#f0985a",
+    SAME: "#6b7684",
+}
+"""The colour of each on a dark page."""
+LARGEST = 12
+"""How many gains, and how many losses, are drawn."""
+DRAWN = 8
+"""Of how many miners the incentive is drawn."""
+BESIDE = 24
+"""How many candidates stand beside each other, unless they are one sweep."""
+STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
+"""The classes of relative change, in per cent."""
+_WIDE = 26
+_SIDES = alt.Scale(domain=["gain", "none", "loss"], range=[GAIN, SAME, LOSS])
+_KINDS = alt.Scale(domain=["candidate", "baseline"], range=[GAIN, SAME])
+_IN_TABLES = "The tables below have the numbers"
+_LOOK = {
+    # as wide as a telephone, so that nothing is made smaller there
+    "width": 340,
+    "autosize": {"type": "fit-x", "contains": "padding"},
+    # the font of the browser may be wider than the one that the picture was laid out with
+    "padding": {"left": 22, "right": 14, "top": 5, "bottom": 5},
+    "background": None,
+    "config": {
+        "font": "Arial, Helvetica, sans-serif",
+        "axis": {
+            # labels come short: the drawer would cut one inside a character, and fail
+            "labelLimit": 0,
+            "labelFontSize": 11,
+            "labelColor": INK,
+            "titleColor": SOFT,
+            "titleFontWeight": "normal",
+            "titleFontSize": 12,
+            "gridColor": LINE,
+            "domainColor": SOFT,
+            "tickColor": SOFT,
+        },
+        "view": {"stroke": None},
+    },
+}
+
+
+@attrs.frozen
+class Plot:
+    """One picture.
+
+    Attributes:
+        svg: the picture.
+        says: what it shows.
+        where: more about it, for who cannot see it.
+    """
+
+    svg: str = attrs.field(repr=False)
+    says: str
+    where: str
+
+    @property
+    def address(self) -> str:
+        """The picture as a ``data:`` address."""
+        return "data:image/svg+xml;base64," + b64encode(self.svg.encode()).decode()
+
+
+def change(found: Distribution, known: Uncertainty | None) -> Plot:
+    """The changes of the shares that change most, from the largest gain to the largest loss."""
+    changes = found.changes()
+    chosen = [*winners(changes, LARGEST), *reversed(losers(changes, LARGEST))]
+    rows = [
+        {
+            "miner": _label(n, each),
+            "points": each.share_change * 100 / NANO,
+            "side": "gain" if each.share_change > 0 else "loss",
+            **(_ends(known.shares[each.miner.hotkey]) if known else {}),
+        }
+        for n, each in enumerate(chosen, 1)
+    ]
+    base = alt.Chart(_data(rows)).encode(y=alt.Y("miner:N", sort=None, title=None))
+    bars = base.mark_bar(height=9).encode(
+        x=alt.X("points:Q", title="change of the share, in points", axis=alt.Axis(tickCount=5)),
+        color=alt.Color("side:N", scale=_SIDES, legend=None),
+    )
+    said = f"The {len(chosen)} shares that change most"
+    if not known:
+        return _plot(bars.properties(height=alt.Step(15)), said)
+    whiskers = base.mark_rule(color=INK).encode(x="low:Q", x2="high:Q")
+    return _plot(
+        (bars + whiskers).properties(height=alt.Step(15)),
+        f"{said}, with intervals of {PERCENT}\u00a0%",
+    )
+
+
+def spread(found: Distribution) -> Plot:
+    """How many miners gain or lose how much of what they had."""
+    names = _classes()
+    many = dict.fromkeys(names, 0)
+    for each in found.changes():
+        many[_class_of(each, names)] += 1
+    unchanged = len(STEPS) // 2
+    rows = [
+        {
+            "change": name,
+            "miners": number,
+            "side": "none" if place == unchanged - 1 else "loss" if place < unchanged else "gain",
+        }
+        for place, (name, number) in enumerate(many.items())
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        y=alt.Y("change:N", sort=None, title=None),
+        x=alt.X("miners:Q", title="miners", axis=alt.Axis(tickMinStep=1, format="d", tickCount=5)),
+    )
+    bars = base.mark_bar(height=11).encode(color=alt.Color("side:N", scale=_SIDES, legend=None))
+    labels = base.mark_text(dx=4, align="left", color=INK).encode(text="miners:Q")
+    return _plot(
+        (bars + labels).properties(height=alt.Step(18)),
+        "How many miners gain or lose how much of the share that they had",
+    )
+
+
+def adoption(found: Incentives) -> Plot:
+    """What the incentive of the miners that change most gains, by the stake that adopts."""
+    chosen = found.most_changed(DRAWN)
+    last = found.scenarios[-1].incentive
+    rows = [
+        {
+            "miner": f"{n}. {short(found.miners[place].hotkey)}",
+            "stake": point.stake * 100 / NANO,
+            "points": (point.incentive[place] - found.nobody.incentive[place]) * 100 / NANO,
+            "side": "gain" if last[place] > found.nobody.incentive[place] else "loss",
+        }
+        for n, place in enumerate(chosen, 1)
+        for point in found.curve
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("stake:Q", title="stake that adopts, in %", axis=alt.Axis(tickCount=5)),
+        y=alt.Y("points:Q", title="change of the incentive, in points", axis=alt.Axis(tickCount=5)),
+        detail="miner:N",
+        color=alt.Color("side:N", scale=_SIDES, legend=None),
+    )
+    layers = base.mark_line(interpolate="step-after") + base.mark_circle(size=20, opacity=1)
+    return _plot(
+        layers.properties(height=200),
+        f"The {len(chosen)} incentives that change most, by the stake that adopts it",
+    )
+
+
+def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
+    """The candidates beside each other and beside the baseline, a picture for each metric."""
+    swept = _swept(found)
+    if swept is None and len(found) > BESIDE:
+        return []
+    rows = [
+        {"candidate": _cut(number, label), "value": value, "is": "candidate", **_metrics(each)}
+        for number, (label, each, value) in enumerate(
+            zip(labels, found, swept or repeat(None), strict=False), 1
+        )
+    ]
+    first = found[0]
+    own = first.identity.changes[0].baseline if swept else None
+    baseline = {
+        "candidate": "the baseline",
+        "value": None if own is None else float(own),
+        "is": "baseline",
+        **_baseline_metrics(first),
+    }
+    if swept is None:
+        return [_bars([baseline, *rows], name) for name in METRICS]
+    return [_curve(rows, baseline, name, first.identity.changes[0].path) for name in METRICS]
+
+
+METRICS = {
+    "share that changes hands": ".1~%",
+    "Kendall's tau-b": ".3~r",
+    "Gini": ".3~r",
+    "HHI": ".3~r",
+}
+"""What the candidates are compared by, and how it is written."""
+
+
+def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
+    overall = found.overall
+    after = overall.concentration_after
+    values = (overall.moved, overall.tau, after.gini, after.hhi)
+    return {
+        name: None if value is None else value / NANO
+        for name, value in zip(METRICS, values, strict=True)
+    }
+
+
+def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
+    """Those of the baseline, which differs from itself in nothing."""
+    before = found.overall.concentration_before
+    values = (0, NANO, before.gini, before.hhi)
+    return {
+        name: None if value is None else value / NANO
+        for name, value in zip(METRICS, values, strict=True)
+    }
+
+
+def _curve(
+    rows: Sequence[Mapping[str, Any]], baseline: Mapping[str, Any], metric: str, path: str
+) -> Plot:
+    """A metric over the values of a sweep; a dashed line and a square are the baseline."""
+    y = alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric))
+    x = alt.X("value:Q", title=_tail(path), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    own = alt.Chart(_data([baseline]))
+    # the baseline is a point of the sweep, though no candidate of its own
+    line = [*rows, baseline] if baseline["value"] is not None else rows
+    layers = [
+        own.mark_rule(color=SOFT, strokeDash=[4, 3]).encode(y=y),
+        alt.Chart(_data(line)).mark_line(color=GAIN).encode(x=x, y=y),
+        alt.Chart(_data(rows)).mark_circle(color=GAIN, size=45, opacity=1).encode(x=x, y=y),
+    ]
+    if baseline["value"] is not None:
+        layers.append(own.mark_square(color=LOSS, size=90, opacity=1).encode(x=x, y=y))
+    return _plot(alt.layer(*layers).properties(height=170), f"{metric}; dashed: the baseline", path)
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], metric: str) -> Plot:
+    """A metric of every candidate, the largest first; another colour is the baseline."""
+    known = [row for row in rows if row[metric] is not None]
+    ordered = sorted(known, key=lambda row: (-row[metric], row["candidate"]))
+    bars = (
+        alt.Chart(_data(ordered))
+        .mark_bar(height=12)
+        .encode(
+            y=alt.Y("candidate:N", sort=None, title=None),
+            x=alt.X(_field(metric), **_axis_of(metric)),
+            color=alt.Color("is:N", scale=_KINDS, legend=None),
+        )
+        .properties(height=alt.Step(20))
+    )
+    return _plot(bars, f"{metric}, from the largest; grey: the baseline")
+
+
+def _axis_of(metric: str) -> dict[str, Any]:
+    return {"title": metric, "axis": alt.Axis(format=METRICS[metric], tickCount=4)}
+
+
+def _field(name: str) -> str:
+    """A field of a plot: the name may hold what the shorthand would read."""
+    return name.replace("'", "\\'") + ":Q"
+
+
+def _swept(found: Sequence[CandidateComparison]) -> list[float] | None:
+    """The values of one swept number; None when the candidates differ in something else."""
+    paths = {tuple(change.path for change in each.identity.changes) for each in found}
+    if len(found) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
+        return None
+    return [float(each.identity.changes[0].value) for each in found]
+
+
+def _classes() -> list[str]:
+    edges = [f"{step:+d} %".replace("-", "−") for step in STEPS]
+    between = [f"{low} to {high}" for low, high in pairwise(edges)]
+    return [*between, f"above {edges[-1]}", "had none"]
+
+
+def _class_of(change: MinerChange, names: Sequence[str]) -> str:
+    """A change on an edge belongs to the class that is nearer to none."""
+    relative = change.relative
+    if relative is None:
+        return names[-1] if change.share_after else names[len(STEPS) // 2 - 1]
+    steps = [NANO // 100 * step for step in STEPS]
+    above = sum(relative > edge if edge > 0 else relative >= edge for edge in steps)
+    return names[max(above, 1) - 1]
+
+
+def _label(number: int, change: MinerChange) -> str:
+    return f"{number}. {short(change.miner.hotkey)}"
+
+
+def _cut(number: int, label: str) -> str:
+    """The label of a candidate; what is too long keeps its ends, and a number that tells it."""
+    text = visible(label)
+    return text if len(text) <= _WIDE else f"{number}. {text[:9]}…{text[-13:]}"
+
+
+def _ends(interval: Interval) -> Mapping[str, float]:
+    return {"low": interval.low * 100 / NANO, "high": interval.high * 100 / NANO}
+
+
+def _tail(path: str) -> str:
+    """The end of a path, which is the part that tells."""
+    return path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
+
+
+def _data(rows: Sequence[Mapping[str, Any]]) -> alt.Data:
+    return alt.Data(values=list(rows))  # type: ignore[no-untyped-call]  # altair types it half
+
+
+def _plot(chart: alt.Chart | alt.LayerChart | alt.FacetChart, says: str, where: str = "") -> Plot:
+    # nothing may be fetched, whatever the picture says
+    described = chart.properties(width="container").to_dict() | _LOOK
+    svg = vl_convert.vegalite_to_svg(described, allowed_base_urls=[])
+    return Plot(_darkened(_renumbered(svg)), says, where or _IN_TABLES)
+
+
+def _darkened(svg: str) -> str:
+    """The picture with other colours for a reader who prefers dark pages."""
+    rules = "".join(
+        f'[{kind}="{light}"]{{{kind}:{dark}}}'
+        for light, dark in DARK.items()
+        for kind in ("fill", "stroke")
+    )
+    style = f"<style>@media (prefers-color-scheme: dark) {{{rules}}}</style>"
+    head, end, rest = svg.partition(">")
+    return f"{head}{end}{style}{rest}"
+
+
+def _renumbered(svg: str) -> str:
+    """The picture with its identifiers counted from 0: the drawer counts on over all pictures."""
+    found = dict.fromkeys(re.findall(r' id="([a-z_]+\d+)"', svg))
+    new = {name: f"id{number}" for number, name in enumerate(found)}
+    return re.sub(
+        r'(?<= id=")[a-z_]+\d+(?=")|(?<=url\(#)[a-z_]+\d+(?=\))',
+        lambda match: new.get(match[0], match[0]),
+        svg,
+    )

@@ -1,0 +1,361 @@
+"""A back-test in plain words: what changes, who gains, who loses, what flips, how concentrated.
+
+Numbers are shortened for reading, from the published ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tallystick.io.text import short
+from tallystick.numbers.nano import NANO, round_half_even, to_text
+from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, numbered, percent, points
+from tallystick_governance.backtest.bootstrap import PERCENT, Chance, Interval, Uncertainty
+from tallystick_governance.backtest.comparison import (
+    EDGES,
+    CandidateComparison,
+    Distances,
+)
+from tallystick_governance.backtest.comparison_model import Outcome, Period
+from tallystick_governance.backtest.distribution import (
+    EMISSION,
+    NOTHING,
+    Concentration,
+    Distribution,
+    MinerChange,
+    gaining,
+    losers,
+    losing,
+    published_share,
+    winners,
+)
+from tallystick_governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Incentives
+from tallystick_governance.backtest.selection import Selection
+
+BEST_WORDS = {
+    "share-moved": "the smallest share that changes hands",
+    "tau-b": "the order most like that of the baseline",
+    "gini": "the lowest Gini",
+    "hhi": "the lowest HHI",
+    "flips": "the fewest flips",
+}
+"""What is best, by the names of ``BEST_BY``."""
+THRESHOLDS = {
+    "seed": (
+        "those of a new network: every epoch has the seeds of each rule set; --with-state replays "
+        "what the epochs make of them"
+    ),
+    "replayed": "those of the replay: each epoch has what the epochs before it lead to",
+    "fixed": "",
+}
+"""Sentences on the thresholds that records are scored by, by `Outcome.thresholds`."""
+RARE = NANO // 20
+"""The probability up to which a change is not taken for chance."""
+_SAME_ORDER = (
+    (NANO, "is exactly the same"),
+    (NANO * 95 // 100, "stays almost the same"),
+    (NANO * 4 // 5, "changes somewhat"),
+    (NANO * 2 // 5, "changes much"),
+    (0, "has little to do with the one before"),
+)
+
+
+def named(change: MinerChange) -> str:
+    """A miner, with its slot."""
+    return f"{short(change.miner.hotkey)} (uid {change.miner.uid})"
+
+
+def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterator[str]:
+    """What a candidate does, a sentence or two on each question.
+
+    Args:
+        found: the candidate against the baseline.
+        changes: what becomes of each miner, over all types.
+    """
+    overall = found.overall
+    yield total(overall)
+    yield moved(overall, changes)
+    yield from extremes(changes)
+    yield order(overall, changes)
+    yield flips(found)
+    yield concentration(overall)
+    yield from certainty(found)
+    refused = sum(sum(each.rejected.values()) for each in found.types.values())
+    if refused:
+        yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
+    if found.state is not None:
+        yield replayed(found)
+    if found.incentives is not None:
+        yield from adoption(found.incentives)
+
+
+def total(found: Distribution) -> str:
+    """What is paid in all."""
+    if found.measure == NOTHING:
+        return "No type has an emission or a quality: see their measures."
+    what = "emission" if found.measure == EMISSION else "quality (no type has an emission)"
+    before, after = found.total_before, found.total_after
+    change = after - before
+    if not change:
+        return f"The total {what} stays {decimal(before)}."
+    part = percent(published_share(abs(change), before)) + " " if before else ""
+    direction = "more" if change > 0 else "less"
+    return f"The total {what} goes from {decimal(before)} to {decimal(after)}, {part}{direction}."
+
+
+def moved(found: Distribution, changes: list[MinerChange]) -> str:
+    """How much changes hands."""
+    up, down = gaining(changes), losing(changes)
+    if found.moved is None:
+        return "Under one of the two rule sets nobody has anything, so shares cannot be compared."
+    if not up and not down:
+        return f"Nobody's share changes: all {counted(len(changes), 'miner')} keep theirs."
+    return (
+        f"{percent(found.moved)} of everything changes hands: of {counted(len(changes), 'miner')}, "
+        f"{grouped(up)} have a larger share, {grouped(down)} a smaller one, "
+        f"{grouped(len(changes) - up - down)} the same."
+    )
+
+
+def extremes(changes: list[MinerChange]) -> Iterator[str]:
+    """Who gains most and who loses most."""
+    for verb, chosen in (("gains", winners(changes, 1)), ("loses", losers(changes, 1))):
+        for each in chosen:
+            yield (
+                f"{named(each)} {verb} most: from {percent(each.share_before)} to "
+                f"{percent(each.share_after)} of everything, {_places(each)}."
+            )
+
+
+def _places(change: MinerChange) -> str:
+    if not change.climb:
+        return f"still on rank {grouped(change.rank_before)}"
+    return f"from rank {grouped(change.rank_before)} to {grouped(change.rank_after)}"
+
+
+def order(found: Distribution, changes: list[MinerChange]) -> str:
+    """How the ranking changes."""
+    if found.tau is None:
+        return "All miners have the same under one of the two rule sets: there is no order."
+    said = next((s for least, s in _SAME_ORDER if found.tau >= least), "is rather the reverse")
+    many = counted(sum(each.climb != 0 for each in changes), "miner")
+    tau = decimal(found.tau)
+    return (
+        f"The order of the miners {said} (Kendall's tau-b {tau}, where 1 is the same order and −1 "
+        f"its reverse); {many} change rank."
+    )
+
+
+def flips(found: CandidateComparison) -> str:
+    """How many records are on the other side of a threshold, and how far."""
+    if not found.flips:
+        return f"Of {counted(found.compared, 'record')} that both score, none changes tier or gate."
+    part = percent(published_share(found.flips, found.compared))
+    said = (
+        f"Of {counted(found.compared, 'record')} that both score, {grouped(found.flips)} ({part}) "
+        f"flip: {grouped(found.tier_flips)} change tier, {grouped(found.gate_flips)} change gate."
+    )
+    distances = found.distances.tier + found.distances.gate
+    return f"{said} {near(distances)}" if distances.known else said
+
+
+def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
+    """A back-test on a terminal, line by line."""
+    history = outcome.history
+    if THRESHOLDS[outcome.thresholds]:
+        yield f"thresholds  {THRESHOLDS[outcome.thresholds]}"
+    good, bad = sum(history.records.values()), sum(history.rejects.values())
+    refused = f", {bad} rejected" if bad else ""
+    yield f"{history.lines} lines: {numbered(good, 'record')}{refused}"
+    if history.period is not None:
+        yield f"period  {span(history.period)}"
+        known = [each.uncertainty for each in shown.full if each.uncertainty is not None]
+        if len(history.period.keys) == 1:
+            yield "intervals  none, as the history has one round"
+        elif known:
+            yield f"intervals  {drawn_of(known[0])}"
+    yield f"{outcome.baseline.identity.name}  the baseline"
+    for each in shown.full:
+        yield from _candidate_lines(each)
+    others = len(shown.every) - len(shown.full)
+    if others:
+        yield f"{numbered(others, 'more candidate')} between the best and the worst of these"
+
+
+def _candidate_lines(found: CandidateComparison) -> Iterator[str]:
+    known, overall = found.uncertainty, found.overall
+    changes = overall.changes()
+    hands = (
+        f"{percent(overall.moved)} changes hands{_between(known.moved if known else None, percent)}"
+    )
+    flip = f"{numbered(found.flips, 'record')} change tier or gate"
+    yield f"{found.identity.name}  {hands}; {flip}{_between(known.flips if known else None, str)}"
+    if overall.moved and known is not None and known.chance is not None:
+        yield f"    {by_chance(known.chance)}"
+    if found.incentives is not None:
+        yield from _adoption_lines(found.incentives)
+    for title, chosen in (("gain", winners(changes, 1)), ("loss", losers(changes, 1))):
+        for each in chosen:
+            change = f"{points(each.share_change)} points, {percent(each.share_before, 3)} →"
+            yield f"    largest {title}  {named(each)}: {change} {percent(each.share_after, 3)}"
+
+
+def _adoption_lines(found: Incentives) -> Iterator[str]:
+    for each in found.adopted:
+        agreed = f"{found.flipped(each)} of {len(found.changing)}"
+        yield (
+            f"    {each.name:10} adopts  {percent(each.stake):>7} of the stake: "
+            f"{percent(found.moved(each))} of the incentive moves, consensus of {agreed}"
+        )
+    for code, text in warnings(found):
+        yield f"    warning {code}: {text}"
+
+
+def adoption(found: Incentives) -> Iterator[str]:
+    """What happens while only some validators adopt a candidate."""
+    every, one = found.scenarios[-1], found.adopted[0]
+    yield (
+        f"Once all {counted(len(found.network.validators), 'validator')} adopt it, "
+        f"{percent(found.moved(every))} of all incentive goes to other miners."
+    )
+    if one.adopting < every.adopting:
+        trust, _ = found.trust(one)
+        yield (
+            f"Who adopts it first and alone, with {percent(one.stake)} of the stake, has a trust "
+            f"of {decimal(trust)} where it had {decimal(found.nobody.trust[0])}; its dividends "
+            f"change by {points(found.gained(one))} points."
+        )
+    yield from (text for _, text in warnings(found))
+
+
+def warnings(found: Incentives) -> Iterator[tuple[str, str]]:
+    """The codes and the texts of what a council should know of a network."""
+    for which, reason in zip(("baseline", "candidate"), found.unweighed, strict=True):
+        if reason:
+            yield NO_WEIGHTS, f"Under the {which} nobody has a weight, so nobody earns: {reason}."
+    for each in found.flips:
+        _, trust = found.trust(each)
+        text = (
+            f"With {counted(each.adopting, 'validator')}, who have {percent(each.stake)} of the "
+            f"stake, kappa flips: of {counted(len(found.changing), 'miner')} whose consensus "
+            f"changes, {grouped(found.flipped(each))} have that of the candidate, and who stays "
+            f"behind has a trust of {decimal(trust)} or more."
+        )
+        yield KAPPA_FLIP, text
+
+
+def _between(interval: Interval | None, shown: Callable[[int], str]) -> str:
+    """An interval after its value; nothing where it is not known."""
+    if interval is None:
+        return ""
+    return f" ({shown(interval.low)} to {shown(interval.high)})"
+
+
+def span(found: Period) -> str:
+    """The rounds and epochs of a history, such as ``60 rounds, 0 to 59, of 6 epochs, 0 to 5``."""
+    (first, last), epochs = found.rounds, found.epochs
+    rounds = f"{counted(len(found.keys), 'round')}, {first} to {last}"
+    return f"{rounds}, of {counted(len(epochs), 'epoch')}, {epochs[0]} to {epochs[-1]}"
+
+
+def drawn_of(known: Uncertainty) -> str:
+    """Say what intervals are drawn of, and what that leaves out."""
+    if known.epochs > 1:
+        return f"of {PERCENT} %, drawn from {counted(known.epochs, 'epoch')}"
+    return (
+        f"of {PERCENT} %, drawn from the {counted(known.rounds, 'round')} of one epoch: too narrow "
+        "where rounds have tasks in common, so take a history of several epochs"
+    )
+
+
+def by_chance(found: Chance) -> str:
+    """How much changes hands where gains and losses are dealt at random."""
+    return (
+        f"chance alone: {percent(found.median)} in the middle one of {counted(found.deals, 'deal')}"
+        f", as much as here with probability {decimal(found.probability)}"
+    )
+
+
+def certainty(found: CandidateComparison) -> Iterator[str]:
+    """How far what changes depends on the epochs that the history happens to have."""
+    known = found.uncertainty
+    if known is None:
+        return
+    yield (
+        f"In other epochs like these {percent(known.moved.low)} to {percent(known.moved.high)} of "
+        f"everything would change hands, and {grouped(known.flips.low)} to "
+        f"{grouped(known.flips.high)} records would flip: intervals {drawn_of(known)}."
+    )
+    if found.overall.moved and known.chance is not None:
+        chance = known.chance
+        verdict = (
+            "the change favours some miners"
+            if chance.probability <= RARE
+            else "which miners it favours may be chance"
+        )
+        yield (
+            f"Were the gains and losses of each {known.unit} dealt to its miners at random, "
+            f"{percent(chance.median)} would change hands in the middle one of "
+            f"{counted(chance.deals, 'deal')}, and as much as here with a probability of "
+            f"{decimal(chance.probability)}: {verdict}."
+        )
+    clear, many = known.clear, len(known.shares)
+    yield (
+        f"Of {counted(many, 'miner')}, {grouped(clear)} have an interval on one side of 0; for the "
+        f"other {grouped(many - clear)} a change may be chance."
+    )
+
+
+def near(found: Distances) -> str:
+    """How many flips are close to their cliff."""
+    edge, within = EDGES[1], found.within[1]
+    nearest = f"is {to_text(found.nearest)} away" if found.nearest else "lies on it"
+    return (
+        f"{grouped(within)} of these lie within {decimal(edge)} of the threshold; the nearest "
+        f"{nearest}, the mean distance is {decimal(found.mean)}."
+    )
+
+
+def concentration(found: Distribution) -> str:
+    """Whether fewer miners get more."""
+    before, after = found.concentration_before, found.concentration_after
+    if before.gini is None or after.gini is None:
+        return "Concentration cannot be compared: one side pays nothing."
+    return (
+        f"{_trend(found.measure, before, after)}: Gini {decimal(before.gini)} → "
+        f"{decimal(after.gini)} (0 is equal, 1 that one has all), HHI {decimal(before.hhi, 4)} → "
+        f"{decimal(after.hhi, 4)} (the sum of squared shares), as if {equals(before.hhi)} → "
+        f"{equals(after.hhi)} miners shared equally."
+    )
+
+
+def _trend(measure: str, before: Concentration, after: Concentration) -> str:
+    """In words, which say no more than the shortened numbers beside them show."""
+    moves = {_direction(before.gini, after.gini, 3), _direction(before.hhi, after.hhi, 4)} - {0}
+    if moves == {1}:
+        return f"The {measure} becomes more concentrated"
+    if moves == {-1}:
+        return f"The {measure} becomes less concentrated"
+    return "The two measures of concentration disagree" if moves else "Concentration stays as it is"
+
+
+def _direction(before: int | None, after: int | None, places: int) -> int:
+    old, new = (round_half_even(each or 0, 10 ** (9 - places)) for each in (before, after))
+    return (new > old) - (new < old)
+
+
+def equals(hhi: int | None) -> str:
+    """The number of equal shares that would be as concentrated."""
+    return decimal(round_half_even(NANO * NANO, hhi), 1) if hhi else UNDEFINED
+
+
+def replayed(found: CandidateComparison) -> str:
+    """Say what is by the replay of the epochs, and what a new network would see instead."""
+    epochs = counted(found.state.epochs if found.state else 0, "epoch")
+    said = f"All of this is by the replay of {epochs}, whose thresholds and reputations follow."
+    if found.new_network is None:
+        return said
+    return (
+        f"{said} With the thresholds of a new network in every epoch, "
+        f"{percent(found.new_network.moved)} of everything would change hands."
+    )

@@ -1,0 +1,229 @@
+"""``tallystick backtest``: many rule sets over one history."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+from click.core import ParameterSource
+
+from tallystick.cli.command import examples, status_of
+from tallystick.cli.executor_options import OPTION_NAMES, executor_options
+from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
+from tallystick.cli.progress import line_count
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.errors import INTERNAL_ERROR
+
+if TYPE_CHECKING:
+    from tallystick.scoring.executors.executor import Executor
+    from tallystick_governance.backtest.comparison_model import Outcome
+    from tallystick_governance.backtest.output import Written
+
+_BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
+_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *OPTION_NAMES)
+"""What is told elsewhere, or changes no result."""
+
+
+@click.command(
+    epilog=examples(
+        "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
+        "    -o report",
+        "tallystick backtest facts.parquet --rules skills@1.1.0 \\",
+        "    --sweep axes.NAME.beta=0.5:2:0.5 --workers 4 -o sweep",
+        "tallystick backtest facts.parquet --rules skills@1.0.0 --with-state \\",
+        "    --adopt skills@1.1.0@20 -o switch",
+        "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
+        "    --validators validators.csv -o adoption",
+    ),
+)
+@click.argument("history", type=click.Path(path_type=Path))
+@click.option(
+    "--rules",
+    "references",
+    required=True,
+    multiple=True,
+    metavar="RULES",
+    help="A candidate: name@version, a path or a digest. The first is the baseline.",
+)
+@click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="PATH=START:STOP:STEP",
+    help="Candidates of the baseline with one number changed; several give every combination.",
+)
+@click.option(
+    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
+)
+@click.option(
+    "--adopt",
+    "adoptions",
+    multiple=True,
+    metavar="RULES@EPOCH",
+    help="One more candidate: the baseline that adopts RULES from EPOCH on; several follow.",
+)
+@click.option(
+    "--best-by",
+    type=click.Choice(_BEST_BY),
+    default="share-moved",
+    show_default=True,
+    help="What the best candidates have least of; of tau-b, most.",
+)
+@click.option(
+    "--write-best",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the best of the sweeps as a rule set, as `rules set` does.",
+)
+@click.option(
+    "--bootstrap",
+    "draws",
+    type=int,
+    default=999,
+    show_default=True,
+    metavar="N",
+    help="Draw the epochs again N times, for intervals of 95 %; 0 for none.",
+)
+@click.option(
+    "--bootstrap-seed",
+    "seed",
+    default="tallystick",
+    show_default=True,
+    metavar="TEXT",
+    help="Equal seeds draw the same epochs.",
+)
+@click.option(
+    "--validators",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV with hotkey,stake, or a metagraph as JSON: who may adopt a candidate; what the "
+    "chain makes of it when all, two thirds, half or one of them does.",
+)
+@click.option(
+    "--yuma",
+    "parameters",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --validators, JSON with parameters of the subnet, as `tallystick yuma` has them.",
+)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
+)
+@follow_links_option
+@executor_options
+@locked_options
+@as_json
+def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
+    history: Path,
+    references: tuple[str, ...],
+    sweeps: tuple[str, ...],
+    with_state: bool,
+    adoptions: tuple[str, ...],
+    best_by: str,
+    write_best: Path | None,
+    draws: int,
+    seed: str,
+    validators: Path | None,
+    parameters: Path | None,
+    output: Path,
+    follow_links: bool,
+    executor: Executor,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """What would each rule set have made of the HISTORY?
+
+    HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
+    to the folder OUTPUT. What changes hands and what flips is told with an interval that says how
+    far it depends on the epochs that the history happens to have, and with the probability that
+    chance alone makes as much of it. The exit status is 1 when a line was no valid record, 3 when
+    the engine itself fails on one.
+    """
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
+    from tallystick_governance.backtest.best import best_of  # noqa: PLC0415  # as above
+    from tallystick_governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
+    from tallystick_governance.backtest.candidates import Switch, candidates_of  # noqa: PLC0415  # heavy
+    from tallystick_governance.backtest.incentive import Network  # noqa: PLC0415  # heavy
+    from tallystick_governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
+    from tallystick_governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
+    from tallystick_governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
+
+    if write_best is not None and not sweeps:
+        raise click.UsageError("found --write-best without --sweep, expected one to choose from")
+    if adoptions and not with_state:
+        raise click.UsageError("found --adopt without --with-state, expected both")
+    if parameters is not None and validators is None:
+        raise click.UsageError("found --yuma without --validators, expected both")
+    held.require_reference(references[0])
+    network = None if validators is None else Network.of(validators, parameters)
+    bootstrap = Bootstrap(draws, seed)
+    candidates = candidates_of(
+        references,
+        [parse_sweep(text) for text in sweeps],
+        installed_plugins(),
+        [Switch.parse(text) for text in adoptions],
+    )
+    with line_count("reading") as progress:
+        outcome, written = run(
+            history,
+            candidates,
+            output,
+            with_state=with_state,
+            command=_command(),
+            best_by=best_by,
+            bootstrap=bootstrap,
+            network=network,
+            follow_links=follow_links,
+            executor=executor,
+            progress=progress,
+        )
+    best = None
+    if write_best is not None:
+        best = best_of(candidates[0], written.shown, write_best, follow_links=follow_links)
+    if as_json:
+        print_json(_described(outcome, written) | ({"best": attrs.asdict(best)} if best else {}))
+    else:
+        lines = [*terminal_lines(outcome, written.shown), f"results  {written.folder}"]
+        lines += [f"best     {best.file}  {best.rule_set}, of {best.candidate}"] if best else []
+        echo(*lines)
+    rejects = outcome.history.rejects
+    sys.exit(status_of(len(rejects), rejects.get(INTERNAL_ERROR, 0)))
+
+
+def _command() -> str:
+    """How to do it again: every option that was given, but for who does the work."""
+    context = click.get_current_context()
+    words = ["tallystick", "backtest", str(context.params["history"])]
+    for option in context.command.params:
+        name = option.name or ""
+        # what says how the run is logged has no value here
+        if not isinstance(option, click.Option) or not option.expose_value or name in _ELSEWHERE:
+            continue
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            words += _words(max(option.opts, key=len), context.params[name])
+    return shlex.join([*words, "-o", str(context.params["output"])])
+
+
+def _words(option: str, value: object) -> list[str]:
+    if isinstance(value, bool):
+        return [option] if value else []
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for each in values for word in (option, str(each))]
+
+
+def _described(outcome: Outcome, written: Written) -> dict[str, object]:
+    from tallystick_governance.backtest.summary import headlines  # noqa: PLC0415  # heavy
+
+    return {
+        **headlines(outcome, written.shown.every),
+        "candidates": [each.identity.name for each in outcome.candidates],
+        "files": written.digests,
+        "folder": str(written.folder),
+        "lines": outcome.history.lines,
+        "records": dict(outcome.history.records),
+        "rejects": dict(outcome.history.rejects),
+    }

@@ -1,0 +1,89 @@
+"""``tallystick rules diff``: the difference of two rule sets, before the vote."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.log import complain
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, print_json, print_text
+
+if TYPE_CHECKING:
+    from tallystick.scoring.scorer import Scorer
+    from tallystick_governance.adoption_effect import AdoptionEffect
+
+
+@click.command(
+    "diff",
+    epilog=examples(
+        "tallystick rules diff skills@1.1.0 mine.toml --check",
+        "tallystick rules diff skills@1.0.0 skills@1.1.0 --markdown",
+        "tallystick rules diff skills@1.0.0 skills@1.1.0 --state subnet.db",
+    ),
+)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@as_json
+@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@click.option(
+    "--check", is_flag=True, help="Exit with 1 if NEW raises its version less than it has to."
+)
+@click.option(
+    "--state",
+    "where",
+    metavar="STATE",
+    help="Tell also what adopting NEW would do to a state that goes by OLD.",
+)
+def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
+) -> None:
+    """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
+
+    The intervals hold every change that a score can have, by bounds. The versioning policy says
+    which part of the version the change has to raise.
+
+    With --state, the bounds are those of its thresholds as they are; and who would enter and leave
+    each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
+    last epoch reach another tier.
+    """
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick_governance import adoption_text  # noqa: PLC0415  # heavy
+    from tallystick_governance.diff import render  # noqa: PLC0415  # heavy
+    from tallystick_governance.diff.difference import difference  # noqa: PLC0415  # heavy
+
+    if as_json and markdown:
+        raise click.UsageError("found --json and --markdown, expected one of them")
+    with working("comparing"):
+        before, after = load(old), load(new)
+        effect = None if where is None else _effect(where, before, after)
+        if effect is None:
+            found = difference(before, after)
+        else:
+            found = difference(before, after, effect.bounds, effect.epoch)
+    if as_json:
+        said = {} if effect is None else {"state": adoption_text.as_json(effect)}
+        print_json({**render.as_json(found), **said})
+    else:
+        print_text(render.as_markdown(found) if markdown else render.as_text(found))
+        if effect is not None:
+            of_state = adoption_text.as_markdown if markdown else adoption_text.as_text
+            print_text(of_state(effect))
+    if check and not found.is_enough:
+        complain(
+            f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "
+            "docs/versioning.md says"
+        )
+        sys.exit(1)
+
+
+def _effect(where: str, old: Scorer, new: Scorer) -> AdoptionEffect:
+    from tallystick_governance.adoption_effect import effect_on  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.rules import state_rules_of  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        return effect_on(queries, old.digest, state_rules_of(new))

@@ -1,0 +1,140 @@
+"""``tallystick rules lint``: what a rule set does that its authors may not have meant."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, print_json, print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tallystick_governance.lint.check import Check
+    from tallystick_governance.lint.linting import Report
+
+_INDENT = "    "
+_WIDTH = 100
+_SAID = ("code", "severity", "summary", "documentation", "remedy")
+"""What --explain tells of a check."""
+
+
+@click.command(
+    "lint",
+    epilog=examples(
+        "tallystick rules lint mine.toml",
+        "tallystick rules lint --explain all",
+    ),
+)
+@click.argument("reference", metavar="[RULES]", required=False)
+@as_json
+@click.option("--select", metavar="CODE,…", help="Report only what these checks find.")
+@click.option("--ignore", metavar="CODE,…", help="Leave out what these checks find.")
+@click.option("--explain", metavar="CODE", help="Print the documentation of a check, or of all.")
+@click.option("--against", metavar="OLD", help="Report only what is new beside OLD, or gone.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the evidence of every single finding.")
+@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0 for a host of code.")
+def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str | None,
+    as_json: bool,
+    select: str | None,
+    ignore: str | None,
+    explain: str | None,
+    against: str | None,
+    verbose: bool,
+    markdown: bool,
+    sarif: bool,
+) -> None:
+    """What RULES does that may not be meant, with figures; exit status 1 with an error.
+
+    --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
+    [[lint.silence]]: code, reason, the figures that it is for, and perhaps path. With --against, an
+    error that OLD has too does not count for the exit status; a silence that OLD does not have, and
+    what is worse than its silence was written for, does.
+    """
+    from tallystick_governance.lint import render  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint.linting import report  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint.sarif import as_sarif  # noqa: PLC0415  # heavy
+
+    if sum((as_json, verbose, markdown, sarif)) > 1:
+        raise click.UsageError("expected one of --json, --markdown, --sarif and --verbose")
+    if explain is not None:
+        checks = _explained(explain)
+        if as_json:
+            print_json([{key: getattr(each, key) for key in _SAID} for each in checks])
+        else:
+            print_text("\n\n".join(map(_documentation, checks)))
+        return
+    if reference is None:
+        raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")
+    chosen = _codes(select, "--select"), _codes(ignore, "--ignore")
+    with working("linting"):
+        found = report(reference)
+    if against is not None:
+        found = found.since(_loading(against))
+    found = found.of(*chosen)
+    if as_json or sarif:
+        print_json(as_sarif(found) if sarif else render.as_json(found), is_closed=sarif)
+    elif markdown:
+        print_text(render.as_markdown(found))
+    else:
+        print_text(render.as_text(found, verbose=verbose))
+    sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
+
+
+def _loading(reference: str) -> Report:
+    """The findings of a rule set that has to load, so that they are all that there are."""
+    from tallystick.errors import RuleSetError  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint.linting import report  # noqa: PLC0415  # heavy
+
+    found = report(reference)
+    if not found.loaded:
+        raise RuleSetError(found.findings)
+    return found
+
+
+def _codes(given: str | None, option: str) -> frozenset[str] | None:
+    """The codes of an option; None when it is not given."""
+    if given is None:
+        return None
+    codes = frozenset(code.strip() for code in given.split(","))
+    for code in sorted(codes):
+        _check(code, option)
+    return codes
+
+
+def _explained(code: str) -> list[Check]:
+    if code == "all":
+        return list(_catalogue().values())
+    return [_check(code, "--explain")]
+
+
+def _check(code: str, option: str) -> Check:
+    from tallystick.diagnostics import nearest  # noqa: PLC0415  # heavy
+
+    checks = _catalogue()
+    if code not in checks:
+        hint = nearest(code, checks) or f": {', '.join(checks)}"
+        raise click.UsageError(f"{option}: found {code!r}, expected the code of a check{hint}")
+    return checks[code]
+
+
+def _catalogue() -> Mapping[str, Check]:
+    from tallystick_governance.lint.catalog import CHECKS  # noqa: PLC0415  # heavy
+
+    return CHECKS
+
+
+def _documentation(check: Check) -> str:
+    parts = [check.summary, check.documentation, f"remedy: {check.remedy}"]
+    filled = [
+        textwrap.fill(part, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        for part in parts
+    ]
+    return "\n".join([f"{check.code} ({check.severity})", *filled])

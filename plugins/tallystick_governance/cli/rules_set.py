@@ -1,0 +1,72 @@
+"""``tallystick rules set``: a rule set with other values, as a file with a raised version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+
+
+@click.command(
+    "set",
+    epilog=examples(
+        "tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
+        "tallystick rules set skills@1.1.0 axes.NAME.beta=1 -o mine.toml \\",
+        "    --summary 'Recall counts'",
+    ),
+)
+@click.argument("reference", metavar="RULES")
+@click.argument("assignments", metavar="PATH=VALUE…", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write."
+)
+@click.option("--summary", metavar="TEXT", help="Say in one sentence what the new values are for.")
+@follow_links_option
+@as_json
+def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str,
+    assignments: tuple[str, ...],
+    output: Path,
+    summary: str | None,
+    follow_links: bool,
+    as_json: bool,
+) -> None:
+    """Write RULES with other values to a file; every other byte is kept, comments too.
+
+    PATH is that of a value in the file, as --sweep takes it: axes.policy.beta,
+    tiers.levels[3].multiplier, or axes.policy.weight for the weight of an axis in every type. When
+    a weight changes, the others of the type are scaled so that they sum to exactly 1. The version
+    is raised as far as the change needs, unless rule_set.version is among the values.
+
+    The summary of RULES speaks of its own values, so the file has the one of --summary, or none.
+    `tallystick rules paths RULES` lists the paths.
+    """
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick_governance.revision import parse_assignment, revise  # noqa: PLC0415  # heavy
+
+    with working("comparing"):
+        found = revise(load(reference), map(parse_assignment, assignments), summary=summary)
+    found.write(output, follow_links=follow_links)
+    new = found.loaded
+    if as_json:
+        print_json(
+            {
+                "old": found.old,
+                "rule_set": new.rule_set.reference,
+                "digest": new.digest,
+                "needed": str(found.needed),
+                "summary": new.rule_set.rule_set.summary or None,
+                "changes": [attrs.asdict(change) for change in found.changes],
+                "file": str(output),
+            }
+        )
+        return
+    lines = [f"{c.path}: {c.old or '–'} → {c.new or '–'}" for c in found.changes]
+    echo(f"{new.rule_set.reference}  {new.digest}", *lines, str(output))
+    if not new.rule_set.rule_set.summary:
+        echo("no summary of its own: --summary TEXT says to voters what it is for", err=True)

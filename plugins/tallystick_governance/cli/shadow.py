@@ -1,0 +1,78 @@
+"""``tallystick shadow``: what rules that were tried would have changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples, status_of
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import line_count
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.errors import INTERNAL_ERROR
+
+
+@click.group(cls=CommandGroup)
+def shadow() -> None:
+    """Rules that are tried beside those in force: report."""
+
+
+@shadow.command(
+    "report",
+    epilog=examples(
+        "tallystick shadow report tried -o report",
+    ),
+)
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
+)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
+)
+@follow_links_option
+@locked_options
+@as_json
+def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    folder: Path, with_state: bool, output: Path, follow_links: bool, as_json: bool, held: Held
+) -> None:
+    """What the rules that were tried would have changed so far, as a back-test tells it.
+
+    FOLDER is that of `round close --shadow-folder`: all records that were recorded while the rules
+    were tried. They are compared with the rules that were in force last.
+    """
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
+    from tallystick_governance.backtest.run import backtest  # noqa: PLC0415  # heavy
+    from tallystick_governance.backtest.summary import headlines  # noqa: PLC0415  # as above
+    from tallystick_governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
+    from tallystick_governance.shadow import FACTS, candidates  # noqa: PLC0415  # as above
+
+    found = candidates(folder, installed_plugins())
+    held.require(found[0].rules)
+    replays = " --with-state" if with_state else ""
+    with line_count("reading") as progress:
+        outcome, written = backtest(
+            folder / FACTS,
+            found,
+            output,
+            with_state=with_state,
+            command=f"tallystick shadow report {folder}{replays} -o {output}",
+            follow_links=follow_links,
+            progress=progress,
+        )
+    if as_json:
+        print_json(
+            {
+                **headlines(outcome, written.shown.every),
+                "candidates": [each.name for each in found],
+                "files": written.digests,
+                "folder": str(written.folder),
+                "records": dict(outcome.history.records),
+            }
+        )
+    else:
+        echo(*terminal_lines(outcome, written.shown), f"results  {written.folder}")
+    rejects = outcome.history.rejects
+    sys.exit(status_of(len(rejects), rejects.get(INTERNAL_ERROR, 0)))

@@ -1,0 +1,134 @@
+"""The difference of two rule sets, as governance asks for it before a vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from tallystick.rules.compatibility import gone
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.diff.change import (
+    Change,
+    FormulaChange,
+    changes,
+    formula_changes,
+    own_summary,
+)
+from tallystick_governance.diff.effect import Effect, effect
+from tallystick_governance.diff.move import ThresholdPair
+from tallystick_governance.diff.policy import Level, can_change_a_result, level_of, raised
+
+_OF_SCORES = frozenset({"rule_set", "axes", "measures", "skill_types", "tiers", "emission"})
+"""The sections that decide the score of a record: effects are of these."""
+
+
+@attrs.frozen
+class Difference:
+    """What lies between two rule sets.
+
+    Attributes:
+        old: the reference of the old rule set.
+        new: the reference of the new one.
+        old_digest: the digest of the old rule set.
+        new_digest: the digest of the new one.
+        same_line: whether both have one name, so that a version policy binds them.
+        changes: the values that differ.
+        formulas: the formulas that differ.
+        added_types: skill types of the new rule set alone.
+        removed_types: skill types of the old rule set alone.
+        gone: what others name and the new rule set lacks.
+        effects: what the change can do to the scores of each type of both.
+        needed: the part of the version that the change has to raise.
+        raised: the part that it raises.
+        summary: what the new rule set says it is for; None without words of its own.
+        epoch: the open epoch of the state whose thresholds bound the effects; None without one.
+    """
+
+    old: str
+    new: str
+    old_digest: str
+    new_digest: str
+    same_line: bool
+    changes: tuple[Change, ...]
+    formulas: tuple[FormulaChange, ...]
+    added_types: tuple[str, ...]
+    removed_types: tuple[str, ...]
+    gone: tuple[str, ...]
+    effects: tuple[Effect, ...]
+    needed: Level
+    raised: Level
+    summary: str | None = None
+    epoch: int | None = None
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The sections of the file in which a value differs, in name order."""
+        return tuple(sorted({change.path.partition(".")[0] for change in self.changes}))
+
+    @property
+    def not_analysed(self) -> tuple[str, ...]:
+        """The sections that change a result in another way than by the score of a record."""
+        changed = {c.path.partition(".")[0] for c in self.changes if can_change_a_result(c.path)}
+        return tuple(sorted(changed - _OF_SCORES))
+
+    @property
+    def moves_thresholds(self) -> bool:
+        """Whether later thresholds of a state follow other rules than its present ones."""
+        paths = [change.path for change in self.changes]
+        return any(
+            path.startswith(("tiers.thresholds.", "epochs.")) or path.endswith(".baseline")
+            for path in paths
+        )
+
+    @property
+    def any_tier(self) -> tuple[str, ...]:
+        """The skill types of which any record can reach any tier, so that bounds say little."""
+        return tuple(each.skill_type for each in self.effects if each.any_tier)
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether something is gone that records, states or readers of results name."""
+        return bool(self.gone)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the version is raised as far as the change needs; other lines are free."""
+        return not self.same_line or self.raised >= self.needed
+
+
+def difference(
+    old: Scorer,
+    new: Scorer,
+    bounds: Mapping[str, ThresholdPair] | None = None,
+    epoch: int | None = None,
+) -> Difference:
+    """Return the difference of two rule sets that are bound.
+
+    Args:
+        old: the rules before.
+        new: the rules after.
+        bounds: by skill type, the thresholds of a state under both; without them any can hold.
+        epoch: the open epoch of that state.
+    """
+    pairs = bounds or {}
+    before, after = old.rule_set, new.rule_set
+    said, meant, lost = changes(before, after), formula_changes(old, new), gone(before, after)
+    both = [name for name in old.types if name in new.types]
+    return Difference(
+        old=before.reference,
+        new=after.reference,
+        old_digest=old.digest,
+        new_digest=new.digest,
+        same_line=before.rule_set.name == after.rule_set.name,
+        changes=said,
+        formulas=meant,
+        added_types=tuple(name for name in new.types if name not in old.types),
+        removed_types=tuple(name for name in old.types if name not in new.types),
+        gone=lost,
+        effects=tuple(effect(old.types[name], new.types[name], pairs.get(name)) for name in both),
+        needed=level_of(said, meant, lost),
+        raised=raised(before.rule_set.version, after.rule_set.version),
+        summary=own_summary(old, new),
+        epoch=epoch,
+    )

@@ -1,0 +1,531 @@
+"""How far each value of a skill type can move, from one rule set to another.
+
+The values are walked in their order, so that what a value reads has been bounded before. A formula
+is compared with the old one as one tree: what moved stands in it as the old value plus how far it
+moved, so that whatever both have alike cancels. Levels of tiers go in pairs, each with its own
+multipliers. What no structure is found in has no bound: the ranges of both values say no more.
+
+Thresholds are those of a state: where none is given, no bound supposes any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise, product
+from math import ceil, floor
+from operator import sub, truediv
+
+import attrs
+
+from tallystick.errors import FormulaError
+from tallystick.formula.domain import Domain
+from tallystick.formula.lowering import lower
+from tallystick.formula.polynomial import is_constant
+from tallystick.formula.program import Program
+from tallystick.formula.tree import Node, arms_of, cases, const, names, published
+from tallystick.numbers.nano import NANO
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import GatedValue, MeanValue
+from tallystick.scoring.tiers import MultiplierValue, TierValue
+from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick_governance.diff.interval import ONE, ZERO, Interval, moved, reweighted
+
+ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
+"""Thresholds in nano by name, under old rules and under new ones."""
+Pair = tuple[int, int]
+"""An old and a new level, or an old and a new multiplier in nano."""
+_ANY = Interval.of(-1, 1)
+"""How far an axis moves of which nothing is known."""
+_UNIT = Interval.of(0, 1)
+
+
+@attrs.frozen
+class Move:
+    """How far a value can move.
+
+    Attributes:
+        difference: the new value less the old one; None where no bound is known.
+        ratio: the new exact value over the old one, wherever that is not 0, and where it is, so is
+            the new one; None where no bound is known.
+        is_exact: whether the ratio holds of published values too, rounded as they are.
+        pairs: of a tier the old and new levels that can meet, of its multiplier their numbers.
+    """
+
+    difference: Interval | None
+    ratio: Interval | None = None
+    is_exact: bool = True
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the value cannot move."""
+        return self.difference is not None and self.difference.is_zero
+
+
+UNKNOWN = Move(None)
+STILL = Move(ZERO, ONE)
+
+
+def moves(
+    old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None
+) -> Mapping[str, Move]:
+    """Return how far each value that both types have can move, by name.
+
+    Args:
+        old: the type before.
+        new: the type after.
+        thresholds: in nano by name, before and after; without them any can hold.
+    """
+    comparison = _Comparison(old, new, thresholds)
+    for value in new.values:
+        before = comparison.before.get(value.name)
+        if before is not None:
+            comparison.found[value.name] = comparison.move(before, value)
+    return comparison.found
+
+
+def _regions(
+    tier: TierValue, thresholds: Mapping[str, int], qualities: Interval
+) -> dict[int, Interval]:
+    """Return the qualities of each level that some quality has."""
+    starts = tier.tiers.starts(thresholds)
+    ends = [0, *starts, NANO + 1]
+    found: dict[int, Interval] = {}
+    for level, (begin, end) in enumerate(pairwise(ends)):
+        low = max(Fraction(begin, NANO), qualities.low)
+        high = min(Fraction(end - 1, NANO), qualities.high)
+        if low <= high and begin < end:
+            found[level] = Interval(low, high)
+    return found
+
+
+class _Comparison:
+    def __init__(self, old: BoundType, new: BoundType, thresholds: ThresholdPair | None) -> None:
+        self.old, self.new, self.thresholds = old, new, thresholds
+        self.before = {value.name: value for value in old.values}
+        self.after = {value.name: value for value in new.values}
+        self.found: dict[str, Move] = {}
+
+    def move(self, old: Value, new: Value) -> Move:
+        """How far a value can move; what it reads has been asked before."""
+        match old, new:
+            case TierValue(), TierValue():
+                return self._tier(old, new)
+            case MultiplierValue(), MultiplierValue():
+                return self._multiplier(old, new)
+        read = {value.name for value in (*old.inputs, *new.inputs)}
+        if old.operation == new.operation and all(self._is_still(name) for name in read):
+            return STILL
+        match old, new:
+            case ConstantValue(), ConstantValue():
+                return _constant(old, new)
+            case GatedValue(), GatedValue():
+                return self._known(old, new, self._gated(old, new))
+            case MeanValue(), MeanValue() if old.mean == new.mean:
+                return self._known(old, new, _published(self._mean(old, new)))
+            case FormulaValue(), FormulaValue():
+                return self._formula(old, new)
+        return UNKNOWN
+
+    def _is_still(self, name: str) -> bool:
+        move = self.found.get(name)
+        return move is not None and move.is_none
+
+    def _axis(self, name: str) -> Interval:
+        """How far an axis can move; 0 for one that only one type has, which is no axis of both."""
+        if name not in self.before or name not in self.after:
+            return ZERO
+        return self.found[name].difference or _ANY
+
+    def _known(self, old: Value, new: Value, most: Interval | None) -> Move:
+        """A move that is at most an interval, if that says more than the ranges do."""
+        apart = range_of(new) - range_of(old)
+        if most is None:
+            return UNKNOWN
+        known = most.within(apart)
+        if known == apart and apart.low != apart.high:
+            return UNKNOWN
+        return Move(known, _ratio_of(known, range_of(old)))
+
+    # tiers
+
+    def _tier(self, old: TierValue, new: TierValue) -> Move:
+        levels = range(len(old.tiers.levels)), range(len(new.tiers.levels))
+        quality, same = self.found["quality"].difference, self._has_same_thresholds(old, new)
+        if self.thresholds is not None:
+            return Move(None, pairs=tuple(self._pairs_by(self.thresholds, old, new, quality)))
+        pairs = [
+            (first, second)
+            for first, second in product(*levels)
+            if not same
+            or quality is None
+            or ((first <= second or quality.low < 0) and (first >= second or quality.high > 0))
+        ]
+        return Move(None, pairs=tuple(pairs))
+
+    def _pairs_by(
+        self,
+        thresholds: ThresholdPair,
+        old: TierValue,
+        new: TierValue,
+        difference: Interval | None,
+    ) -> Iterator[Pair]:
+        """Yield the levels that a quality can have before and after, by thresholds that hold."""
+        before = _regions(old, thresholds[0], range_of(self.old.quality))
+        after = _regions(new, thresholds[1], range_of(self.new.quality))
+        for (first, low), (second, high) in product(before.items(), after.items()):
+            reached = low if difference is None else low + difference
+            if difference is None or not (reached.high < high.low or high.high < reached.low):
+                yield first, second
+
+    def _has_same_thresholds(self, old: TierValue, new: TierValue) -> bool:
+        """Whether one quality reaches the same level in both, whatever the state tracks."""
+        first, second = (
+            (t.cuts, t.tracked, {name: value.digest for name, value in t.formulas.items()})
+            for t in (old.tiers, new.tiers)
+        )
+        return first == second and self.old.seeds == self.new.seeds
+
+    def _multiplier(self, old: MultiplierValue, new: MultiplierValue) -> Move:
+        levels = self.found["tier"].pairs
+        pairs = tuple(dict.fromkeys((old.multipliers[i], new.multipliers[j]) for i, j in levels))
+        steps = [Fraction(after - before, NANO) for before, after in pairs]
+        ratios = [_of_pair(pair) for pair in pairs if pair != (0, 0)]
+        return Move(Interval(min(steps), max(steps)), _hull(ratios), pairs=pairs)
+
+    # means and gates
+
+    def _mean(self, old: MeanValue, new: MeanValue) -> Interval:
+        before, after = _shares(old), _shares(new)
+        ways = {name: self._axis(name) for name in {**before, **after}}
+        if old.mean == "geometric":
+            return reweighted(before, after) + moved(after, ways)
+        apart = ZERO
+        for name, way in ways.items():
+            share = after.get(name, Fraction(0))
+            apart += way * share + _UNIT * (share - before.get(name, Fraction(0)))
+        return apart
+
+    def _gated(self, old: GatedValue, new: GatedValue) -> Interval | None:
+        """Every pair of what happens: both open, both closed, or one gate closes or opens."""
+        free = self.found["composite"].difference
+        if free is None:
+            free = range_of(new.ungated) - range_of(old.ungated)
+        closed, closed_now = _closed(old), _closed(new)
+        found = [free]
+        if closed is not None and closed_now is not None:
+            same = old.gates == new.gates and all(self._axis(g.axis).is_zero for g in old.gates)
+            found.append(ZERO if same else closed_now - closed)
+        for axis in {gate.axis for gate in (*old.gates, *new.gates)}:
+            below, below_now = _below(old, axis), _below(new, axis)
+            way = self._axis(axis) if axis in self.before and axis in self.after else _ANY
+            falls, rises = _nano(-way.low), _nano(way.high)
+            if closed_now is not None and below_now and below < below_now + falls:
+                lost = _composite_range(old.ungated, axis, below, below_now + falls - 1)
+                found.append(closed_now - lost)
+            if closed is not None and below and below_now < below + rises:
+                won = _composite_range(new.ungated, axis, below_now, below + rises - 1)
+                found.append(won - closed)
+        return _hull(found)
+
+    # formulas
+
+    def _formula(self, old: FormulaValue, new: FormulaValue) -> Move:
+        """A formula: the new tree less the old one, over what both read."""
+        exact, product = self._difference(old, new), self._product(old, new)
+        if product is not None and product.ratio is not None and product.is_exact:
+            scaled = [(end - 1) * value for end in product.ratio for value in range_of(old)]
+            most = Interval(min(scaled), max(scaled))
+            exact = most if exact is None else exact.within(most)
+        known = self._known(old, new, None if exact is None else _published(exact))
+        if product is not None and product.ratio is not None:
+            return attrs.evolve(known, ratio=product.ratio, is_exact=product.is_exact)
+        quotient = self._quotient(old, new)
+        return known if quotient is None else attrs.evolve(known, ratio=quotient, is_exact=False)
+
+    def _difference(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
+        found = []
+        first, second = _whole(old), _whole(new)
+        for numbers in self._multipliers(first, second):
+            domains: dict[str, Domain] = {}
+            before = _replaced(first, partial(self._old, second, domains, numbers))
+            after = _replaced(second, partial(self._new, first, domains, numbers))
+            program = self._lowered(_joined(after, before, sub), domains)
+            if program is None:
+                return None
+            found.append(Interval(program.low, program.high))
+        return _hull(found)
+
+    def _multipliers(self, old: Node, new: Node) -> Iterator[Mapping[str, Pair]]:
+        """Every pair of multipliers, by the name of the value; one without any if none is read."""
+        read = [n for n in names(old, "published") if n in names(new, "published")]
+        paired = [n for n in read if n in self.found and self.found[n].pairs]
+        for pairs in product(*(self.found[name].pairs for name in paired)):
+            yield dict(zip(paired, pairs, strict=True))
+
+    def _old(
+        self, other: Node, domains: dict[str, Domain], numbers: Mapping[str, Pair], name: str
+    ) -> Node:
+        """What stands for a value in the old tree: itself, or 1 and more where it went away."""
+        if name in numbers:
+            return const(Fraction(numbers[name][0], NANO))
+        if name not in names(other, "published"):
+            return _one_and_more(name, self.before[name].domain, domains)
+        domains[name] = self.before[name].domain
+        return published(name)
+
+    def _new(
+        self, other: Node, domains: dict[str, Domain], numbers: Mapping[str, Pair], name: str
+    ) -> Node:
+        """What stands for a value in the new tree: the old one, and how far it moved."""
+        if name in numbers:
+            return const(Fraction(numbers[name][1], NANO))
+        if name not in names(other, "published"):
+            return _one_and_more(name, self.after[name].domain, domains)
+        old, new = self.before[name], self.after[name]
+        domains[name] = old.domain
+        way = self.found[name].difference
+        if way is None:
+            way = range_of(new) - range_of(old)
+        if way.is_zero:
+            return published(name)
+        domains[f"{name}, moved"] = Domain(-_nano(-way.low), _nano(way.high))
+        return published(name) + published(f"{name}, moved")
+
+    def _lowered(self, tree: Node, published: Mapping[str, Domain]) -> Program | None:
+        """A tree over the facts of both types; None where it cannot be bounded."""
+        facts = {**self.old.domains, **self.new.domains}
+        required = [r.condition for bound in (self.old, self.new) for r, _ in bound.requirements]
+        try:
+            return lower(tree, facts, published, required)
+        except FormulaError:
+            return None
+
+    def _quotient(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
+        """What a formula is multiplied by, case by case, where all that it reads is as it was."""
+        if any(not self._is_still(value.name) for value in (*old.inputs, *new.inputs)):
+            return None
+        domains = {value.name: value.domain for value in (*old.inputs, *new.inputs)}
+        first, second = _whole(old), _whole(new)
+        program = self._lowered(_joined(second, first, truediv), domains)
+        if program is not None and program.low >= 0:
+            return Interval(program.low, program.high)
+        scale = _scale(old.compiled.program, new.compiled.program)
+        if scale is None:  # the old one can be 0
+            return None
+        rest = self._lowered(_joined(second, first, lambda one, two: one - scale * two), domains)
+        return None if rest is None or rest.low or rest.high else Interval(scale, scale)
+
+    def _product(self, old: FormulaValue, new: FormulaValue) -> Move | None:
+        """A product of published values: its ratio is the product of theirs."""
+        first, second = _factors(old.compiled.program), _factors(new.compiled.program)
+        if first is None or second is None or old.applies is not None or new.applies is not None:
+            return None
+        (before, coefficient), (after, coefficient_now) = first, second
+        ratio, is_exact = ONE * (coefficient_now / coefficient), True
+        for name in {**before, **after}:
+            further = self._ratio_of_powers(name, before.get(name, 0), after.get(name, 0))
+            if further is None:
+                return Move(None)
+            ratio = ratio.times(further)
+            is_exact = is_exact and (name not in self.found or self.found[name].is_exact)
+        return Move(None, ratio, is_exact)
+
+    def _ratio_of_powers(self, name: str, before: int, after: int) -> Interval | None:
+        if before == after:
+            ratio = self.found[name].ratio if name in self.found else None
+        elif not before and range_of(self.after[name]).low >= 0:
+            ratio = range_of(self.after[name])
+        elif not after and range_of(self.before[name]).low > 0:
+            ratio = range_of(self.before[name]).inverse
+        else:
+            return None
+        return None if ratio is None else ratio.power(max(before, after))
+
+
+def _constant(old: ConstantValue, new: ConstantValue) -> Move:
+    step = Fraction(new.constant - old.constant, NANO)
+    return Move(Interval(step, step), _of_pair((old.constant, new.constant)))
+
+
+def _of_pair(pair: Pair) -> Interval | None:
+    """The ratio of two numbers; none of a number to 0."""
+    if pair[0] == pair[1]:
+        return ONE
+    ratio = Fraction(pair[1], pair[0]) if pair[0] else None
+    return None if ratio is None else Interval(ratio, ratio)
+
+
+def _ratio_of(move: Interval, old: Interval) -> Interval | None:
+    """How far a positive value is scaled when it moves so far."""
+    if old.low <= 0:
+        return None
+    ends = [1 + step / value for step in (move.low, move.high) for value in (old.low, old.high)]
+    return Interval(max(min(ends), Fraction(0)), max(ends))
+
+
+def _hull(intervals: Iterable[Interval | None]) -> Interval | None:
+    """The smallest interval that holds all of some; None with one that is not known."""
+    found: Interval | None = None
+    for each in intervals:
+        if each is None:
+            return None
+        found = each if found is None else found.around(each)
+    return found
+
+
+def _published(exact: Interval) -> Interval:
+    """How far two published values are apart when the exact ones are; rounding keeps the order."""
+    low, high = (
+        Fraction(floor(exact.low * NANO) - 1, NANO),
+        Fraction(ceil(exact.high * NANO) + 1, NANO),
+    )
+    if exact.low >= 0:
+        low = max(low, Fraction(0))
+    if exact.high <= 0:
+        high = min(high, Fraction(0))
+    return Interval(low, high)
+
+
+def range_of(value: Value) -> Interval:
+    """What a value can be."""
+    return Interval(Fraction(value.domain.low, NANO), Fraction(value.domain.high, NANO))
+
+
+def _nano(value: Fraction) -> int:
+    """In nano, rounded up."""
+    return ceil(value * NANO)
+
+
+def _shares(mean: MeanValue) -> dict[str, Fraction]:
+    """The share of each axis that is weighed."""
+    return {v.name: Fraction(n, mean.weights.denominator) for v, n in mean.weighed.items()}
+
+
+def _below(value: GatedValue, axis: str) -> int:
+    """Below what an axis closes a gate, in nano."""
+    return max((gate.below for gate in value.gates if gate.axis == axis), default=0)
+
+
+def _closed(value: GatedValue) -> Interval | None:
+    """What the quality can be where a gate is closed; None without gates."""
+    found = [Fraction(gate.composite, NANO) for gate in value.gates]
+    return Interval(min(found), max(found)) if found else None
+
+
+def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interval:
+    """What a composite can be while one axis is in a range, in nano."""
+    if not isinstance(composite, MeanValue):
+        return range_of(composite)
+    ranges = {value: (value.domain.low, value.domain.high) for value in composite.inputs}
+    for value in composite.inputs:
+        if value.name == axis:
+            ends = ranges[value]
+            ranges[value] = max(low, ends[0]), max(min(high, ends[1]), ends[0])
+    least, most = composite.range_of(ranges)
+    return Interval(Fraction(least, NANO), Fraction(most, NANO))
+
+
+def _whole(value: FormulaValue) -> Node:
+    """The tree of a formula; 1 where it does not apply."""
+    if value.applies is None:
+        return value.compiled.tree
+    return cases((value.applies.tree, value.compiled.tree), otherwise=1)
+
+
+def _one_and_more(name: str, domain: Domain, domains: dict[str, Domain]) -> Node:
+    """A value that only one tree reads, as what it is more than 1."""
+    domains[f"{name}, less 1"] = Domain(domain.low - NANO, domain.high - NANO)
+    return 1 + published(f"{name}, less 1")
+
+
+def _replaced(tree: Node, value: Callable[[str], Node]) -> Node:
+    """A tree with other nodes in the place of published values."""
+    if tree.op == "published":
+        return value(str(tree.data[0]))
+    if not names(tree, "published"):
+        return tree
+    return attrs.evolve(tree, args=tuple(_replaced(each, value) for each in tree.args))
+
+
+def _joined(
+    new: Node,
+    old: Node,
+    join: Callable[[Node, Node], Node],
+    true: frozenset[str] = frozenset(),
+    false: frozenset[str] = frozenset(),
+) -> Node:
+    """Two trees as one, case by case, so that a bound sees which cases meet.
+
+    Args:
+        new: the one tree.
+        old: the other.
+        join: what one value is with the other, such as their difference.
+        true: the digests of conditions that hold.
+        false: those of conditions that do not.
+    """
+    new, old = (_decided(tree, true, false) for tree in (new, old))
+    split = new if new.op == "cases" else old
+    if split.op != "cases":
+        return join(new, old)
+    arms, otherwise = arms_of(split)
+    found = []
+    for when, value in arms:
+        one, other = (value, old) if split is new else (new, value)
+        found.append((when, _joined(one, other, join, true | {when.digest}, false)))
+        false |= {when.digest}
+    one, other = (otherwise, old) if split is new else (new, otherwise)
+    return cases(*found, otherwise=_joined(one, other, join, true, false))
+
+
+def _decided(tree: Node, true: frozenset[str], false: frozenset[str]) -> Node:
+    """A tree without the cases that conditions, by digest, rule out."""
+    tree = tree.unlabelled
+    if tree.op != "cases":
+        return tree
+    arms, otherwise = arms_of(tree)
+    open_arms = []
+    for when, value in arms:
+        if when.digest in true:
+            otherwise = value
+            break
+        if when.digest not in false:
+            open_arms.append((when, value))
+    return cases(*open_arms, otherwise=otherwise) if open_arms else _decided(otherwise, true, false)
+
+
+def _scale(old: Program, new: Program) -> Fraction | None:
+    """The number by which a formula might have been scaled, by a term of an arm that has one."""
+    for before, after in zip(old.arms, new.arms, strict=False):
+        for monomial, coefficient in before.numerator.items():
+            below, above = before.denominator, after.denominator
+            number = after.numerator.get(monomial)
+            shared = next((each for each in below if each in above), None)
+            if number and shared is not None:
+                return Fraction(number * below[shared], coefficient * above[shared])
+    return None
+
+
+def _factors(program: Program) -> tuple[dict[str, int], Fraction] | None:
+    """The powers of a product of published values, and its coefficient; None of anything else.
+
+    None of them is below 0, so the product is 0 only where a factor is.
+    """
+    if not program.is_rational or len(program.arms) != 1 or program.cells:
+        return None
+    (arm,) = program.arms
+    if len(arm.numerator) != 1 or not is_constant(arm.denominator):
+        return None
+    ((monomial, coefficient),) = arm.numerator.items()
+    inputs = dict(program.inputs)
+    powers: dict[str, int] = {}
+    scale = Fraction(coefficient, arm.denominator[()])
+    for index in monomial:
+        if inputs[index].node.op != "published" or arm.known.interval(index)[0] < 0:
+            return None
+        name = str(inputs[index].node.data[0])
+        powers[name] = powers.get(name, 0) + 1
+        scale *= Fraction(NANO, inputs[index].unit)
+    return powers, scale

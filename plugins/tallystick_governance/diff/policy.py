@@ -1,0 +1,86 @@
+"""The versioning policy of rule sets: which part of the version a change has to raise.
+
+``major``: something is gone that records, states or readers of results name. ``minor``: a result
+can change, a record can be rejected that was scored, or something is added. ``patch``: no result
+can change. See ``docs/versioning.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from tallystick.rules.findings import dotted
+from tallystick.rules.schema import documentation
+from tallystick_governance.diff.change import Change, FormulaChange
+
+
+class Level(IntEnum):
+    """How much of a version a change raises."""
+
+    NONE = 0
+    PATCH = 1
+    MINOR = 2
+    MAJOR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+def level_of(
+    changes: Iterable[Change], formulas: Iterable[FormulaChange], lost: Iterable[str]
+) -> Level:
+    """The part of the version that a difference has to raise.
+
+    Args:
+        changes: the values that differ.
+        formulas: the formulas that differ.
+        lost: what is gone that others name.
+    """
+    every = list(changes)
+    if any(lost):
+        return Level.MAJOR
+    if any(formulas) or any(can_change_a_result(change.path) for change in every):
+        return Level.MINOR
+    return Level.PATCH if every else Level.NONE
+
+
+def without_result() -> tuple[str, ...]:
+    """The paths of what a rule set tells people and other programs: no result depends on it."""
+    return tuple(map(dotted, documentation()))
+
+
+def can_change_a_result(path: str) -> bool:
+    """Whether a result can depend on the value at a path."""
+    return not any(
+        path == told or path.startswith((f"{told}.", f"{told}[")) for told in without_result()
+    )
+
+
+def raised(old: str, new: str) -> Level:
+    """The part of a version that another one raises; ``NONE`` if it raises none.
+
+    Args:
+        old: a version such as ``1.0.0``; a pre-release counts as a part that is not yet reached.
+        new: the other version.
+    """
+    before, after = _parts(old), _parts(new)
+    for level, was, is_now in zip(
+        (Level.MAJOR, Level.MINOR, Level.PATCH), before, after, strict=False
+    ):
+        if was != is_now:
+            return level if is_now > was else Level.NONE
+    return Level.PATCH if "-" in old and "-" not in new else Level.NONE
+
+
+def successor(version: str, level: Level) -> str:
+    """The next version that raises a part of another; a pre-release counts as its version."""
+    parts = _parts(version)
+    if level is not Level.NONE:
+        place = Level.MAJOR - level
+        parts = [*parts[:place], parts[place] + 1, *(0 for _ in parts[place + 1 :])]
+    return ".".join(map(str, parts))
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.partition("-")[0].split(".")]

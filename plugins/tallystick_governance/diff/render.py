@@ -1,0 +1,254 @@
+"""A difference as text for a terminal, as Markdown for a proposal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import ceil, floor
+from typing import Any
+
+import cattrs
+
+from tallystick.io.text import escaped
+from tallystick.numbers.nano import NANO, to_text
+from tallystick_governance.diff.change import Change, FormulaChange
+from tallystick_governance.diff.difference import Difference
+from tallystick_governance.diff.effect import Effect
+from tallystick_governance.diff.interval import ONE, Interval
+from tallystick_governance.diff.policy import Level
+from tallystick_governance.markdown import cell, code, inline
+
+_NOTHING = "–"
+_UNKNOWN = "no bound known"
+_NO_SCORE = "nothing"
+
+
+def as_json(found: Difference) -> dict[str, Any]:
+    """The difference as a JSON value; exact numbers are text of nine places."""
+    return {
+        "old": {"rule_set": found.old, "digest": found.old_digest},
+        "new": {
+            "rule_set": found.new,
+            "digest": found.new_digest,
+            "summary": found.summary,
+        },
+        "sections": list(found.sections),
+        "not_analysed": list(found.not_analysed),
+        "thresholds_of_epoch": found.epoch,
+        "measure": _command(found) if _is_to_measure(found) else None,
+        "changes": _JSON.unstructure(found.changes),
+        "formulas": _JSON.unstructure(found.formulas),
+        "added_types": list(found.added_types),
+        "removed_types": list(found.removed_types),
+        "gone": list(found.gone),
+        "effects": [_effect_json(effect) for effect in found.effects],
+        "breaking": found.is_breaking,
+        "needed": str(found.needed),
+        "raised": str(found.raised),
+        "enough": found.is_enough,
+    }
+
+
+def as_text(found: Difference) -> str:
+    """The difference for a terminal."""
+    lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}"]
+    lines += [f"    {_summary(found)}", ""]
+    lines += [f"it changes: {', '.join(found.sections)}", ""] if found.sections else []
+    lines += _section("changes", (_change_text(change) for change in found.changes))
+    lines += _section("formulas", (line for f in found.formulas for line in _formula_text(f)))
+    types = [f"+ {name}" for name in found.added_types]
+    types += [f"- {name}" for name in found.removed_types]
+    lines += _section("skill types", types)
+    title = f"what it can do to a score{_of_state(found)}"
+    lines += _section(title, (line for e in found.effects for line in _effect_text(e)))
+    lines += [line for text in _limits(found) for line in (text, "")]
+    lines += _section("gone, though others name it", found.gone)
+    # what is named in a line may have line ends
+    return "\n".join(map(escaped, [*lines, verdict(found)]))
+
+
+def as_markdown(found: Difference) -> str:
+    """The difference as a part of a proposal."""
+    lines = [f"# {inline(found.old)} → {inline(found.new)}", "", inline(verdict(found)), ""]
+    lines += [inline(_summary(found)), ""]
+    lines += ["| | digest |", "|---|---|"]
+    sides = (found.old, found.old_digest), (found.new, found.new_digest)
+    lines += [f"| {cell(name)} | `{digest}` |" for name, digest in sides]
+    if found.changes:
+        lines += ["", "## Changes", "", "| value | old | new |", "|---|---|---|"]
+        lines += [f"| {code(c.path)} | {_cell(c.old)} | {_cell(c.new)} |" for c in found.changes]
+    for formula in found.formulas:
+        lines += ["", f"## Formula {inline(formula.name)}, {formula.kind}", ""]
+        lines += ["```diff", *_formula_lines(formula), "```"]
+    lines += _types_markdown(found)
+    if found.effects:
+        rows = [
+            f"| {cell(effect.skill_type)} | {cell(name)} | {low} | {high or _NOTHING} |"
+            for effect in found.effects
+            for name, low, high in _moves(effect)
+        ]
+        table = ["| skill type | value | at least | at most |", "|---|---|---|---|", *rows]
+        title = f"## What it can do to a score{inline(_of_state(found))}"
+        lines += ["", title, "", *(table if rows else [_NO_SCORE])]
+    lines += [line for text in _limits(found) for line in ("", inline(text))]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(found: Difference) -> str:
+    """Return what the new rule set is for, in its own words."""
+    return f"“{found.summary}”" if found.summary else "no summary of its own"
+
+
+def _of_state(found: Difference) -> str:
+    """Return whose thresholds bound the effects, as the end of a title."""
+    return "" if found.epoch is None else f", by the thresholds of the state in epoch {found.epoch}"
+
+
+def _is_to_measure(found: Difference) -> bool:
+    later = found.epoch is not None and found.moves_thresholds
+    return bool(found.any_tier or found.not_analysed or later)
+
+
+def _command(found: Difference) -> str:
+    """Return the command that measures on records what bounds cannot tell."""
+    return f"tallystick backtest HISTORY --rules {found.old} --rules NEW --with-state -o FOLDER"
+
+
+def _limits(found: Difference) -> Iterator[str]:
+    """Yield what the bounds say nothing about, and what measures it."""
+    if found.any_tier:
+        state = "" if found.epoch is not None else "; --state STATE bounds it by those of a state"
+        yield (
+            f"thresholds change, so that a record of any tier may reach any other "
+            f"({', '.join(found.any_tier)}): these bounds are those of every pair of tiers{state}. "
+            f"How much it is depends on the records"
+        )
+    if found.epoch is not None and found.moves_thresholds:
+        yield (
+            "after that epoch the thresholds follow the new rules, which no bound here supposes: "
+            "how far they move depends on the records"
+        )
+    if found.not_analysed:
+        yield (
+            f"not analysed: {', '.join(found.not_analysed)}. These change, and decide what becomes "
+            "of scores, not the score of a record"
+        )
+    if _is_to_measure(found):
+        yield f"on records it is measured by: {_command(found)}"
+
+
+def verdict(found: Difference) -> str:
+    """One sentence: which part of the version the change needs, and whether it has it."""
+    if found.needed is Level.NONE:
+        return "no difference in meaning"
+    breaking = "breaking: " if found.is_breaking else ""
+    needs = f"{breaking}the change needs a {found.needed} version"
+    if not found.same_line:
+        return f"{needs}; these are two lines of rule sets, so no version is asked of it"
+    has = "none" if found.raised is Level.NONE else f"a {found.raised} one"
+    return f"{needs}, and {found.old} → {found.new} is {has}"
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    found = [f"    {line}" for line in lines]
+    return [title, *found, ""] if found else []
+
+
+def _change_text(change: Change) -> str:
+    match change.kind:
+        case "added":
+            return f"+ {change.path} = {_line(change.new)}"
+        case "removed":
+            return f"- {change.path} = {_line(change.old)}"
+        case _:
+            return f"~ {change.path}: {_line(change.old)} → {_line(change.new)}"
+
+
+def _formula_text(formula: FormulaChange) -> Iterator[str]:
+    yield f"{formula.name}, {formula.kind}"
+    yield from (f"    {line}" for line in _formula_lines(formula))
+
+
+def _formula_lines(formula: FormulaChange) -> list[str]:
+    return [*(f"- {line}" for line in formula.old), *(f"+ {line}" for line in formula.new)]
+
+
+def _effect_text(effect: Effect) -> Iterator[str]:
+    if effect.is_none:
+        yield f"{effect.skill_type}: {_NO_SCORE}"
+        return
+    yield effect.skill_type
+    for name, low, high in _moves(effect):
+        yield f"    {name}: {low} to {high}" if high else f"    {name}: {low}"
+    if effect.old_emission is not None or effect.new_emission is not None:
+        old, new = map(_most, (effect.old_emission, effect.new_emission))
+        yield f"    emission at most: {old} → {new}"
+
+
+def _most(emission: Interval | None) -> str:
+    return "none" if emission is None else _ends(emission)[1]
+
+
+def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
+    """Every value that can move, and from where to where; one text where that is not known."""
+    every = [*effect.axes.items(), *effect.measures.items()]
+    every += [("quality", effect.quality)] if effect.compares_quality else []
+    every += [("emission", effect.emission)] if effect.pays else []
+    for name, move in every:
+        if move is None:
+            yield name, _UNKNOWN, ""
+        elif not move.is_zero:
+            yield name, *_ends(move)
+    ratio = effect.emission_ratio
+    if ratio is not None and ratio != ONE:
+        yield "new emission / old emission", *_ends(ratio)
+
+
+def _types_markdown(found: Difference) -> list[str]:
+    parts = ("Added", found.added_types), ("Removed", found.removed_types), ("Gone", found.gone)
+    return [
+        line
+        for title, names in parts
+        if names
+        for line in ("", f"## {title}", "", *(f"- {code(name)}" for name in names))
+    ]
+
+
+def _cell(value: str | None) -> str:
+    return _NOTHING if value is None else cell(value)
+
+
+def _line(value: str | None) -> str:
+    return value or ""
+
+
+def _ends(interval: Interval) -> tuple[str, str]:
+    """The ends as text of nine places, rounded outwards."""
+    return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
+
+
+def _effect_json(effect: Effect) -> dict[str, Any]:
+    pays = effect.pays
+    measures = {name: _interval_json(move) for name, move in effect.measures.items()}
+    return {
+        "skill_type": effect.skill_type,
+        "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
+        **({"measures": measures} if measures else {}),
+        "quality": _interval_json(effect.quality) if effect.compares_quality else None,
+        "emission": _interval_json(effect.emission) if pays else None,
+        "emission_ratio": _interval_json(effect.emission_ratio) if pays else None,
+        "old_emission": _range_json(effect.old_emission),
+        "new_emission": _range_json(effect.new_emission),
+        "any_tier": effect.any_tier,
+    }
+
+
+def _interval_json(interval: Interval | None) -> dict[str, str | None]:
+    low, high = (None, None) if interval is None else _ends(interval)
+    return {"at_least": low, "at_most": high}
+
+
+def _range_json(interval: Interval | None) -> dict[str, str | None] | None:
+    return None if interval is None else _interval_json(interval)
+
+
+_JSON = cattrs.Converter(unstruct_collection_overrides={tuple: list})

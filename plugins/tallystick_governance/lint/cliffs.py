@@ -1,0 +1,355 @@
+"""Cliffs: where the smallest change of one fact moves the composite a lot (E47 of docs/errata.md).
+
+A fact is *continuous* when it is a decimal in nano; of a whole number the smallest change is a
+whole step, which no cliff is needed to feel. A discontinuity is a pair of records that differ in
+one continuous fact by one nano, such that a comparison holds for one of them alone. A cliff is
+*found*, not proved to be the highest: the search begins at the discontinuities of the comparisons
+in the formulas of the axes and of the gates, and improves what surrounds them one fact at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from itertools import islice, pairwise, product
+from operator import eq, le, lt
+from typing import Any
+
+import attrs
+
+from tallystick.errors import FormulaError, UndecidedError
+from tallystick.formula.domain import Domain
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.facts import scale_of
+from tallystick.formula.text import decimal_text, render
+from tallystick.formula.tree import Node, arms_of, const, leaves, published, value_of, walk
+from tallystick.numbers.nano import NANO, to_fraction, to_text
+from tallystick.numbers.real import Exact, publish
+from tallystick.rules.findings import Finding
+from tallystick.rules.toml import KeyPath
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.lint.check import check, more
+from tallystick_governance.lint.type_probe import TypeProbe, name_of
+
+HEIGHT = NANO // 20
+"""A composite that moves by more is a cliff, in nano."""
+_STEEP = 1000
+"""An axis without a jump moves less between neighbours, in nano: not so its root in a mean."""
+_ROUNDS = 2
+"""How often each fact is improved."""
+_FEW = 8
+"""A fact with at most so many values has each of them tried."""
+_MEANING: Mapping[str, Callable[[Exact, Exact], bool]] = {"lt": lt, "le": le, "eq": eq}
+_SURROUNDINGS = 64
+"""So many combinations of the other facts of a comparison are tried."""
+_ENOUGH = 6
+"""So many discontinuities of one comparison and one fact are enough."""
+
+
+@attrs.frozen(eq=False)
+class _Cliff:
+    """A discontinuity with what the axes and the composite are on both sides."""
+
+    probe: TypeProbe
+    discontinuity: Discontinuity
+    path: KeyPath
+    below: Mapping[str, int]
+    above: Mapping[str, int]
+    qualities: tuple[int, int]
+
+    @property
+    def height(self) -> int:
+        return abs(self.qualities[1] - self.qualities[0])
+
+
+@check(
+    "cliff",
+    "warning",
+    "the smallest change of one fact moves the composite a lot",
+    more("height"),
+    documentation=(
+        f"At a cliff an honest difference of one nano decides over more than {to_text(HEIGHT)} of "
+        "the composite, so noise decides and there is something to gain by arguing. Conditions "
+        "that choose between the arms of a formula, and the gates, are tried where the smallest "
+        "change of one decimal fact turns them; the figures are those of two records, which are "
+        "shown, and a higher cliff may exist at the same place. Whole numbers and flags "
+        "are no cliffs: they have no small change."
+    ),
+    remedy="let the value rise over a range in place of at one point, or accept it with a reason",
+)
+def _cliff(scorer: Scorer) -> Iterator[Finding]:
+    highest: dict[str, _Cliff] = {}
+    types: dict[str, list[str]] = {}
+    for bound in scorer.types.values():
+        for cliff in _cliffs(bound):
+            key = cliff.discontinuity.comparison.digest
+            types.setdefault(key, []).append(bound.name)
+            if key not in highest or cliff.height > highest[key].height:
+                highest[key] = cliff
+    yield from (_finding(cliff, types[key]) for key, cliff in highest.items())
+
+
+def _cliffs(bound: BoundType) -> Iterator[_Cliff]:
+    """The highest cliff of each comparison of a type."""
+    probe = TypeProbe(bound)
+    starts = _starts(probe)
+    for comparison, path, is_gate in _comparisons(bound):
+        best = [_best(probe, discontinuities_of(probe, comparison, start)) for start in starts]
+        found = [_seen(probe, each, path) for each in best if each is not None]
+        high = [c for c in found if c.height > HEIGHT and (is_gate or _jumps(c))]
+        if high:
+            yield max(high, key=lambda cliff: (cliff.height, max(cliff.qualities)))
+
+
+def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
+    """Each comparison once, where it stands, and whether it is a gate."""
+    seen: set[str] = set()
+    for axis in bound.axes:
+        for comparison in comparisons_of(axis.compiled.tree):
+            if comparison.digest not in seen:
+                seen.add(comparison.digest)
+                yield comparison, ("axes", axis.name), False
+    for place, gate in enumerate(bound.quality.gates):
+        edge = published(gate.axis) < const(to_fraction(gate.below))
+        yield edge, ("skill_types", bound.name, "gates", place), True
+
+
+def _starts(probe: TypeProbe) -> list[tuple[int, ...]]:
+    """The record with every fact at its highest, and the one at its lowest."""
+    return [tuple(d.high for d in probe.domains), tuple(d.low for d in probe.domains)]
+
+
+def _best(probe: TypeProbe, discontinuities: Iterator[Discontinuity]) -> Discontinuity | None:
+    """The most promising of some discontinuities in better surroundings, if records can have it."""
+    first = max(discontinuities, key=lambda each: _merit(probe, each), default=None)
+    found = None if first is None else _improved(probe, first)
+    return None if found is None or _faults(probe, found) else found
+
+
+def _faults(probe: TypeProbe, discontinuity: Discontinuity) -> int:
+    return probe.faults(discontinuity.below) + probe.faults(discontinuity.above)
+
+
+def _improved(probe: TypeProbe, discontinuity: Discontinuity) -> Discontinuity:
+    """The same in better surroundings: other facts are changed while the axes move further."""
+    best, merit = discontinuity, _merit(probe, discontinuity)
+    for _ in range(_ROUNDS):
+        for place, domain in enumerate(probe.domains):
+            if place in discontinuity.fixed or probe.bound.facts[place].digest not in probe.read:
+                continue
+            for other in (best.moved(place, value) for value in _options(domain)):
+                if (found := _merit(probe, other)) > merit:
+                    best, merit = other, found
+    return best
+
+
+def _options(domain: Domain) -> range | tuple[int, ...]:
+    if domain.high - domain.low < _FEW:
+        return range(domain.low, domain.high + 1)
+    return domain.low, domain.low + 1, domain.high
+
+
+def _merit(probe: TypeProbe, discontinuity: Discontinuity) -> tuple[int, int, int]:
+    """Whether records can be so, then how far the axes move, then how high they are."""
+    faults = _faults(probe, discontinuity)
+    if faults:
+        return -faults, 0, 0
+    below, above = probe.axes(discontinuity.below), probe.axes(discontinuity.above)
+    weights = _weights(probe.bound)
+    moved = abs(sum(weight * (above[n] - below[n]) for n, weight in weights.items()))
+    return 0, moved, sum(weight * max(below[n], above[n]) for n, weight in weights.items())
+
+
+def _weights(bound: BoundType) -> dict[str, int]:
+    composite = bound.composite
+    if isinstance(composite, MeanValue):
+        return {axis.name: weight for axis, weight in composite.weighed.items()}
+    return dict.fromkeys((axis.name for axis in bound.axes), 1)
+
+
+def _seen(probe: TypeProbe, discontinuity: Discontinuity, path: KeyPath) -> _Cliff:
+    below, above = probe.axes(discontinuity.below), probe.axes(discontinuity.above)
+    qualities = (probe.quality(discontinuity.below), probe.quality(discontinuity.above))
+    return _Cliff(probe, discontinuity, path, below, above, qualities)
+
+
+def _jumps(cliff: _Cliff) -> bool:
+    return any(abs(cliff.above[name] - cliff.below[name]) > _STEEP for name in cliff.below)
+
+
+def _finding(cliff: _Cliff, types: list[str]) -> Finding:
+    name, comparison = cliff.probe.bound.name, cliff.discontinuity.comparison
+    fact = name_of(cliff.probe.bound.facts[cliff.discontinuity.place])
+    low, high = map(to_text, cliff.qualities)
+    position, condition = _position(cliff), render(comparison)
+    message = (
+        f"at {position} ({condition}) one nano of {fact} moves the composite of {name} from {low} "
+        f"to {high}, by {to_text(cliff.height)}"
+    )
+    return Finding(cliff.path, message, _figures(cliff, types) | {"fact": fact})
+
+
+def _figures(cliff: _Cliff, types: list[str]) -> dict[str, Any]:
+    return {
+        "skill_type": cliff.probe.bound.name,
+        "skill_types": types,
+        "condition": render(cliff.discontinuity.comparison),
+        "position": _position(cliff),
+        "height": to_text(cliff.height),
+        "composite": _pair(*map(to_text, cliff.qualities)),
+        "axes": {
+            name: _pair(to_text(cliff.below[name]), to_text(cliff.above[name]))
+            for name in cliff.below
+        },
+        "values": _values(cliff),
+        "facts": cliff.probe.shown(cliff.discontinuity.below),
+    }
+
+
+def _position(cliff: _Cliff) -> str:
+    """What is compared with, at the discontinuity: a constant where there is one."""
+    left, right = _compared(cliff)
+    is_constant = cliff.discontinuity.comparison.args[0].unlabelled.op == "const"
+    return to_text(publish(left if is_constant else right))
+
+
+def _compared(cliff: _Cliff) -> tuple[Exact, Exact]:
+    found = sides(cliff.probe, cliff.discontinuity.comparison, cliff.discontinuity.below)
+    return found or (Fraction(0), Fraction(0))
+
+
+def _values(cliff: _Cliff) -> dict[str, str]:
+    """The fact on both sides."""
+    place = cliff.discontinuity.place
+    scale = scale_of(cliff.probe.bound.facts[place])
+    both = (cliff.discontinuity.below[place], cliff.discontinuity.above[place])
+    return _pair(*(decimal_text(Fraction(value, scale)) for value in both))
+
+
+def _pair(below: str, above: str) -> dict[str, str]:
+    return {"below": below, "above": above}
+
+
+@attrs.frozen(eq=False)
+class Discontinuity:
+    """Two neighbouring records on both sides of a comparison.
+
+    Attributes:
+        comparison: the node that turns.
+        place: of the fact that differs.
+        below: the facts before.
+        above: the same with one nano more.
+        fixed: the places of all facts that the comparison reads.
+    """
+
+    comparison: Node
+    place: int
+    below: tuple[int, ...]
+    above: tuple[int, ...]
+    fixed: tuple[int, ...]
+
+    def moved(self, place: int, value: int) -> Discontinuity:
+        """The same discontinuity with another value of a fact that the comparison does not read."""
+        sides = (list(self.below), list(self.above))
+        for side in sides:
+            side[place] = value
+        return attrs.evolve(self, below=tuple(sides[0]), above=tuple(sides[1]))
+
+
+def comparisons_of(tree: Node) -> Iterator[Node]:
+    """The comparisons that choose between the arms of a formula."""
+    for node in walk(tree):
+        if node.op == "cases":
+            for condition, _ in arms_of(node)[0]:
+                yield from (n for n in walk(condition) if n.op in _MEANING)
+
+
+def discontinuities_of(
+    probe: TypeProbe, comparison: Node, start: Sequence[int]
+) -> Iterator[Discontinuity]:
+    """Some discontinuities of a comparison; facts that it does not read are as at the start."""
+    fixed = probe.reads(comparison)
+    for place in fixed:
+        if scale_of(probe.bound.facts[place]) == NANO:
+            every = _along(probe, comparison, place, fixed, start)
+            yield from islice(every, _ENOUGH)
+
+
+def sides(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> tuple[Exact, Exact] | None:
+    """The two values that a comparison compares; None where one has none."""
+    given = dict(zip(probe.places, facts, strict=True))
+    published: dict[str, int] = {}
+    try:
+        for axis in probe.axes_of(comparison):
+            published[axis.name] = axis.compiled.nano(facts, published)
+        left, right = (evaluate(side, given, published) for side in comparison.args)
+    except (FormulaError, UndecidedError, ZeroDivisionError):  # no record comes there
+        return None
+    return left, right
+
+
+def _along(
+    probe: TypeProbe, comparison: Node, place: int, fixed: Sequence[int], start: Sequence[int]
+) -> Iterator[Discontinuity]:
+    others = [other for other in fixed if other != place]
+    tried = product(*(_tried(probe, other) for other in others))
+    for chosen in islice(tried, _SURROUNDINGS):
+        facts = list(start)
+        for other, value in zip(others, chosen, strict=True):
+            facts[other] = value
+        for low, high in pairwise(_anchors(probe, comparison, place)):
+            found = _turn(probe, comparison, facts, place, (low, high))
+            if found is not None:
+                below, above = (_with(facts, place, value) for value in (found, found + 1))
+                yield Discontinuity(comparison, place, below, above, tuple(fixed))
+
+
+def _tried(probe: TypeProbe, place: int) -> list[int]:
+    domain = probe.domains[place]
+    middle = (domain.low + domain.high) // 2
+    few = {domain.high, min(domain.low + 1, domain.high), middle} - {domain.low}
+    # a discontinuity where something is nothing is the least telling
+    return [*sorted(few), domain.low]
+
+
+def _anchors(probe: TypeProbe, comparison: Node, place: int) -> list[int]:
+    """Values of a fact between which a comparison may turn: the ends, and near its constants."""
+    domain = probe.domains[place]
+    near = {domain.low, domain.high}
+    for constant in leaves(comparison, "const"):
+        middle = int(value_of(constant) * NANO)
+        near |= {middle - 1, middle, middle + 1}
+    return sorted(value for value in near if domain.low <= value <= domain.high)
+
+
+def _turn(
+    probe: TypeProbe, comparison: Node, facts: list[int], place: int, ends: tuple[int, int]
+) -> int | None:
+    """The last value of a fact at which a comparison is as at the lower end, if it turns."""
+    low, high = ends
+    first, last = (_holds(probe, comparison, _with(facts, place, value)) for value in ends)
+    if first is None or last is None or first == last:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        holds = _holds(probe, comparison, _with(facts, place, middle))
+        if holds is None:
+            return None
+        low, high = (middle, high) if holds == first else (low, middle)
+    return low
+
+
+def _holds(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> bool | None:
+    compared = sides(probe, comparison, facts)
+    if compared is None:
+        return None
+    with suppress(UndecidedError):
+        return _MEANING[comparison.op](*compared)
+    return None
+
+
+def _with(facts: Sequence[int], place: int, value: int) -> tuple[int, ...]:
+    return (*facts[:place], value, *facts[place + 1 :])

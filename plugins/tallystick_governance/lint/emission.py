@@ -1,0 +1,283 @@
+"""What is paid: factors and emissions, base weights, and the cap on the weight of a miner.
+
+E36, E51 and E54 of docs/errata.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import product
+from math import ceil, prod
+
+import attrs
+
+from tallystick.formula.polynomial import is_constant
+from tallystick.formula.text import decimal_text
+from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
+from tallystick.rules.findings import Finding
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import GatedValue
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.tiers import MultiplierValue
+from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick_governance.lint.check import check, less, more
+from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
+
+BOUND = NANO
+"""The stated bound: a factor or an emission above 1 is a finding, in nano."""
+_BASE_WEIGHT = ("aggregation", "round", "base_weight")
+_TERM = "base_weight"
+_SEVERAL = 3
+"""Of two types one always weighs at least as much as all others."""
+_CAP = ("aggregation", "cap", "share")
+
+
+@attrs.frozen
+class _Most:
+    """The largest emission of a type.
+
+    Attributes:
+        emission: the largest of all combinations that were tried, in nano.
+        combination: of the published values that gives it.
+        at_most: the proved bound, in nano.
+    """
+
+    emission: int
+    combination: Mapping[str, int]
+    at_most: int
+
+
+@check(
+    "factor-above-one",
+    "note",
+    "a factor that raises the emission",
+    more("highest"),
+    documentation=(
+        "A factor above 1 pays more than the quality is worth. That may be meant, but it is what "
+        "drives an emission above 1. The figure is the proved upper bound of each type."
+    ),
+    remedy="lower the parameters of the factor, or accept it with a reason",
+)
+def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
+    above = defaultdict[str, dict[str, int]](dict)
+    for bound in scorer.types.values():
+        for factor in bound.factors:
+            if factor.domain.high > BOUND:
+                above[factor.name][bound.name] = factor.domain.high
+    for name, types in above.items():
+        most = to_text(max(types.values()))
+        figures = {"highest": most, "by_type": {each: to_text(n) for each, n in types.items()}}
+        yield Finding(
+            ("emission", "factors", name), f"the factor {name} can be {most}, above 1", figures
+        )
+
+
+@check(
+    "emission-above-one",
+    "warning",
+    "an emission that can exceed 1",
+    more("emission"),
+    more("at_most"),
+    documentation=(
+        "The emission is computed at every combination of the extreme values of its terms: the "
+        "ends of the quality and of each factor, and every tier multiplier. The largest is shown "
+        "with its combination, beside the bound that is proved for every record; where the two "
+        "are equal, the bound is exact. Whether one record can have all of the terms at once is "
+        "not asked."
+    ),
+    remedy="lower base weights, multipliers or factors, or bound the formula",
+)
+def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
+    bounds = scorer.types.values()
+    found = {b.name: _most(b, b.emission) for b in bounds if b.emission is not None}
+    if not found or max(most.at_most for most in found.values()) <= BOUND:
+        return
+    name = max(found, key=lambda each: (found[each].emission, found[each].at_most))
+    most = found[name]
+    combination = {each: to_text(n) for each, n in most.combination.items()}
+    values = ", ".join(f"{each} {text}" for each, text in combination.items())
+    yield Finding(
+        ("emission", "formula"),
+        f"an emission of {name} can be {to_text(most.emission)}, above {to_text(BOUND)}: {values}",
+        {
+            "skill_type": name,
+            "emission": to_text(most.emission),
+            "at_most": to_text(most.at_most),
+            "bound": to_text(BOUND),
+            "combination": combination,
+            "by_type": {each: to_text(m.emission) for each, m in found.items()},
+        },
+    )
+
+
+def _most(bound: BoundType, emission: FormulaValue) -> _Most:
+    read = {v: _options(bound, v) for v in emission.sources if isinstance(v, Value)}
+    if prod(map(len, read.values())) > MOST:
+        read = {value: {min(options), max(options)} for value, options in read.items()}
+    tried = (dict(zip(read, values, strict=True)) for values in product(*read.values()))
+    pairs = ((emission.nano((), given, {}) or 0, given) for given in tried)
+    largest, combination = max(pairs, key=lambda pair: pair[0])
+    at_most = max(largest, publish(emission.compiled.program.high))
+    return _Most(largest, {value.name: n for value, n in combination.items()}, at_most)
+
+
+def _options(bound: BoundType, value: Value) -> set[int]:
+    """The values of a term that are tried: all of them where they are few, else the ends."""
+    match value:
+        case GatedValue():
+            return {composite_range(bound, {})[0], highest_quality(bound)}
+        case ConstantValue():
+            return {value.constant}
+        case MultiplierValue():
+            return set(value.multipliers)
+        case FormulaValue():
+            return _values(value)
+    return {value.domain.low, value.domain.high}
+
+
+def _values(factor: FormulaValue) -> set[int]:
+    arms = factor.compiled.program.arms
+    ends = {factor.domain.low, factor.domain.high}
+    if any(not is_constant(part) for p in arms for part in (p.numerator, p.denominator)):
+        return ends
+    return ends | {publish(end) for arm in arms for end in arm.bounds()}
+
+
+@check(
+    "base-weight-counted-twice",
+    "warning",
+    "the base weight counts in the emission and again in the round",
+    more("counted"),
+    documentation=(
+        "With `twice` the round weighs each emission by its base weight. Where the emission "
+        "formula reads the base weight itself, it counts squared."
+    ),
+    remedy="write `once`, or take the base weight out of the emission",
+)
+def _base_weight_counted_twice(scorer: Scorer) -> Iterator[Finding]:
+    if _mode(scorer) != "twice" or not _is_read(scorer):
+        return
+    weights = [b.base_weight for b in scorer.types.values() if b.base_weight]
+    if not weights:
+        return
+    ratio = Fraction(max(weights), min(weights))
+    yield Finding(
+        _BASE_WEIGHT,
+        "the base weight is in the emission and weighs it once more in the round: the heaviest "
+        f"type counts {decimal_text(ratio**2)} times the lightest, not {decimal_text(ratio)} times",
+        {
+            "lightest": to_text(min(weights)),
+            "heaviest": to_text(max(weights)),
+            "ratio": decimal_text(ratio),
+            "counted": decimal_text(ratio**2),
+        },
+    )
+
+
+@check(
+    "base-weight-never-counted",
+    "error",
+    "the round divides by base weights that no emission holds",
+    documentation=(
+        "With `once` the round divides by the sum of the base weights, which is right where the "
+        "emission holds one. Where its formula does not read it, a heavy type is paid less."
+    ),
+    remedy="write `twice`, or let the emission read the base weight",
+)
+def _base_weight_never_counted(scorer: Scorer) -> Iterator[Finding]:
+    if _mode(scorer) == "once" and not _is_read(scorer):
+        yield Finding(
+            _BASE_WEIGHT,
+            "the round divides by the base weights, but no emission holds one: heavier types are "
+            "paid less",
+            {},
+        )
+
+
+@check(
+    "base-weight-dominates",
+    "warning",
+    "one skill type weighs more than all others together",
+    more("base_weight"),
+    less("others"),
+    documentation=(
+        "Base weights say what a record of a type is worth beside one of another. Of three types "
+        "or more, one that outweighs all others together makes them hardly worth the work."
+    ),
+    remedy="lower the base weight, or accept it with a reason",
+)
+def _base_weight_dominates(scorer: Scorer) -> Iterator[Finding]:
+    weights = {name: b.base_weight for name, b in scorer.types.items() if b.base_weight is not None}
+    if len(weights) < _SEVERAL:
+        return
+    name = max(weights, key=weights.__getitem__)
+    others = sum(weights.values()) - weights[name]
+    if weights[name] > others:
+        yield Finding(
+            ("skill_types", name, "base_weight"),
+            f"{name} weighs {to_text(weights[name])}, more than all other types together, which "
+            f"weigh {to_text(others)}",
+            {"skill_type": name, "base_weight": to_text(weights[name]), "others": to_text(others)},
+        )
+
+
+def _mode(scorer: Scorer) -> str | None:
+    aggregation = scorer.rule_set.aggregation
+    rounds = None if aggregation is None else aggregation.round
+    return None if rounds is None else rounds.base_weight
+
+
+def _is_read(scorer: Scorer) -> bool:
+    emission = scorer.rule_set.emission
+    formulas = scorer.registry.formulas
+    return emission is not None and _TERM in formulas[emission.formula].published
+
+
+@check(
+    "cap-infeasible",
+    "warning",
+    "a cap that too few miners cannot keep",
+    more("miners"),
+    documentation=(
+        "Weights sum to 1. With n miners and n · share below 1 somebody must exceed the share, so "
+        "below that number the cap is not what it says but an equal share for each."
+    ),
+    remedy=(
+        "raise the share above one over the smallest number of miners, or accept it with a reason"
+    ),
+)
+def _cap_infeasible(scorer: Scorer) -> Iterator[Finding]:
+    share = _share(scorer)
+    if share is None or share == 1:
+        return
+    if not share:
+        yield Finding(_CAP, "a cap of 0 cannot hold for any number of miners", {}, "error")
+        return
+    enough = ceil(1 / share)
+    text, most = to_text(publish(share)), to_text(publish(share * (enough - 1)))
+    yield Finding(
+        _CAP,
+        f"a cap of {text} cannot hold under {enough} miners: {enough - 1} of them get at most "
+        f"{most} of all weights",
+        {"share": text, "miners": enough, "weights_of_fewer": most},
+    )
+
+
+@check(
+    "cap-never-binds",
+    "note",
+    "a cap that no weight exceeds",
+    documentation="A share of 1 is all there is.",
+    remedy="lower the share, or remove the cap",
+)
+def _cap_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    if _share(scorer) == 1:
+        yield Finding(_CAP, "a cap of 1 never takes anything from anyone", {})
+
+
+def _share(scorer: Scorer) -> Fraction | None:
+    aggregation = scorer.rule_set.aggregation
+    cap = None if aggregation is None else aggregation.cap
+    return None if cap is None else Fraction(from_decimal(cap.share), from_decimal(1))

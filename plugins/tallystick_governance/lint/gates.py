@@ -1,0 +1,101 @@
+"""Gates that do nothing, or everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
+from tallystick.rules.toml import KeyPath
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import Gate
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.lint.check import check
+from tallystick_governance.lint.type_probe import Values, composite_range, values_of
+
+
+@check(
+    "gate-never-binds",
+    "warning",
+    "a gate never changes a composite",
+    documentation=(
+        "A gate that does nothing looks like a protection and is none. The possible values of the "
+        "axis are all combinations of its facts, as far as they are few, else its proved range; a "
+        "gate counts as binding when at one value below its edge the composite can be anything "
+        "but what the gate makes it."
+    ),
+    remedy="raise the edge above a value that the axis can have, or remove the gate",
+)
+def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    for bound, place, gate, values in _gates(scorer):
+        later = [g for g in bound.quality.gates[place + 1 :] if _covers(g, gate)]
+        if later:
+            edge = to_text(later[0].below)
+            message = f"a later gate below {edge} decides wherever this one does"
+            yield Finding(_path(bound, place), message, _figures(bound, gate, values))
+        elif not _changes(bound, gate, values):
+            yield Finding(
+                _path(bound, place),
+                f"{gate.axis} of {bound.name} is never below {to_text(gate.below)} where the "
+                f"composite is not {to_text(gate.composite)} anyway",
+                _figures(bound, gate, values),
+            )
+
+
+@check(
+    "gate-always-binds",
+    "error",
+    "a gate decides every composite",
+    documentation=(
+        "The largest value that the axis can have is below the edge of the gate, so every record "
+        "gets the composite of the gate, whatever it has done."
+    ),
+    remedy="lower the edge, or remove the gate",
+)
+def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
+    for bound, place, gate, values in _gates(scorer):
+        if values.high < gate.below:
+            yield Finding(
+                _path(bound, place),
+                f"{gate.axis} of {bound.name} is at most {to_text(values.high)}, always below "
+                f"{to_text(gate.below)}",
+                _figures(bound, gate, values),
+            )
+
+
+def _gates(scorer: Scorer) -> Iterator[tuple[BoundType, int, Gate, Values]]:
+    for bound in scorer.types.values():
+        axes = {axis.name: axis for axis in bound.axes}
+        for place, gate in enumerate(bound.quality.gates):
+            yield bound, place, gate, values_of(bound, axes[gate.axis])
+
+
+def _covers(later: Gate, gate: Gate) -> bool:
+    return later.axis == gate.axis and later.below >= gate.below
+
+
+def _changes(bound: BoundType, gate: Gate, values: Values) -> bool:
+    """Whether the composite can be something else where the gate decides it."""
+    same = (gate.composite, gate.composite)
+    ranges = values.below(gate.below)
+    return any(composite_range(bound, {gate.axis: each}) != same for each in ranges)
+
+
+def _path(bound: BoundType, place: int) -> KeyPath:
+    return ("skill_types", bound.name, "gates", place)
+
+
+def _figures(bound: BoundType, gate: Gate, values: Values) -> dict[str, Any]:
+    listed = values.listed or ()
+    beyond = min((v for v in listed if v >= gate.below), default=max(values.low, gate.below))
+    below = [to_text(v) for v in listed if v < gate.below]
+    return {
+        "skill_type": bound.name,
+        "axis": gate.axis,
+        "below": to_text(gate.below),
+        "values_below": below,
+        "next_value": to_text(min(beyond, values.high)),
+        "lowest": to_text(values.low),
+        "highest": to_text(values.high),
+    }

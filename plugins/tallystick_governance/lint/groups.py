@@ -1,0 +1,93 @@
+"""Settings of groups and rounds that do nothing, or pay for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.rules.findings import Finding
+from tallystick.rules.sections import Groups
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.lint.check import check, less, more
+
+_AGREEMENT = attrs.fields(Groups).consensus.name
+"""The key of the rule-set format under which a group says when it agrees."""
+
+
+@check(
+    "filter-never-binds",
+    "note",
+    "a selection filter that keeps nobody out",
+    documentation=(
+        "Reputations never fall below the floor. A filter that is not above it looks like a "
+        "protection and is none."
+    ),
+    remedy="raise groups.minimum_reputation above reputation.floor, or accept it with a reason",
+)
+def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
+    groups, reputation = scorer.rule_set.groups, scorer.rule_set.reputation
+    if groups is None or reputation is None or groups.minimum_reputation > reputation.floor:
+        return
+    least, floor = map(from_decimal, (groups.minimum_reputation, reputation.floor))
+    yield Finding(
+        ("groups", "minimum_reputation"),
+        f"the filter {to_text(least)} keeps nobody out: no reputation is below the floor "
+        f"{to_text(floor)}",
+        {"filter": to_text(least), "floor": to_text(floor)},
+    )
+
+
+@check(
+    "idle-round-pays",
+    "warning",
+    "a round score above 0 for a miner without tasks",
+    more("score"),
+    documentation=(
+        "Where nothing of a round counts for a miner its score would be 0/0, and is what the rule "
+        "set says. Above 0 it pays for being there, and who fails at a task may earn less than who "
+        "had none."
+    ),
+    remedy="write 0",
+)
+def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
+    aggregation = scorer.rule_set.aggregation
+    rounds = None if aggregation is None else aggregation.round
+    if rounds is not None and rounds.no_tasks:
+        score = to_text(from_decimal(rounds.no_tasks))
+        yield Finding(
+            ("aggregation", "round", "no_tasks"),
+            f"a miner without a task that counts scores {score} in the round",
+            {"score": score},
+        )
+
+
+@check(
+    "groups-too-small",
+    "warning",
+    "no group is large enough to have a score",
+    more("needed"),
+    less("members"),
+    documentation=(
+        "Below a number of members, or of submissions, a group has no score of its own. It has as "
+        "many members as primaries and auditors together; where more are needed none ever has one."
+    ),
+    remedy="lower the number, or select larger groups",
+)
+def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.groups
+    if groups is None:
+        return
+    members = groups.primaries + groups.auditors
+    asked = {
+        "minimum_members": groups.consensus.minimum_members,
+        "minimum_submissions": groups.consensus.minimum_submissions,
+    }
+    for key, needed in asked.items():
+        if needed > members:
+            yield Finding(
+                ("groups", _AGREEMENT, key),
+                f"a group's score needs {needed}, and a group has {members} members",
+                {"needed": needed, "members": members},
+            )

@@ -1,0 +1,317 @@
+"""Where the reputation rules lead the best and the worst behaviour (E26, E31 of docs/errata.md).
+
+A behaviour is the events of every record of a miner. Its trajectory is exact, by the engine's own
+transition: each epoch is published before the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.rules.findings import Finding
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.lint.check import check, less, more
+from tallystick_governance.lint.reputation_events import gain
+from tallystick_state.reputation import damped, record_delta
+from tallystick_state.rules import StateRules, state_rules_of
+
+_LONGEST = 20_000
+"""After so many epochs a trajectory that still moves is left: some years of epochs."""
+
+
+@attrs.frozen
+class _Dynamics:
+    """What the checks ask about.
+
+    Attributes:
+        floor: the lowest reputation, in nano.
+        filter: whoever is below is not selected, in nano; 0 without groups.
+        initial: of a newcomer, in nano.
+        best: the trajectory of a newcomer whose records all have the best event.
+        rewarded: likewise with every event that rewards, in each record.
+        worst: the trajectory from the ceiling of a miner whose records all have the worst event.
+    """
+
+    floor: int
+    filter: int
+    initial: int
+    best: Trajectory
+    rewarded: Trajectory
+    worst: Trajectory
+
+
+@lru_cache(maxsize=1)
+def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
+    """The dynamics of a rule set, once; none if it has no reputation with events that count."""
+    if scorer.rule_set.reputation is None:
+        return ()
+    rules = state_rules_of(scorer)
+    best, worst = best_and_worst(rules)
+    if not best:
+        return ()
+    reputation = rules.reputation
+    initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
+    found = _Dynamics(
+        floor=from_decimal(reputation.floor),
+        filter=_filter(rules),
+        initial=initial,
+        best=trajectory(rules, initial, best),
+        rewarded=trajectory(rules, initial, rewards(rules) or best),
+        worst=trajectory(rules, ceiling, worst),
+    )
+    return (found,)
+
+
+def _filter(rules: StateRules) -> int:
+    groups = rules.rule_set.groups
+    return 0 if groups is None else from_decimal(groups.minimum_reputation)
+
+
+@check(
+    "reputation-decays",
+    "error",
+    "the best behaviour leads a reputation below the selection filter",
+    less("best", "epochs_until_below_filter"),
+    less("best", "rests_at"),
+    less("best", "epochs_until_floor"),
+    documentation=(
+        "The damped update is applied epoch after epoch, exactly as a state does it, to a newcomer "
+        "whose every record has the one event that raises a reputation most. The figures say at "
+        "which epoch it falls below the filter, where it stands then, when it is at the floor, and "
+        "where it rests; and the same with every rewarding event in each record."
+    ),
+    remedy=(
+        "let the damping move the reputation by the mean delta instead of replacing it, or raise "
+        "what the rewards add"
+    ),
+)
+def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
+    for found in _dynamics(scorer):
+        below = found.best.below(found.filter)
+        if below is None:
+            continue
+        floor = found.best.below(found.floor + 1)
+        ends = "" if floor is None else f" and reaches the floor at epoch {floor}"
+        yield Finding(
+            ("reputation", "damping"),
+            f"a miner whose every record is {' and '.join(found.best.events)} falls from "
+            f"{to_text(found.initial)} below the filter {to_text(found.filter)} at epoch {below} "
+            f"({to_text(found.best.values[below])}){ends}",
+            {
+                "filter": to_text(found.filter),
+                "floor": to_text(found.floor),
+                "best": found.best.figures(found.filter, found.floor),
+                "every_reward": found.rewarded.figures(found.filter, found.floor),
+            },
+        )
+
+
+@check(
+    "pool-extinction",
+    "error",
+    "after some epochs nobody can be selected",
+    less("every_reward", "epochs_until_below_filter"),
+    documentation=(
+        "Even with every rewarding event in each of its records a miner falls below the filter, so "
+        "from that epoch on the pool holds newcomers at most."
+    ),
+    remedy="as for reputation-decays, or lower groups.minimum_reputation below the fixed point",
+)
+def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.groups
+    for found in _dynamics(scorer):
+        last = found.rewarded.below(found.filter)
+        if groups is None or last is None:
+            continue
+        yield Finding(
+            ("groups", "minimum_reputation"),
+            f"even with every reward in each record nobody who is there at epoch 0 can be "
+            f"selected from epoch {last} on",
+            {
+                "filter": to_text(found.filter),
+                "every_reward": found.rewarded.figures(found.filter, found.floor),
+            },
+        )
+
+
+@check(
+    "floor-below-filter",
+    "warning",
+    "the floor keeps a reputation that the filter then ignores",
+    less("floor"),
+    more("filter"),
+    documentation=(
+        "A miner below the filter is not selected, records nothing, and keeps its reputation for "
+        "ever, unless a slot is kept for those below the filter."
+    ),
+    remedy="enable groups.recovery, or raise the floor to the filter",
+)
+def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.groups
+    for found in _dynamics(scorer):
+        recovers = groups is not None and groups.recovery.enabled
+        if groups is None or recovers or found.floor >= found.filter:
+            continue
+        yield Finding(
+            ("reputation", "floor"),
+            f"the floor {to_text(found.floor)} is below the filter {to_text(found.filter)}: who "
+            "falls below the filter is never selected again, and so never rises",
+            {"floor": to_text(found.floor), "filter": to_text(found.filter)},
+        )
+
+
+@check(
+    "newcomers-outrank-veterans",
+    "warning",
+    "a newcomer begins above what any veteran can hold",
+    more("initial"),
+    less("best", "rests_at"),
+    documentation=(
+        "The best behaviour leads to a fixed point. Where that is below the initial reputation a "
+        "fresh hotkey is worth more than the best history."
+    ),
+    remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
+)
+def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
+    for found in _dynamics(scorer):
+        if found.best.rests_at < found.initial:
+            yield Finding(
+                ("reputation", "initial"),
+                f"a newcomer begins at {to_text(found.initial)}, above the "
+                f"{to_text(found.best.rests_at)} where the best behaviour leads every veteran",
+                {
+                    "initial": to_text(found.initial),
+                    "best": found.best.figures(found.filter, found.floor),
+                },
+            )
+
+
+@check(
+    "bad-behaviour-stays",
+    "warning",
+    "the worst behaviour never falls below the selection filter",
+    more("worst", "rests_at"),
+    less("filter"),
+    documentation=(
+        "The damped update is applied from the ceiling to a miner whose every record has the one "
+        "event that lowers a reputation most."
+    ),
+    remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
+)
+def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
+    for found in _dynamics(scorer):
+        if found.filter > 0 and found.worst.rests_at >= found.filter:
+            yield Finding(
+                ("reputation", "damping"),
+                f"a miner whose every record is {' and '.join(found.worst.events)} rests at "
+                f"{to_text(found.worst.rests_at)}, not below the filter {to_text(found.filter)}",
+                {
+                    "filter": to_text(found.filter),
+                    "worst": found.worst.figures(found.filter, found.floor),
+                },
+            )
+
+
+@check(
+    "reputation-horizon",
+    "note",
+    "where the best and the worst behaviour lead, and how fast",
+    less("best", "rests_at"),
+    more("best", "epochs_to_rest"),
+    more("worst", "epochs_until_below_filter"),
+    documentation=(
+        "The fixed points of the damped update and the epochs until they are reached, from the "
+        "initial reputation for the best and from the ceiling for the worst behaviour."
+    ),
+    remedy="compare the epochs with how fast the network should reward and punish",
+)
+def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
+    for found in _dynamics(scorer):
+        worst = found.worst.below(found.filter)
+        falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
+        yield Finding(
+            ("reputation", "damping"),
+            f"the best behaviour leads from {to_text(found.initial)} to "
+            f"{to_text(found.best.rests_at)} in {len(found.best.values) - 1} epochs; the worst "
+            f"{falls} from {to_text(found.worst.values[0])}, the filter being "
+            f"{to_text(found.filter)}",
+            {
+                "filter": to_text(found.filter),
+                "floor": to_text(found.floor),
+                "best": found.best.figures(found.filter, found.floor),
+                "worst": found.worst.figures(found.filter, found.floor),
+            },
+        )
+
+
+@attrs.frozen
+class Trajectory:
+    """The reputation of a miner that behaves in one way, from epoch 0 on.
+
+    Attributes:
+        events: what each of its records comes to.
+        values: the reputation in nano before each epoch; the last is where it rests.
+    """
+
+    events: tuple[str, ...]
+    values: tuple[int, ...]
+
+    @property
+    def rests_at(self) -> int:
+        """The fixed point that it reaches, in nano."""
+        return self.values[-1]
+
+    def below(self, limit: int) -> int | None:
+        """After how many epochs it is below a limit in nano; None if it never is."""
+        return next((epoch for epoch, value in enumerate(self.values) if value < limit), None)
+
+    def figures(self, filter_: int, floor: int) -> dict[str, Any]:
+        """What a reader wants to know of it; reputations as text of nine places."""
+        below = self.below(filter_)
+        return {
+            "events": list(self.events),
+            "from": to_text(self.values[0]),
+            "rests_at": to_text(self.rests_at),
+            "epochs_to_rest": len(self.values) - 1,
+            "epochs_until_below_filter": below,
+            "reputation_then": None if below is None else to_text(self.values[below]),
+            "epochs_until_floor": self.below(floor + 1),
+        }
+
+
+def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajectory:
+    """What a reputation in nano becomes while every record has the same events."""
+    values = [start]
+    while len(values) <= _LONGEST:
+        following = damped(rules, values[-1], record_delta(rules, values[-1], events))
+        if following == values[-1]:
+            break
+        values.append(following)
+    return Trajectory(events, tuple(values))
+
+
+def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The single event that raises a reputation most, and the one that lowers it most.
+
+    Both are asked at the reputation of a newcomer; of equal ones the first in the file counts.
+    """
+    start = from_decimal(rules.reputation.initial)
+    events = [name for name, event in rules.reputation.events.items() if event.in_mean]
+    deltas = {name: record_delta(rules, start, (name,)) for name in events}
+    if not deltas:
+        return (), ()
+    return (max(deltas, key=deltas.__getitem__),), (min(deltas, key=deltas.__getitem__),)
+
+
+def rewards(rules: StateRules) -> tuple[str, ...]:
+    """Every event that can raise a reputation, at most one of those that bands exclude."""
+    table = rules.reputation.events
+    adding = [name for name, event in table.items() if gain(event) > 0 and event.in_mean]
+    banded = [name for name in adding if table[name].consensus is not None]
+    best = max(banded, key=lambda name: gain(table[name]), default=None)
+    return tuple(name for name in adding if name not in banded or name == best)

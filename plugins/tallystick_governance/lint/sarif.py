@@ -1,0 +1,103 @@
+"""A lint report as SARIF 2.1.0, which hosts of code show beside the lines of a proposal.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tallystick.canonical import digest
+from tallystick.diagnostics import Diagnostic
+from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.check import Check
+from tallystick_governance.lint.linting import Report
+
+VERSION = "2.1.0"
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_FINGERPRINT = "finding/v1"
+"""Names how a finding is known again when its line or its figures have changed."""
+
+Json = dict[str, Any]
+
+
+def as_sarif(found: Report) -> Json:
+    """The report as a SARIF log of one run; paths below the working directory are relative."""
+    return {
+        "$schema": SCHEMA,
+        "version": VERSION,
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "tallystick",
+                        "version": version("tallystick"),
+                        "rules": [_rule(check) for check in CHECKS.values()],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": _results(found),
+            }
+        ],
+    }
+
+
+def _results(found: Report) -> list[Json]:
+    # of results that have a baseline state, all must have one
+    new = {} if found.against is None else {"baselineState": "new"}
+    gone = {"baselineState": "absent"}
+    return [
+        *(_result(each) | new for each in found.findings),
+        *(_result(s.finding) | new | _suppressed(s.reason) for s in found.silenced),
+        *(_result(each) | gone for each in found.gone),
+    ]
+
+
+def _rule(check: Check) -> Json:
+    return {
+        "id": check.code,
+        "shortDescription": {"text": check.summary},
+        "fullDescription": {"text": check.documentation},
+        "help": {"text": check.remedy},
+        "defaultConfiguration": {"level": check.severity},
+    }
+
+
+def _result(finding: Diagnostic) -> Json:
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": _INDEX[finding.code],
+        "level": finding.severity,
+        "message": {"text": finding.message},
+        "locations": [_location(finding)],
+        "partialFingerprints": {_FINGERPRINT: digest([finding.code, finding.path])},
+        "properties": {"evidence": finding.evidence},
+    }
+
+
+def _suppressed(reason: str) -> Json:
+    return {"suppressions": [{"kind": "inSource", "status": "accepted", "justification": reason}]}
+
+
+def _location(finding: Diagnostic) -> Json:
+    place: Json = {"artifactLocation": {"uri": _uri(finding.file)}}
+    if finding.line:
+        place["region"] = {"startLine": finding.line}
+    found: Json = {"physicalLocation": place}
+    if finding.path:
+        found["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
+    return found
+
+
+def _uri(file: str) -> str:
+    """The file as a URI reference: relative below the working directory, else absolute."""
+    path, here = Path(file).resolve(), Path.cwd().resolve()
+    return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()
+
+
+_INDEX = {code: place for place, code in enumerate(CHECKS)}

@@ -1,0 +1,100 @@
+"""What makes a composite nothing, and what it is worth to do nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+
+from tallystick.formula.domain import Domain
+from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
+from tallystick.scoring.binding import reads_answer
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.lint.check import check, more
+from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
+
+_TASKS = 256
+"""So many different tasks are tried."""
+
+
+@check(
+    "axis-zeroes-everything",
+    "warning",
+    "an axis whose zero zeroes the composite",
+    more("axes"),
+    documentation=(
+        "In a geometric mean, one axis of 0 makes the whole composite 0: a single failure costs as "
+        "much as having done nothing. Axes are listed that can be 0 and with which the composite, "
+        "before its gates, is 0 whatever the other axes are. A type of one axis is left out."
+    ),
+    remedy="give such an axis a floor above 0, weigh it arithmetically, or accept it with a reason",
+)
+def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
+    for bound in scorer.types.values():
+        axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
+        found = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
+        if found and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
+            yield Finding(
+                _path(bound),
+                f"a zero of any of {', '.join(found)} makes the composite of {bound.name} 0, "
+                "whatever the other axes are",
+                {"skill_type": bound.name, "axes": found},
+            )
+
+
+@check(
+    "free-points",
+    "warning",
+    "a composite above 0 for an answer in which nothing was done",
+    more("quality"),
+    documentation=(
+        "Every fact of the answer is at its lowest: no step done, nothing found, nothing spent. "
+        "The composite is computed for many tasks that the requirements allow, and the lowest is "
+        "shown; where it is above 0, doing nothing is paid for each of them."
+    ),
+    remedy="let the axes that are full for nothing be 0 until something was done",
+)
+def _free_points(scorer: Scorer) -> Iterator[Finding]:
+    for bound in scorer.types.values():
+        probe = TypeProbe(bound)
+        scored = [(probe.quality(facts), facts) for facts in _idle(probe)]
+        least, facts = min(scored, default=(0, ()))
+        if least > 0:
+            yield Finding(
+                _path(bound),
+                f"a record of {bound.name} in which every fact of the answer is at its lowest "
+                f"scores {to_text(least)}",
+                {
+                    "skill_type": bound.name,
+                    "quality": to_text(least),
+                    "axes": {n: to_text(v) for n, v in probe.axes(facts).items()},
+                    "facts": probe.shown(facts),
+                },
+            )
+
+
+def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
+    """Facts of records whose answer is nothing, over many tasks."""
+    options = [
+        (d.low,) if reads_answer(fact) else _ends(d)
+        for fact, d in zip(probe.bound.facts, probe.domains, strict=True)
+        if fact.digest in probe.read
+    ]
+    places = [p for p, fact in enumerate(probe.bound.facts) if fact.digest in probe.read]
+    for chosen in islice(product(*options), _TASKS):
+        facts = [domain.low for domain in probe.domains]
+        for place, value in zip(places, chosen, strict=True):
+            facts[place] = value
+        if probe.allows(facts):
+            yield facts
+
+
+def _ends(domain: Domain) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((domain.low, domain.high, min(domain.low + 1, domain.high))))
+
+
+def _path(bound: BoundType) -> tuple[str, ...]:
+    is_mean = isinstance(bound.composite, MeanValue)
+    return ("skill_types", bound.name, "weights" if is_mean else "composite")

@@ -1,0 +1,201 @@
+"""The questions about a skill type: built-in properties and promises, as the report has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tallystick.formula.facts import Repetition, is_opaque, path_of, reader_of
+from tallystick.formula.schema_path import Schema
+from tallystick.formula.text import fact_text, render
+from tallystick.formula.tree import Kind, Node
+from tallystick.plugins.property import Direction, Property
+from tallystick.scoring.value import FormulaValue
+from tallystick_governance.prove.fact_constraints import with_others_of
+from tallystick_governance.prove.property import QUALITY, Claim, Question
+from tallystick_governance.prove.subject import Subject
+
+RANGE = "axis-in-range"
+MONOTONE = "composite-monotone"
+DIRECTION = "better-fact-never-lowers"
+REPETITION = "no-gain-by-duplication"
+IDENTITY = "identical-work-is-paid-alike"
+BUILT_IN = (RANGE, MONOTONE, DIRECTION, REPETITION, IDENTITY)
+"""The properties that are asked of every type; authors of plugins add others."""
+
+_SUMMARIES = {
+    RANGE: "Every axis is from 0 to 1, and no formula divides by zero",
+    MONOTONE: "A higher axis never lowers the quality",
+    DIRECTION: "A better fact never lowers a value",
+    REPETITION: "Repeating an item of a list raises no axis",
+    IDENTITY: "No value depends on the miner, the validator, the task's name or the round",
+}
+_IDENTITY = frozenset({"miner", "validator", "task_id", "round"})
+"""The fields of a record that say who, for whom and when, not what was done."""
+_CLAIMS: dict[str, Claim] = {
+    "at_least": "at_least",
+    "at_most": "at_most",
+    "below": "below",
+    "not_less_than_instead": "other_not_more",
+}
+
+
+def questions(subject: Subject) -> Iterator[Question]:
+    """Every question about a skill type."""
+    yield from ranges(subject)
+    yield from composites(subject)
+    yield from directions(subject)
+    yield from promises(subject)
+    yield from repetitions(subject)
+    yield from identities(subject)
+
+
+def ranges(subject: Subject) -> Iterator[Question]:
+    """Every axis, and the quality of a formula, is in [0, 1] and never divides by zero."""
+    composed = (QUALITY,) if isinstance(subject.bound.composite, FormulaValue) else ()
+    for name in (*(axis.name for axis in subject.bound.axes), *composed):
+        yield Question(RANGE, name, "in_range", _SUMMARIES[RANGE])
+
+
+def composites(subject: Subject) -> Iterator[Question]:
+    """A record of which one axis is higher has no lower quality, gates included."""
+    if not subject.bound.has_quality:
+        return
+    said = _SUMMARIES[MONOTONE]
+    for axis in (value.name for value in subject.bound.axes):
+        yield Question(MONOTONE, QUALITY, "other_not_less", said, axis, varies=None, raises=axis)
+
+
+def directions(subject: Subject) -> Iterator[Question]:
+    """A better fact, all others the same, lowers no axis and no factor that reads it."""
+    for direction in subject.skill_type.directions:
+        varies = _grows_with(subject, direction.fact)
+        for name in subject.values:
+            if varies & subject.facts_of([name]):
+                yield _direction(direction, name, varies)
+
+
+def _grows_with(subject: Subject, fact: Node) -> frozenset[str]:
+    """A fact, and others that are the same number or choice; a truth is on its own."""
+    others = with_others_of((fact,), subject.facts)
+    return frozenset(f.digest for f in others if f is fact or Kind.TRUTH not in (f.kind, fact.kind))
+
+
+def _direction(direction: Direction, name: str, varies: frozenset[str]) -> Question:
+    about = f"{direction.better} {fact_text(direction.fact)}"
+    if direction.where is not None:
+        about += f" where {render(direction.where)}"
+    return Question(
+        DIRECTION,
+        name,
+        "other_not_less",
+        _SUMMARIES[DIRECTION],
+        about,
+        where=direction.where,
+        varies=varies,
+        direction=direction,
+    )
+
+
+def promises(subject: Subject) -> Iterator[Question]:
+    """What the author of the type promises, of the values that the rule set has."""
+    for promise in subject.skill_type.properties:
+        has = (
+            subject.bound.has_quality
+            if promise.value == QUALITY
+            else promise.value in subject.values
+        )
+        if has:
+            yield _promise(subject, promise)
+
+
+def _promise(subject: Subject, promise: Property) -> Question:
+    return Question(
+        promise.name,
+        promise.value,
+        _CLAIMS[promise.claim],
+        promise.summary,
+        bound=promise.bound,
+        where=promise.where,
+        instead=promise.instead,
+        varies=frozenset(fact.digest for fact in with_others_of(promise.changes, subject.facts)),
+    )
+
+
+def repetitions(subject: Subject) -> Iterator[Question]:
+    """An item that is repeated in a list raises no axis: whatever else is the same, counts grow."""
+    for axis in (value.name for value in subject.bound.axes):
+        read = _facts_of(subject, axis)
+        schema = subject.bound.schema
+        unclear = [f for f in read if reader_of(f).repetition(f, schema) is Repetition.UNCLEAR]
+        lists = repeated_lists(read, schema)
+        for path in lists or (None,) * bool(unclear):
+            yield _repetition(subject, axis, path, unclear)
+        if not lists and not unclear:
+            yield Question(REPETITION, axis, "other_not_more", _SUMMARIES[REPETITION])
+
+
+def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Node]) -> Question:
+    counts = () if path is None else counts_of(subject.facts.values(), path, subject.bound.schema)
+    varies = frozenset(fact.digest for fact in (*counts, *unclear))
+    return Question(
+        REPETITION,
+        axis,
+        "other_not_more",
+        _SUMMARIES[REPETITION],
+        path or "",
+        varies=varies,
+        repeats=path,
+        obstacle=_obstacle(unclear),
+    )
+
+
+def repeated_lists(facts: Iterable[Node], schema: Schema) -> tuple[str, ...]:
+    """The lists whose items some facts count, each once."""
+    counts = (path_of(fact) for fact in facts if _is_counted(fact, schema))
+    return tuple(dict.fromkeys(list_of(path) for path in counts if "*" not in path))
+
+
+def counts_of(facts: Iterable[Node], path: str, schema: Schema) -> tuple[Node, ...]:
+    """The facts that count items of a list; they follow when one of its items is repeated."""
+    return tuple(f for f in facts if _is_counted(f, schema) and list_of(path_of(f)) == path)
+
+
+def _is_counted(fact: Node, schema: Schema) -> bool:
+    return reader_of(fact).repetition(fact, schema) is Repetition.COUNTED
+
+
+def list_of(path: str) -> str:
+    """The path of the list that a path reads: up to its first filter."""
+    return path.partition("[")[0]
+
+
+def identities(subject: Subject) -> Iterator[Question]:
+    """No axis and no factor tells miners, validators, tasks or rounds apart."""
+    for name in subject.values:
+        read = _facts_of(subject, name)
+        unclear = [fact for fact in read if is_opaque(fact)]
+        varies = frozenset(fact.digest for fact in read if _tells_apart(fact))
+        yield Question(
+            IDENTITY,
+            name,
+            "same",
+            _SUMMARIES[IDENTITY],
+            varies=varies,
+            obstacle=_obstacle(unclear),
+        )
+
+
+def _obstacle(unclear: list[Node]) -> str:
+    names = ", ".join(fact_text(fact) for fact in unclear)
+    return f"what {names} becomes in the other record cannot be known" if unclear else ""
+
+
+def _facts_of(subject: Subject, name: str) -> list[Node]:
+    read = subject.facts_of([name])
+    return [fact for digest, fact in subject.facts.items() if digest in read]
+
+
+def _tells_apart(fact: Node) -> bool:
+    """Whether a fact reads who, for whom or when; an opaque one may."""
+    paths = reader_of(fact).paths(fact)
+    return is_opaque(fact) or any(path.split(".")[0] in _IDENTITY for path in paths)

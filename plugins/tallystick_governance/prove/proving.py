@@ -1,0 +1,324 @@
+"""Proving a rule set: every question of every skill type, each answered.
+
+Each question goes to the solver as the records that would break its claim. That there is none is a
+proof for every valid record. Otherwise the solver's records are built and scored by the engine,
+and only what the engine confirms is a counterexample.
+
+Limits here count the solver's own steps, never time: the answers are the same on a busy machine.
+`tallystick_governance.prove.process` adds a limit of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableSet, Sequence
+
+import attrs
+import z3
+
+from tallystick.errors import TallystickError
+from tallystick.numbers.nano import to_text
+from tallystick.scoring.scorer import Scorer
+from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.step import BoundAllocation
+from tallystick_consensus.binding import BoundConsensus
+from tallystick_consensus.run import bound_consensus
+from tallystick_governance.prove.allocation import (
+    ALLOCATION_PROPERTIES,
+    outline_allocation,
+    prove_allocation,
+)
+from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick_governance.prove.consensus import (
+    GROUP_PROPERTIES,
+    outline_consensus,
+    prove_consensus,
+)
+from tallystick_governance.prove.encode import Encoding, encode
+from tallystick_governance.prove.property import QUALITY, Answer, Question, Status
+from tallystick_governance.prove.refutation import Refutation, confirm
+from tallystick_governance.prove.solver import solver_of
+from tallystick_governance.prove.subject import Subject, subject_of
+from tallystick_governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many questions are answered."""
+
+MILLION = 10**6
+BUDGET = 40 * MILLION
+"""The most steps of the solver for all questions together."""
+REQUEST = 40
+"""One request to the solver has the budget divided by this."""
+PATIENCE = 6
+"""A question has the steps of so many requests."""
+_CHEAP = 4
+"""A request that is put without products of unknowns has so many times the steps."""
+_TRIES = 6
+"""How many models are tried as records in each mode of a search."""
+_SHORT = 3
+"""A search among few numbers has the steps of a request, divided by this."""
+_MOST = (1 << 32) - 1
+"""The largest limit that the solver takes."""
+_INTERRUPTED = "interrupted from keyboard"
+"""Why the solver knows nothing when it took the signal that was meant for the whole run."""
+Proofs = MutableSet[str]
+"""What was proved before, as text of the solver: types that share an axis share its proof."""
+
+
+def prove(
+    scorer: Scorer,
+    *,
+    only: str | None = None,
+    budget: int = BUDGET,
+    progress: Progress | None = None,
+) -> tuple[Answer, ...]:
+    """The answers to every question about a rule set, then about groups and weights.
+
+    What is said in ``[aggregation]`` of weights is only asked about by name.
+
+    Args:
+        scorer: the rule set, bound.
+        only: the name of the one property that is asked.
+        budget: the most steps of the solver for all questions about records; z3 calls them
+            resource units. One request has a fortieth of it, a question the steps of six requests.
+            What is not asked before it is spent is undecided.
+        progress: told after every question.
+
+    Raises:
+        TallystickError: there is no property of that name, a promise reads what records of its
+            type do not have, or the steps of an allocation cannot be proved safe.
+    """
+    found, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
+    for each in answers(scorer, only=only, budget=budget):
+        found.append(each)
+        if progress is not None:
+            progress(len(found), total)
+    return tuple(found)
+
+
+def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) -> Iterator[Answer]:
+    """Yield the answers of `prove`, each as it is known.
+
+    Raises:
+        TallystickError: as of `prove`.
+    """
+    left, proved = budget, set[str]()
+    for subject, question in _of_records(scorer, only):
+        if left <= 0:
+            yield _unasked(subject, question, budget)
+        else:
+            found = answer(subject, question, budget, left, proved)
+            left -= found.work
+            yield found
+    bound = _of_groups(scorer, only)
+    if bound is not None:
+        yield from prove_consensus(bound, only)
+    allocation = _of_weights(scorer, only)
+    if allocation is not None:
+        yield from prove_allocation(allocation, only)
+
+
+def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
+    """Return the questions of `prove` in their order, each as an answer that is undecided.
+
+    Raises:
+        TallystickError: as of `prove`.
+    """
+    of_records = [_said(*each, "undecided") for each in _of_records(scorer, only)]
+    bound, allocation = _of_groups(scorer, only), _of_weights(scorer, only)
+    of_groups = () if bound is None else outline_consensus(bound, only)
+    of_weights = () if allocation is None else outline_allocation(only)
+    return (*of_records, *of_groups, *of_weights)
+
+
+def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
+    is_other = only is not None and (only in GROUP_PROPERTIES or only in ALLOCATION_PROPERTIES)
+    return () if is_other else _asked(scorer, only)
+
+
+def _of_groups(scorer: Scorer, only: str | None) -> BoundConsensus | None:
+    return bound_consensus(scorer) if only is None or only in GROUP_PROPERTIES else None
+
+
+def _of_weights(scorer: Scorer, only: str | None) -> BoundAllocation | None:
+    # what `[aggregation]` says of weights is asked by name alone
+    is_asked = scorer.rule_set.allocation is not None if only is None else True
+    is_meant = is_asked and (only is None or only in ALLOCATION_PROPERTIES)
+    return proved_allocation(scorer) if is_meant else None
+
+
+def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
+    subjects = [subject_of(scorer, name) for name in scorer.types]
+    every = [(subject, question) for subject in subjects for question in questions(subject)]
+    if only is None:
+        return every
+    names = {question.name for _, question in every} | {*BUILT_IN, *GROUP_PROPERTIES}
+    names |= {*ALLOCATION_PROPERTIES}
+    if only not in names:
+        raise TallystickError(
+            f"found no property {only!r}, expected one of {', '.join(sorted(names))}"
+        )
+    return [(subject, question) for subject, question in every if question.name == only]
+
+
+def _unasked(subject: Subject, question: Question, budget: int) -> Answer:
+    reason = f"the budget of {steps(budget)} was spent before it was asked"
+    return attrs.evolve(_said(subject, question, "undecided"), reason=reason)
+
+
+def steps(count: int) -> str:
+    """A number of steps of the solver, for people."""
+    return f"{count / MILLION:g} million steps"
+
+
+def _said(subject: Subject, question: Question, status: Status) -> Answer:
+    return Answer(
+        property=question.name,
+        skill_type=subject.name,
+        axis=question.value,
+        status=status,
+        summary=question.summary or None,
+        about=question.about or None,
+    )
+
+
+def answer(subject: Subject, question: Question, budget: int, left: int, proved: Proofs) -> Answer:
+    """The answer to a question.
+
+    Args:
+        subject: the skill type.
+        question: what is asked.
+        budget: the steps for all questions.
+        left: those that are left.
+        proved: what was proved before; this proof is added.
+    """
+    search = _Search(subject, question, max(1, budget // REQUEST), left, proved)
+    found = search.answer()
+    return attrs.evolve(found, work=search.work)
+
+
+class _Search:
+    def __init__(
+        self, subject: Subject, question: Question, request: int, left: int, proved: Proofs
+    ) -> None:
+        self.subject, self.question, self.proved = subject, question, proved
+        self.request, self.most, self.work = request, min(left, PATIENCE * request), 0
+        self.reason = f"the solver did not decide in {steps(request)}"
+
+    def answer(self) -> Answer:
+        if self._is_unread():
+            return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
+        method = self._proof()
+        if method is not None:
+            return attrs.evolve(_said(self.subject, self.question, "proved"), method=method)
+        if self.question.obstacle:
+            return attrs.evolve(
+                _said(self.subject, self.question, "undecided"), reason=self.question.obstacle
+            )
+        for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
+            for found in self._models(mode):
+                if isinstance(found, Refutation):
+                    return self._refuted(found)
+                if found is z3.unsat:
+                    return attrs.evolve(
+                        _said(self.subject, self.question, "proved"), method="solver"
+                    )
+        return attrs.evolve(_said(self.subject, self.question, "undecided"), reason=self.reason)
+
+    def _is_unread(self) -> bool:
+        """Whether the two records differ in nothing that the value reads."""
+        question = self.question
+        return question.paired and question.varies == frozenset()
+
+    def _proof(self) -> str | None:
+        """How the claim was proved, if it was."""
+        lemma = self.subject.has_geometric_mean and self.question.value == QUALITY
+        for free in (True, False) if self.question.raises is not None else (False,):
+            encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
+            solver = solver_of(encoding.conditions)
+            said = solver.sexpr()
+            if said in self.proved or self._checked(solver, self.request) == z3.unsat:
+                self.proved.add(said)
+                return "lemma" if lemma else "solver"
+        return None
+
+    def _models(self, mode: Mode) -> Iterator[Refutation | str | z3.CheckSatResult]:
+        """What becomes of each model; an exact search without any is a proof."""
+        encoding = encode(self.subject, self.question, mode)
+        limit = self.request if mode is Mode.EXACT else max(1, self.request // _SHORT)
+        solver = solver_of(encoding.conditions)
+        for number in range(_TRIES):
+            status = self._checked(solver, limit)
+            if status != z3.sat:
+                sure = mode is Mode.EXACT and not number and self._is_exact()
+                if status == z3.unsat and sure:
+                    yield z3.unsat
+                return
+            found = self._tried(solver, encoding)
+            if isinstance(found, str):
+                self.reason = found
+            yield found
+
+    def _checked(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
+        """Whether a record meets all, by everything the solver knows, then by its cheap steps."""
+        status = self._tried_in(solver, limit)
+        if status == z3.unknown:
+            linear = z3.SimpleSolver(ctx=solver.ctx)
+            linear.set("arith.nl.nra", False)
+            linear.add(solver.assertions())
+            if self._tried_in(linear, _CHEAP * limit) == z3.unsat:
+                return z3.unsat
+        return status
+
+    def _tried_in(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
+        left = min(limit, self.most - self.work, _MOST)
+        if left <= 0:
+            return z3.unknown
+        solver.set("rlimit", left)
+        before = _steps_so_far(solver.ctx)
+        status = solver.check()
+        self.work += _steps_so_far(solver.ctx) - before
+        if status == z3.unknown and solver.reason_unknown() == _INTERRUPTED:
+            raise KeyboardInterrupt
+        return status
+
+    def _is_exact(self) -> bool:
+        """Whether the exact search takes no value for another."""
+        return not (self.subject.has_geometric_mean and self.question.value == QUALITY)
+
+    def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
+        model = solver.model().translate(z3.main_ctx())
+        solver.add(_another(model, encoding).translate(solver.ctx))
+        one = facts_in(self.subject, model, encoding.one)
+        other = None if encoding.other is None else facts_in(self.subject, model, encoding.other)
+        if one is None or (other is None and encoding.other is not None):
+            return "the solver found no whole numbers"
+        return confirm(self.subject, self.question, one, other)
+
+    def _refuted(self, found: Refutation) -> Answer:
+        other = found.other
+        return attrs.evolve(
+            _said(self.subject, self.question, "counterexample"),
+            method="scored",
+            record=found.one.record,
+            value=to_text(found.one.value),
+            other=None if other is None else other.record,
+            other_value=None if other is None else to_text(other.value),
+        )
+
+
+def _steps_so_far(context: z3.Context) -> int:
+    """The steps that all solvers of a context have made."""
+    solver = z3.Solver(ctx=context)
+    solver.check()
+    return int(solver.statistics().get_key_value("rlimit count"))
+
+
+def _another(model: z3.ModelRef, encoding: Encoding) -> z3.BoolRef:
+    """Not the facts of this model again."""
+    records: list[SymbolicRecord] = [
+        encoding.one,
+        *([] if encoding.other is None else [encoding.other]),
+    ]
+    terms = [term for record in records for term in record.facts.values()]
+    same = [term == model.eval(term, model_completion=True) for term in terms]
+    return z3.Not(z3.And(same))

@@ -1,0 +1,219 @@
+"""The answers about a rule set as text for a terminal, as Markdown for a proposal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import z3
+
+from tallystick.io.text import escaped
+from tallystick.numbers.text import numbered
+from tallystick_governance.markdown import cell, code, inline
+from tallystick_governance.prove.allocation import ALLOCATION_PROPERTIES
+from tallystick_governance.prove.built_in_properties import (
+    DIRECTION,
+    IDENTITY,
+    MONOTONE,
+    REPETITION,
+)
+from tallystick_governance.prove.consensus import GROUP_PROPERTIES
+from tallystick_governance.prove.property import TIME, Answer, Status
+from tallystick_governance.prove.proving import steps
+
+_STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
+_NOTHING = "–"
+_SENTENCES = {
+    MONOTONE: "in {type} a higher {about} lowers {name} from {value} to {other}",
+    DIRECTION: "in {type} {about} lowers {name} from {value} to {other}",
+    REPETITION: "in {type} repeating an item of {about} raises {name} from {value} to {other}",
+    IDENTITY: "in {type} the same work has {name} {value} once and {other} once",
+}
+"""Sentences on what is wrong, of built-in properties that compare two records."""
+
+
+def as_json(found: Sequence[Answer]) -> dict[str, Any]:
+    """The answers as a JSON value."""
+    return {"results": [attrs.asdict(answer) | _wrong(answer) for answer in found]}
+
+
+def _wrong(answer: Answer) -> dict[str, str]:
+    return {"wrong": sentence(answer)} if answer.status == "counterexample" else {}
+
+
+def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -> str:
+    """The answers for a terminal.
+
+    Args:
+        reference: the rule set.
+        found: the answers.
+        verbose: whether each undecided question is told, with the reason.
+    """
+    rows = [("property", *_STATUSES), *_counts(found)]
+    width = max(len(row[0]) for row in rows)
+    lines = [
+        "  ".join(
+            [f"{name:{width}}", *(f"{c:>{len(s)}}" for c, s in zip(cells, _STATUSES, strict=True))]
+        )
+        for name, *cells in rows
+    ]
+    for answer in found:
+        if answer.status == "counterexample" or (verbose and answer.status == "undecided"):
+            lines += ["", *_told(answer)]
+    undecided = _of(found, "undecided")
+    if undecided and not verbose:
+        lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
+    if late:
+        lines += [
+            "",
+            f"time: {numbered(len(late), 'question')} not answered: --seconds N gives more",
+        ]
+    # what is named in a line may have line ends
+    return "\n".join(map(escaped, [*lines, "", f"{reference}: {verdict(found)}"]))
+
+
+def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: int) -> str:
+    """The answers as a part of a proposal."""
+    lines = [
+        f"# Proofs of {inline(reference)}",
+        "",
+        f"{verdict(found)[0].upper()}{verdict(found)[1:]}.",
+        "",
+    ]
+    lines += [f"`{digest}`, by z3 {z3.get_version_string()} with at most {steps(budget)}.", ""]
+    lines += [f"| property | {' | '.join(_STATUSES)} |", "|---|" + "--:|" * len(_STATUSES)]
+    lines += [f"| {code(name)} | {' | '.join(cells)} |" for name, *cells in _counts(found)]
+    refuted, undecided = _of(found, "counterexample"), _of(found, "undecided")
+    for answer in refuted:
+        lines += ["", f"## Refuted: {inline(_title(answer))}", ""]
+        lines += [inline(f"{sentence(answer)}."), "", *map(inline, _claimed(answer))]
+        if is_of_groups(answer):
+            lines += ["", f"A group has {inline(answer.axis)} {answer.value}: {_where(answer)}."]
+            continue
+        for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
+            lines += [
+                "",
+                f"{_what(answer).capitalize()} has {inline(answer.axis)} {value}:",
+                "",
+                "```json",
+                record,
+                "```",
+            ]
+    if undecided:
+        lines += [
+            "",
+            "## Undecided",
+            "",
+            "| property | skill type | value | why |",
+            "|---|---|---|---|",
+        ]
+        lines += [f"| {' | '.join(map(cell, _row(answer)))} |" for answer in undecided]
+    return "\n".join(lines) + "\n"
+
+
+def verdict(found: Sequence[Answer]) -> str:
+    """The answers in one line."""
+    counts = Counter(answer.status for answer in found)
+    if counts["proved"] == len(found):
+        return f"all {numbered(len(found), 'question')} proved"
+    refuted = counts["counterexample"] or "nothing"
+    return f"{refuted} refuted, {counts['undecided']} undecided, {counts['proved']} proved"
+
+
+def is_of_groups(answer: Answer) -> bool:
+    """Whether what refutes it is a group, which is long and which `score` does not take."""
+    return answer.property in GROUP_PROPERTIES
+
+
+def sentence(answer: Answer) -> str:
+    """Return what is wrong where a claim is refuted, in one sentence without a full stop."""
+    name, value, other = answer.axis, answer.value, answer.other_value
+    if answer.property in _SENTENCES and other is not None:
+        template = _SENTENCES[answer.property]
+        about = answer.about or "a fact"
+        return template.format(
+            about=about, type=answer.skill_type, name=name, value=value, other=other
+        )
+    claim = f"against the claim “{answer.summary}”" if answer.summary else "against the claim"
+    if answer.property in ALLOCATION_PROPERTIES:
+        where = "a population"
+    elif is_of_groups(answer):
+        where = f"a member in {answer.skill_type}"
+    else:
+        where = f"a record of {answer.skill_type}"
+    if other is not None:
+        one = f"of two records of {answer.skill_type} one has {name} {value}"
+        return f"{one} and the other {other}, {claim}"
+    if value is None:
+        return f"{where} has no {name}, {claim}"
+    return f"{where} has {name} {value}{_about(answer)}, {claim}"
+
+
+def records(answer: Answer) -> Iterator[str]:
+    """The records of a counterexample, as `score` takes them; groups as `consensus`; or a table."""
+    for record in (answer.record, answer.other):
+        if record is not None:
+            yield json.dumps(record, ensure_ascii=True)
+
+
+def _of(found: Iterable[Answer], status: Status) -> list[Answer]:
+    return [answer for answer in found if answer.status == status]
+
+
+def _counts(found: Sequence[Answer]) -> Iterator[tuple[str, ...]]:
+    """Each property with how many of its questions have each status."""
+    for name in dict.fromkeys(answer.property for answer in found):
+        counts = Counter[str](answer.status for answer in found if answer.property == name)
+        yield (name, *(str(counts[status] or _NOTHING) for status in _STATUSES))
+
+
+def _grouped(undecided: Iterable[Answer]) -> str:
+    counts = Counter(answer.property for answer in undecided)
+    return ", ".join(f"{count} of {name}" for name, count in counts.items())
+
+
+def _row(answer: Answer) -> tuple[str, ...]:
+    value = f"{answer.axis}{_about(answer)}"
+    return (f"`{answer.property}`", answer.skill_type, value, answer.reason or "")
+
+
+def _about(answer: Answer) -> str:
+    return f" ({answer.about})" if answer.about else ""
+
+
+def _what(answer: Answer) -> str:
+    return "this population" if answer.property in ALLOCATION_PROPERTIES else "this record"
+
+
+def _title(answer: Answer) -> str:
+    return f"{answer.property}, {answer.skill_type} {answer.axis}{_about(answer)}"
+
+
+def _claimed(answer: Answer) -> list[str]:
+    return [f"Claimed: {answer.summary}"] if answer.summary else []
+
+
+def _told(answer: Answer) -> Iterator[str]:
+    if answer.status == "counterexample":
+        yield f"{sentence(answer)}:"
+    yield f"{answer.status}: {_title(answer)}"
+    if answer.summary:
+        yield f"  claimed: {answer.summary}"
+    if answer.reason:
+        yield f"  {answer.reason}"
+    if is_of_groups(answer):
+        if answer.record is not None:
+            yield f"  a group has {answer.axis} {answer.value}: {_where(answer)}"
+        return
+    shown = zip((answer.value, answer.other_value), records(answer), strict=False)
+    for number, (value, record) in enumerate(shown):
+        yield f"  {'the other' if number else _what(answer)}: {answer.axis} {value}"
+        yield record
+
+
+def _where(answer: Answer) -> str:
+    return f"--property {answer.property} --save FILE writes it"

@@ -1,0 +1,143 @@
+"""The subject of questions: one skill type of a rule set, with every fact that they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import attrs
+
+from tallystick.formula.domain import Domain
+from tallystick.formula.facts import domain_of
+from tallystick.formula.tree import Node, leaves, value_of
+from tallystick.numbers.nano import NANO
+from tallystick.plugins.skill_type import SkillType
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.value import FormulaValue
+from tallystick_conformance.testing.concrete_record import bases
+from tallystick_conformance.testing.record_checker import FactReader
+
+_BASES = 3
+"""How many records are tried as the start of a counterexample."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class Subject:
+    """One skill type.
+
+    Attributes:
+        scorer: the rule set; its type takes the facts of questions, too.
+        name: the skill type.
+        read: the digests of the facts that formulas and requirements read.
+    """
+
+    scorer: Scorer
+    name: str
+    read: frozenset[str]
+
+    @property
+    def bound(self) -> BoundType:
+        """The bound type."""
+        return self.scorer.types[self.name]
+
+    @property
+    def skill_type(self) -> SkillType:
+        """What the plugin offers for the type."""
+        return self.scorer.registry.skill_types[self.name]
+
+    @cached_property
+    def facts(self) -> Mapping[str, Node]:
+        """Every fact by its digest."""
+        return {fact.digest: fact for fact in self.bound.facts}
+
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """The range of every fact, by digest."""
+        return self.bound.domains
+
+    @cached_property
+    def values(self) -> Mapping[str, FormulaValue]:
+        """The axes and the measures, each after those that it reads, then the factors.
+
+        A measure that can be null is no number of every record, so nothing is claimed of it.
+        """
+        measures = (measure for measure in self.bound.measures if measure.applies is None)
+        values = (*self.bound.axes, *measures, *self.bound.factors)
+        return {value.name: value for value in values}
+
+    @property
+    def has_geometric_mean(self) -> bool:
+        """Whether the composite is a geometric mean, of which the solver has no term."""
+        composite = self.bound.composite
+        return isinstance(composite, MeanValue) and composite.mean == "geometric"
+
+    @cached_property
+    def marks(self) -> frozenset[Fraction]:
+        """The numbers that formulas and gates may compare published values with."""
+        formulas = [value for value in self.bound.values if isinstance(value, FormulaValue)]
+        trees = [value.compiled.tree for value in formulas if value.role != "emission"]
+        found = {value_of(node) for tree in trees for node in leaves(tree, "const")}
+        gates = {Fraction(gate.below, NANO) for gate in self.bound.quality.gates}
+        bounds = {each.bound for each in self.skill_type.properties if each.bound is not None}
+        return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
+
+    @cached_property
+    def reader(self) -> FactReader:
+        """Takes every fact of a record."""
+        return FactReader(self.bound.schema, self.bound.facts)
+
+    @cached_property
+    def bases(self) -> tuple[Mapping[str, Any], ...]:
+        """Valid records to start a counterexample from."""
+        return tuple(islice(bases(self.skill_type, self.reader), _BASES))
+
+    def trees(self, name: str) -> tuple[Node, ...]:
+        """The trees of a value: its formula, and where it applies."""
+        return self.values[name].trees
+
+    def needed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Some values and those that they read, each after what it reads."""
+        found: set[str] = set()
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name in self.values and name not in found:
+                found.add(name)
+                pending += (read.name for read in self.values[name].inputs)
+        return tuple(name for name in self.values if name in found)
+
+    def facts_of(self, names: Iterable[str]) -> frozenset[str]:
+        """The digests of the facts that some values read, also through other values."""
+        trees = (tree for name in self.needed(names) for tree in self.trees(name))
+        return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
+
+
+def subject_of(scorer: Scorer, name: str) -> Subject:
+    """A skill type with the facts of what its author promises.
+
+    Raises:
+        FormulaError: a promise reads a fact that the records of the type do not have.
+    """
+    bound = scorer.types[name]
+    read = frozenset(fact.digest for fact in bound.facts)
+    promised = {fact.digest: fact for fact in _promised(scorer.registry.skill_types[name])}
+    further = tuple(fact for digest, fact in promised.items() if digest not in read)
+    for fact in further:
+        domain_of(fact, bound.schema)
+    wider = attrs.evolve(bound, facts=(*bound.facts, *further))
+    return Subject(attrs.evolve(scorer, types={**scorer.types, name: wider}), name, read)
+
+
+def _promised(skill_type: SkillType) -> Iterator[Node]:
+    for direction in skill_type.directions:
+        yield direction.fact
+        yield from () if direction.where is None else leaves(direction.where, "fact")
+    for promise in skill_type.properties:
+        yield from promise.changes
+        for condition in (promise.where, promise.instead):
+            yield from () if condition is None else leaves(condition, "fact")

@@ -1,0 +1,368 @@
+"""Adoption: what a state becomes as an epoch begins under other rules.
+
+It is a pure function, a list of named steps, as the closing of an epoch is. It runs after the epoch
+before is closed under the old rules, and before the snapshot that the new epoch pins.
+
+=================  =================================================================================
+reputations        carried, clamped to the new floor and ceiling; of types that the new rules lack,
+                   kept as they are, out of every pool, and resumed if the type returns; of types
+                   that a miner declares and has none for, initial
+collusion flags    carried, with whom they came from where the new rules ask for a quorum
+thresholds         carried where both rules track them, else the new seeds; of types that the new
+                   rules lack, dropped; then at least what their own formulas give
+carried columns    kept of a step that both allocations carry under one name; others begin empty
+=================  =================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NoReturn
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick.records.messages import shown
+from tallystick.records.schema import load_schema
+from tallystick.rules.compatibility import gone, is_major
+from tallystick.rules.timeline import Timeline
+from tallystick_state.carry import carried_names, with_columns
+from tallystick_state.model import Miner, State
+from tallystick_state.pools import PoolsChange, pools_of
+from tallystick_state.reputation import clamped, initial_reputation
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import Adoption, RulesInForce
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "bad-pools": "pools are shares above 0 of all lines of a state, which sum to 1",
+        "clock-differs": "lines of one state have epochs of one length, in every epoch",
+        "epoch-begun": "the epoch is open or past in this state",
+        "epoch-named": "records name the epoch already, and are scored",
+        "epoch-order": "the line adopts other rules at that epoch, or later",
+        "major-change": "the rules take away what others name, or are a new major version",
+        "not-scheduled": "the line has no adoption that has not begun yet",
+        "other-line": "the state has no line of that name",
+        "same-line": "a state has one rule set of each line",
+        "same-pools": "the state has these pools by then",
+        "same-rules": "the line has these rules by then",
+        "schema-conflict": "records of a type would have two formats in one state",
+        "types-overlap": "a skill type belongs to one line of a state for ever",
+    }
+)
+"""Why a state does not adopt a rule set, or withdraws none, and what it means."""
+LAST_EPOCH = 2**31 - 1
+"""The greatest number of an epoch that a record names."""
+
+FlaggedBy = Mapping[str, Mapping[str, int]]
+"""By hotkey, how many collusion flags each validator gave since they were last cleared."""
+
+
+@attrs.frozen
+class Change:
+    """What the steps of an adoption read.
+
+    Attributes:
+        old: the rules of the epoch before.
+        new: the rules of the epoch that begins.
+        flagged_by: who flagged each miner, read only where the new rules ask for a quorum and the
+            old ones do not.
+        quorum_elsewhere: the greatest quorum of the other lines of the state.
+    """
+
+    old: StateRules
+    new: StateRules
+    flagged_by: FlaggedBy
+    quorum_elsewhere: int = 1
+
+    def quorums(self) -> tuple[int, int]:
+        """How many validators flags have to come from, before and after."""
+        return (
+            max(self.old.quorum, self.quorum_elsewhere),
+            max(self.new.quorum, self.quorum_elsewhere),
+        )
+
+
+def adopt(
+    state: State,
+    old: StateRules,
+    new: StateRules,
+    *,
+    flagged_by: FlaggedBy | None = None,
+    quorum_elsewhere: int = 1,
+) -> State:
+    """The state as an epoch begins under other rules of its line.
+
+    Args:
+        state: after the epoch before was closed; ``state.epoch`` is the first under the new rules.
+        old: the rules of the epoch before.
+        new: the rules from now on.
+        flagged_by: by hotkey, the collusion flags of each validator since the last clearing, as if
+            a quorum had always been asked for. Old rules without a quorum do not keep them, so that
+            new rules with one need them; by default there are none.
+        quorum_elsewhere: the greatest quorum of the other lines of the state, of those that adopt
+            at the same epoch and come after this one as it was.
+
+    Returns:
+        The state with everything carried that both rules have a place for. Types of other lines are
+        left as they are.
+    """
+    change = Change(old, new, flagged_by or {}, quorum_elsewhere)
+    for step in STEPS:
+        state = step(state, change)
+    return state
+
+
+def carry_reputations(state: State, change: Change) -> State:
+    """Reputations within the new floor and ceiling, and those that the new rules begin."""
+    if change.new.rule_set.reputation is None:
+        return state
+    miners = {
+        hotkey: attrs.evolve(miner, reputation=_reputation(miner, change.new))
+        for hotkey, miner in state.miners.items()
+    }
+    return attrs.evolve(state, miners=miners)
+
+
+def carry_flags(state: State, change: Change) -> State:
+    """Whom collusion flags came from, which a state keeps only where a quorum is asked for."""
+    before, after = change.quorums()
+    if (before > 1) == (after > 1):
+        return state
+    flagged_by = change.flagged_by if after > 1 else {}
+    miners = {
+        hotkey: attrs.evolve(miner, flagged_by=dict(sorted(flagged_by.get(hotkey, {}).items())))
+        for hotkey, miner in state.miners.items()
+    }
+    return attrs.evolve(state, miners=miners)
+
+
+def carry_thresholds(state: State, change: Change) -> State:
+    """Thresholds that both rules track, and the new seeds of the others."""
+    old, new = change.old, change.new
+    gone = old.seeds.keys() - new.seeds.keys()
+    thresholds = {name: each for name, each in state.thresholds.items() if name not in gone}
+    for name, seeds in new.seeds.items():
+        both = tracked(old, name) & tracked(new, name)
+        carried = {
+            each: nano for each, nano in state.thresholds.get(name, {}).items() if each in both
+        }
+        thresholds[name] = {**seeds, **carried}
+    return attrs.evolve(state, thresholds=thresholds)
+
+
+def apply_floors(state: State, change: Change) -> State:
+    """Each tracked threshold at least what its formula gives at the baseline of its type."""
+    new, thresholds = change.new, dict(state.thresholds)
+    epochs = new.rule_set.epochs
+    for name in new.seeds if epochs is not None else ():
+        found, tiers = thresholds[name], new.tiers[name]
+        floors = tiers.thresholds({baseline: found[baseline] for baseline in tiers.tracked})
+        raised = {each: max(found[each], floors[each]) for each in new.epochs.thresholds}
+        thresholds[name] = {**found, **raised}
+    return attrs.evolve(state, thresholds=thresholds)
+
+
+def carry_columns(state: State, change: Change) -> State:
+    """The columns that the allocation of both rules carries under one name."""
+    names, line = carried_names(change.new.rule_set), change.new.line
+    before = state.carry.get(line, {})
+    return with_columns(state, line, {name: before[name] for name in names if name in before})
+
+
+STEPS: tuple[Callable[[State, Change], State], ...] = (
+    carry_reputations,
+    carry_flags,
+    carry_thresholds,
+    apply_floors,
+    carry_columns,
+)
+"""What an adoption does, in this order."""
+
+
+def tracked(rules: StateRules, skill_type: str) -> frozenset[str]:
+    """The names of the thresholds of a type that follow its results, epoch by epoch.
+
+    A baseline that is the published constant follows nothing, and is carried nowhere.
+    """
+    epochs, tiers = rules.rule_set.epochs, rules.tiers.get(skill_type)
+    if epochs is None or tiers is None:
+        return frozenset()
+    baseline = epochs.baseline
+    median = baseline is not None and baseline.mode == "median_quality"
+    return frozenset({*(tiers.tracked if median else ()), *epochs.thresholds})
+
+
+def _reputation(miner: Miner, rules: StateRules) -> Mapping[str, int]:
+    known = rules.rule_set.skill_types
+    kept = {
+        name: clamped(rules, nano) if name in known else nano
+        for name, nano in miner.reputation.items()
+    }
+    begun = {name for name in miner.types if name in known and name not in kept}
+    return {**kept, **dict.fromkeys(sorted(begun), initial_reputation(rules))}
+
+
+def check_adoption(
+    in_force: RulesInForce, new: StateRules, epoch: int, open_epoch: int, *, major: bool
+) -> None:
+    """Refuse an adoption that a state does not allow.
+
+    Args:
+        in_force: the rules of the state.
+        new: the rules to adopt.
+        epoch: the first one under them.
+        open_epoch: the open one.
+        major: whether they may take away what others name.
+
+    Raises:
+        StateError: its ``code`` is one of `CODES`.
+    """
+    timeline = in_force.lines.get(new.line)
+    if timeline is None:
+        lines = ", ".join(in_force.lines)
+        _refuse("other-line", f"found rules of the line {shown(new.line)}, expected one of {lines}")
+    _check_epoch(timeline, epoch, open_epoch)
+    _check_change(timeline.values()[-1], new, major=major)
+    for skill_type in new.rule_set.skill_types:
+        _check_type(in_force, new, skill_type)
+    _check_clock(in_force, new, epoch)
+
+
+def check_withdrawal(in_force: RulesInForce, line: str | None, open_epoch: int) -> Adoption:
+    """The adoption that a withdrawal takes back: the last one of its line.
+
+    Args:
+        in_force: the rules of the state.
+        line: which; None for the only one.
+        open_epoch: the open one.
+
+    Raises:
+        StateError: it has begun, or there is none; or the state has no such line, or several where
+            none is named.
+    """
+    name = in_force.at(open_epoch).only().line if line is None else line
+    if name not in in_force.lines:
+        lines = ", ".join(in_force.lines)
+        _refuse("other-line", f"found the line {shown(name)}, expected one of {lines}")
+    adoptions = in_force.adoptions.get(name, ())
+    if not adoptions:
+        _refuse("not-scheduled", f"found no adoption of {name}, expected one that is scheduled")
+    last = adoptions[-1]
+    if last.epoch <= open_epoch:
+        _refuse(
+            "not-scheduled",
+            f"found that {last.rules.rule_set.reference} holds since epoch {last.epoch}, expected "
+            "an adoption that has not begun: adopt the rules before it again instead",
+        )
+    return last
+
+
+def check_pools(in_force: RulesInForce, change: PoolsChange, open_epoch: int) -> None:
+    """Refuse pools that a state does not take.
+
+    Args:
+        in_force: the rules of the state.
+        change: the pools.
+        open_epoch: the open one.
+
+    Raises:
+        StateError: they are not of its lines, or of an epoch that has begun or would change
+            nothing; its ``code`` is one of `CODES`.
+    """
+    pools, before = change.pools, in_force.pools
+    pools_of(pools.shares, in_force.lines, pools.idle, pools.burn)
+    if change.epoch <= open_epoch:
+        _refuse(
+            "epoch-begun",
+            f"found the epoch {change.epoch}, expected one after {open_epoch}, which is open: "
+            "pools begin with an epoch, whole",
+        )
+    _check_last(change.epoch)
+    is_last = all(start < change.epoch for start, _ in before.timeline.later)
+    if is_last and before.at(change.epoch) == pools:
+        _refuse("same-pools", "found the pools that the state has by then, expected others")
+
+
+def _check_epoch(timeline: Timeline[StateRules], epoch: int, open_epoch: int) -> None:
+    if epoch <= open_epoch:
+        _refuse(
+            "epoch-begun",
+            f"found the epoch {epoch}, expected one after {open_epoch}, which is open: rules begin "
+            "with an epoch, whole",
+        )
+    last = max((start for start, _ in timeline.later), default=0)
+    if epoch <= last:
+        rules = timeline.at(last).rule_set.reference
+        _refuse(
+            "epoch-order",
+            f"found the epoch {epoch}, expected one after {last}, from which {rules} holds: "
+            "choose a later one, or withdraw that first",
+        )
+    _check_last(epoch)
+
+
+def _check_last(epoch: int) -> None:
+    if epoch > LAST_EPOCH:
+        raise StateError(f"found the epoch {epoch}, expected at most {LAST_EPOCH}")
+
+
+def _check_change(old: StateRules, new: StateRules, *, major: bool) -> None:
+    before, after = old.rule_set, new.rule_set
+    if old.digest == new.digest:
+        _refuse(
+            "same-rules",
+            f"found {after.reference} {new.digest}, expected other rules than the line has by then",
+        )
+    if is_major(before, after) and not major:
+        lost = gone(before, after)
+        what = f"without {', '.join(lost)}" if lost else "as a new major version"
+        _refuse(
+            "major-change",
+            f"found {after.reference} {what}, expected what {before.reference} has: say --major if "
+            "that is meant",
+        )
+
+
+def _check_type(in_force: RulesInForce, new: StateRules, skill_type: str) -> None:
+    """Refuse a type of another line, or with another record format than before."""
+    owner = in_force.line_of(skill_type)
+    if owner not in {None, new.line}:
+        _refuse(
+            "types-overlap",
+            f"found the skill type {skill_type}, which the line {owner} has, expected it in one "
+            "line only",
+        )
+    own = new.registry.skill_types[skill_type]
+    for rules in in_force.lines[new.line].values():
+        if skill_type in rules.rule_set.skill_types:
+            known = rules.registry.skill_types[skill_type]
+            if known.schema != own.schema and load_schema(known.schema) != load_schema(own.schema):
+                _refuse(
+                    "schema-conflict",
+                    f"found another record format of {skill_type} than that of "
+                    f"{rules.rule_set.reference}, expected the same: give the type another name",
+                )
+
+
+def _check_clock(in_force: RulesInForce, new: StateRules, epoch: int) -> None:
+    """Refuse epochs of another length than those of the other lines."""
+    epochs = new.rule_set.epochs
+    if epochs is None:
+        return
+    for name, timeline in in_force.lines.items():
+        if name == new.line:
+            continue
+        for rules in {epoch: timeline.at(epoch), **dict(timeline.later)}.values():
+            other = rules.rule_set.epochs
+            if other is not None and other.blocks != epochs.blocks:
+                _refuse(
+                    "clock-differs",
+                    f"found epochs of {epochs.blocks} blocks, expected {other.blocks}, as "
+                    f"{rules.rule_set.reference} has them in the same state",
+                )
+
+
+def _refuse(code: str, message: str) -> NoReturn:
+    raise StateError(message, code=code)

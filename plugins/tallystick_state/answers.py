@@ -1,0 +1,171 @@
+"""Answers: what a ledger and its queries give of miners, claims and snapshots, as plain values.
+
+Inside, a state counts in nano; here every number of the field is a decimal of nine places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import attrs
+
+from tallystick.numbers.nano import to_decimal, to_decimals
+from tallystick.numbers.text import repr_as
+from tallystick_state.claims import Claim
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Miner, Snapshot
+
+
+@attrs.frozen
+class MinerInfo:
+    """One hotkey.
+
+    Attributes:
+        hotkey: who it is.
+        uid: its slot; None once another hotkey took the slot over, or it left the subnet.
+        types: the skill types that it declares, sorted.
+        reputation: by skill type, in the order of names; also of types that it no longer declares.
+        flags: collusion flags since they were last cleared.
+        flagged_by: how many of them each validator gave, where the rule set asks for a quorum of
+            validators; otherwise empty.
+    """
+
+    hotkey: str
+    uid: int | None
+    types: tuple[str, ...]
+    reputation: Mapping[str, Decimal]
+    flags: int = 0
+    flagged_by: Mapping[str, int] = attrs.field(factory=dict, repr=repr_as("validator"))
+
+    @classmethod
+    def of(cls, miner: Miner) -> MinerInfo:
+        """Return the answer about a miner of a state."""
+        reputation = to_decimals(dict(sorted(miner.reputation.items())))
+        flags = miner.flags, miner.flagged_by
+        return cls(miner.hotkey, miner.uid, miner.types, reputation, *flags)
+
+
+@attrs.frozen
+class SnapshotInfo:
+    """The state as an epoch began, which the rounds of the epoch are pinned to.
+
+    Attributes:
+        epoch: which began with it.
+        digest: of the snapshot, which covers every one before.
+        rule_set: the digest of the rules of the epoch.
+        previous: the digest of the snapshot before; None for the first.
+        thresholds: by skill type, the tier thresholds by name.
+        reputation: by hotkey, the reputations by skill type.
+        carry: by line, the columns that its allocation carries; by name, then by hotkey.
+    """
+
+    epoch: int
+    digest: str
+    rule_set: str
+    previous: str | None
+    thresholds: Mapping[str, Mapping[str, Decimal]] = attrs.field(repr=repr_as("skill type"))
+    reputation: Mapping[str, Mapping[str, Decimal]] = attrs.field(repr=repr_as("miner"))
+    carry: Mapping[str, Mapping[str, Mapping[str, Decimal]]] = attrs.field(
+        factory=dict, repr=repr_as("line")
+    )
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> SnapshotInfo:
+        """Return the answer about a snapshot."""
+        state = snapshot.state
+        miners = sorted(state.miners.items())
+        return cls(
+            epoch=state.epoch,
+            digest=snapshot.digest,
+            rule_set=snapshot.rule_set,
+            previous=snapshot.previous,
+            thresholds={name: to_decimals(nano) for name, nano in state.thresholds.items()},
+            reputation={hotkey: MinerInfo.of(miner).reputation for hotkey, miner in miners},
+            carry={
+                line: {name: to_decimals(column) for name, column in columns.items()}
+                for line, columns in state.carry.items()
+            },
+        )
+
+
+@attrs.frozen
+class ClaimInfo:
+    """A claim that is not recorded, or not any more: what a validator says, and why it waits.
+
+    Attributes:
+        seq: its number, which `Ledger.accept` and `Ledger.drop` take; 0 where it is kept nowhere,
+            since its validator claims more than the rule set allows.
+        reason: why it is in quarantine, a key of `tallystick_state.claims.REASONS`.
+        rank: how much it counts against others: ``imported``, ``signed``, ``accepted``, ``own``.
+        validator: the hotkey of who says it.
+        hotkey: the miner.
+        skill_type: of the task.
+        task_id: the task.
+        round: of the dispatch.
+        epoch: whose snapshot the round is pinned to.
+        id: of an event that came alone; None for a record.
+        events: names of reputation events, sorted; they may repeat.
+        quality: of the record; None without a submission, and of an event.
+        alignment: how alike the miner is to the other primaries and to the auditors of its group,
+            as exact fractions; None without a group.
+        line: the place of the record in what was given; None of a claim that came before.
+    """
+
+    seq: int
+    reason: str
+    rank: str
+    validator: str
+    hotkey: str
+    skill_type: str
+    task_id: str
+    round: int
+    epoch: int
+    id: str | None = None
+    events: tuple[str, ...] = ()
+    quality: Decimal | None = None
+    alignment: tuple[str, str] | None = None
+    line: int | None = None
+
+    @classmethod
+    def of(cls, claim: Claim, reason: str, line: int | None = None) -> ClaimInfo:
+        """Return the answer about a claim that waits for a reason."""
+        event = claim.event
+        return cls(
+            claim.seq,
+            reason,
+            claim.rank.name.lower(),
+            event.validator,
+            event.hotkey,
+            event.skill_type,
+            event.task_id,
+            event.round,
+            event.epoch,
+            event.id,
+            event.events,
+            None if event.quality is None else to_decimal(event.quality),
+            event.alignment,
+            line,
+        )
+
+
+@attrs.frozen
+class Rerun:
+    """A submission that its group asks to run again.
+
+    Attributes:
+        skill_type: of the task.
+        task_id: the task.
+        validator: who recorded it.
+        hotkey: the miner.
+    """
+
+    skill_type: str
+    task_id: str
+    validator: str
+    hotkey: str
+
+    @classmethod
+    def of(cls, event: StateEvent) -> Rerun:
+        """Return the answer about the event of a record."""
+        return cls(event.skill_type, event.task_id, event.validator, event.hotkey)

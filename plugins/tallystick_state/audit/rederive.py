@@ -1,0 +1,376 @@
+"""Derivation: one row of a step again, from rows of earlier steps and epochs.
+
+It calls the functions that close an epoch and give weights, on rows alone; so whoever has the rows,
+with proofs that they are all there are, derives it as any state does.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from tallystick.errors import RecordError
+from tallystick.numbers.nano import from_text
+from tallystick.rules.allocation import MINER
+from tallystick.rules.timeline import Timeline
+from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
+from tallystick_consensus.collusion import flags_of
+from tallystick_state.alignments import collusion_of, flag_of, rows_of
+from tallystick_state.carry import carried, carried_names
+from tallystick_state.epoch import Closing
+from tallystick_state.event import AGE, StateEvent
+from tallystick_state.line_weights import (
+    IMMUNE,
+    Weighing,
+    base_of,
+    is_of_each,
+    scores_of,
+    weigh,
+    weights_of,
+)
+from tallystick_state.miners import ENGINE, pinned_reputation
+from tallystick_state.model import Columns, Miner, State
+from tallystick_state.reputation import initial_reputation, mean_delta
+from tallystick_state.rules import StateRules
+from tallystick_state.step_roots import (
+    Key,
+    Row,
+    Step,
+    delta_rows,
+    event_of,
+    key_of,
+    reputation_row,
+    result_row,
+    row_key,
+    threshold_rows,
+)
+
+if TYPE_CHECKING:
+    from tallystick.scoring.scorer import Scorer
+
+Rows = Iterable[Row]
+_FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
+
+
+class Known(Protocol):
+    """What both sides agree on."""
+
+    def rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+        """All rows of a step whose keys begin with a prefix."""
+
+    def rules(self, line: str, epoch: int) -> StateRules:
+        """The rules of a line in an epoch."""
+
+    def adopted(self, line: str, epoch: int) -> StateRules | None:
+        """The rules of a line that begin with the epoch after this, if any do."""
+
+    def line_of(self, skill_type: str, epoch: int) -> str:
+        """The line that has a skill type, by the rules of an epoch and those before it."""
+
+
+@attrs.frozen
+class Scored:
+    """What a record comes to.
+
+    Attributes:
+        event: as a state records it.
+        explanation: every step behind it.
+    """
+
+    event: StateEvent
+    explanation: Mapping[str, Any]
+
+
+def delta(known: Known, epoch: int, key: Key) -> Row | None:
+    """The row of deltas with a key; None where there are no events of it."""
+    hotkey, skill_type, validator, *_, pinned = key
+    line = known.line_of(str(skill_type), epoch)
+    if validator == ENGINE:
+        flags = _flags(known, epoch, line, str(hotkey), str(skill_type))
+        events = tuple(each for each in flags if key_of(each)[: len(key)] == tuple(key))
+    else:
+        events = tuple(event_of(row) for row in known.rows(epoch, "results", key))
+    if not events:
+        return None
+    states = {int(pinned): _reputations(known, int(pinned), str(hotkey), str(skill_type))}
+    state = State(epoch, {}, {})
+    closing = Closing(
+        known.rules(line, epoch), states, events, state, lambda at: known.rules(line, at)
+    )
+    return next(iter(delta_rows(closing)), None)
+
+
+def _flags(
+    known: Known, epoch: int, line: str, hotkey: str, skill_type: str
+) -> Iterator[StateEvent]:
+    """The flags that the engine gives a miner in a type as an epoch closes."""
+    collusion = collusion_of(known.rules(line, epoch))
+    events = {
+        at: [event_of(row) for row in known.rows(at, "results", (hotkey, skill_type))]
+        for at in range(epoch + 1)
+    }
+    aligned = [each.round for each in events[epoch] if each.alignment is not None]
+    if collusion is None or not aligned:
+        return
+    rows = rows_of(each for found in events.values() for each in found)
+    before = [
+        int(row[3])
+        for at in range(epoch)
+        for row in known.rows(at, "deltas", (hotkey, skill_type, ENGINE))
+    ]
+    for number in flags_of(rows, collusion, before, min(aligned)):
+        yield flag_of(hotkey, skill_type, number, epoch)
+
+
+def reputation(known: Known, epoch: int, key: Key) -> Row:
+    """The row of reputations with a key, of a miner that has one."""
+    hotkey, skill_type = map(str, key)
+    line = known.line_of(skill_type, epoch)
+    rules = known.rules(line, epoch)
+    sums: dict[str, list[Fraction]] = {}
+    for row in known.rows(epoch, "deltas", key):
+        if row[-1]["takes_part"]:
+            sums.setdefault(row[2], []).append(_fraction(row[-1]["delta"]))
+    every = [each for deltas in sums.values() for each in deltas]
+    unit = math.lcm(*(each.denominator for each in every))
+    totals = [(int(sum(deltas) * unit), len(deltas)) for deltas in sums.values()]
+    mean = mean_delta(rules, totals, unit) if totals else None
+    before = _next(known, epoch, "reputations", key)
+    if before is None and rules.rule_set.reputation is not None:
+        begins = skill_type in rules.rule_set.skill_types
+        before = initial_reputation(rules) if begins else None
+    return reputation_row((hotkey, skill_type), before, mean, rules, known.adopted(line, epoch))
+
+
+def threshold(known: Known, epoch: int, key: Key) -> Row | None:
+    """The row of thresholds with a key; None where the rules track none."""
+    line = known.line_of(str(key[0]), epoch)
+    before: dict[str, dict[str, int]] = {}
+    for name, each, value in known.rows(epoch - 1, "thresholds") if epoch else ():
+        if value["next"] is not None:
+            before.setdefault(name, {})[each] = from_text(value["next"])
+    events = (event_of(row) for row in known.rows(epoch, "results"))
+    own = tuple(each for each in events if known.line_of(each.skill_type, epoch) == line)
+    rules = known.rules(line, epoch)
+    closing = Closing(rules, {}, own, State(epoch, {}, before), lambda at: known.rules(line, at))
+    rows = threshold_rows(closing, known.adopted(line, epoch))
+    return next((row for row in rows if row_key(row) == key), None)
+
+
+@attrs.frozen
+class Standing:
+    """What a row of weights says of a miner beside its weight.
+
+    Attributes:
+        score: what the weight comes of, in nano; None without one.
+        carry: by column, what the next epoch begins with, in nano.
+    """
+
+    score: int | None
+    carry: Mapping[str, int]
+
+
+def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> Standing:
+    """What the weight of a miner comes of in a line, and what is carried.
+
+    Args:
+        known: what both sides agree on.
+        epoch: the one that closes.
+        key: the hotkey and the line.
+        value: of the row, for the epoch of its rules and its round.
+        rows: every row of the step, for who holds a slot.
+    """
+    hotkey, line = map(str, key)
+    every = [str(row[0]) for row in rows if row[1] == line]
+    records = _RowRecords(known, line, epoch)
+    counting = known.rules(line, epoch)
+    after = records.columns(counting, epoch, every if _needs_all(counting) else [hotkey])
+    adopted = known.adopted(line, epoch)
+    names = after if adopted is None else carried_names(adopted.rule_set)
+    carry = {n: after[n][hotkey] for n in names if hotkey in after.get(n, {})}
+    weighing = records.weighing(value, every, hotkey)
+    return Standing(scores_of(weighing).get(hotkey), carry)
+
+
+def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -> list[str]:
+    """What weights and carried columns depend on that is no row: attributes, and who burns.
+
+    Args:
+        known: what both sides agree on.
+        epoch: the one that closes.
+        key: the hotkey and the line.
+        value: of the row, for the epoch of its rules.
+    """
+    line = str(key[1])
+    found = set[str]()
+    for bound in (known.rules(line, each).allocation for each in (epoch, value["epoch"])):
+        if bound is not None:
+            found |= {*bound.attributes}
+            before = bound.needed(bound.carried, {}) if bound.carried else ()
+            if any(getattr(step.rules, "burn", None) is not None for step in before):
+                found.add("what is carried for who burns")
+    # epochs are closed without immunity
+    return sorted(found - {f"{MINER}{IMMUNE}"})
+
+
+def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:
+    """The weight of a miner, in nano, by the scores of all in its line; None if nobody has one.
+
+    Args:
+        known: what both sides agree on.
+        epoch: the one that closes.
+        key: the hotkey and the line.
+        value: of the row, for the epoch of its rules and its round.
+        rows: every row of the step, with the scores.
+    """
+    hotkey, line = map(str, key)
+    rules = known.rules(line, value["epoch"])
+    own = {row[0]: row[-1]["score"] for row in rows if row[1] == line}
+    if rules.allocation is not None and base_of(rules.allocation) is None:
+        weighing = _RowRecords(known, line, epoch).weighing(value, [*own], hotkey)
+        return weigh(weighing).weights.get(hotkey)
+    scores = {name: from_text(text) for name, text in own.items() if text is not None}
+    return weights_of(rules, scores).get(hotkey)
+
+
+@attrs.frozen
+class _RowRecords:
+    """The records of a line, from rows; see `samples.Records`."""
+
+    known: Known
+    line: str
+    epoch: int
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        """Those of a miner, newest first."""
+        own = (each for each in self._events([hotkey]) if each.is_record)
+        return sorted(own, key=AGE, reverse=True)
+
+    def reputation(self, event: StateEvent) -> int:
+        """The reputation that the round of a record pins."""
+        state = _reputations(self.known, event.epoch, event.hotkey, event.skill_type)
+        return pinned_reputation(state, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        """The rules of the epoch that a record names."""
+        return self.known.rules(self.line, event.epoch)
+
+    def weighing(self, value: Mapping[str, Any], every: Sequence[str], hotkey: str) -> Weighing:
+        """What the weights of a line come of, or the score of one miner, where that is enough."""
+        rules = self.known.rules(self.line, value["epoch"])
+        hotkeys = every if _needs_all(rules) else [hotkey]
+        number = value["round"]
+        return Weighing(
+            rules=rules,
+            records=self,
+            hotkeys=hotkeys,
+            of_round=[e for e in self._events(hotkeys) if e.round == number],
+            carry=self.columns(rules, value["epoch"], hotkeys),
+        )
+
+    def columns(self, rules: StateRules, begun: int, hotkeys: Sequence[str]) -> Columns:
+        """What the rules carry as the epoch ends, or as the last one did in which they held.
+
+        Args:
+            rules: of the line.
+            begun: an epoch in which they held.
+            hotkeys: of whom it is asked.
+        """
+        if rules.allocation is None or not rules.allocation.carried:
+            return {}
+        last = begun
+        while last < self.epoch and self.known.rules(self.line, last + 1).digest == rules.digest:
+            last += 1
+        before: dict[str, dict[str, int]] = {}
+        for hotkey in hotkeys if last else ():
+            for row in self.known.rows(last - 1, "weights", (hotkey, self.line)):
+                for name, text in row[-1].get("carry", {}).items():
+                    before.setdefault(name, {})[hotkey] = from_text(text)
+        counted = self._events(hotkeys, range(last, last + 1))
+        return carried(rules, before, self, counted, hotkeys)
+
+    def _events(
+        self, hotkeys: Iterable[str], epochs: Iterable[int] | None = None
+    ) -> Iterator[StateEvent]:
+        for at in range(self.epoch + 1) if epochs is None else epochs:
+            for hotkey in hotkeys:
+                for row in self.known.rows(at, "results", (hotkey,)):
+                    event = event_of(row)
+                    if self.known.line_of(event.skill_type, self.epoch) == self.line:
+                        yield event
+
+
+def _needs_all(rules: StateRules) -> bool:
+    """Whether the score of a miner comes of the records of others too."""
+    return rules.allocation is not None and not is_of_each(rules.allocation)
+
+
+def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int) -> Scored:
+    """What a record comes to by the rules and the thresholds of the epoch that it is pinned to.
+
+    Raises:
+        RecordError: it cannot be scored.
+    """
+    from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
+    from tallystick_state.event_decoder import events_of  # noqa: PLC0415  # loads NumPy
+
+    scorer = _scorer(known, known.line_of(skill_type, pinned), pinned)
+    thresholds: dict[str, Thresholds] = {}
+    if pinned:
+        rows = known.rows(pinned - 1, "thresholds", (skill_type,))
+        values = {row[1]: row[-1]["next"] for row in rows}
+        found = {name: from_text(text) for name, text in values.items() if text is not None}
+        thresholds = {skill_type: found} if found else {}
+    scorer = scorer.with_snapshots({pinned: ThresholdSnapshot(thresholds, "")})
+    (batch,) = events_of(ItemSource([record]), scorer)
+    if batch.rejects:
+        reject = batch.rejects[0]
+        raise RecordError(reject.code, reject.path, reject.value, reject.expected)
+    ((_, event),) = batch.events
+    return Scored(event, scorer.explain(record).to_dict())
+
+
+def _scorer(known: Known, line: str, pinned: int) -> Scorer:
+    """The rules of a line up to an epoch, bound: thresholds may be carried from earlier ones."""
+    from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # proves formulas
+    from tallystick.scoring.scorer import Scorer, bind  # noqa: PLC0415  # proves formulas
+
+    every = [known.rules(line, epoch) for epoch in range(pinned + 1)]
+    changes = [n for n in range(1, len(every)) if every[n].digest != every[n - 1].digest]
+    own = {rules.digest: rules for rules in every}
+    bound = {digest: bind(rules.loaded, rules.registry) for digest, rules in own.items()}
+    later = tuple((epoch, bound[every[epoch].digest]) for epoch in changes)
+    return Scorer.of(bound_over([Timeline(bound[every[0].digest], later)]))
+
+
+def record_row(step: Step, event: StateEvent) -> Row | None:
+    """The row of one of the first three steps that a record leads to; None where it has none."""
+    if step == "results":
+        return result_row(event)
+    return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
+
+
+def _fraction(text: str) -> Fraction:
+    """The fraction that a row says; whoever lies might write one that takes for ever to read."""
+    if not _FRACTION.fullmatch(text):
+        raise ValueError(f"found {text[:60]!r}, expected a fraction")
+    return Fraction(text)
+
+
+def _reputations(known: Known, epoch: int, hotkey: str, skill_type: str) -> State:
+    """The state at the start of an epoch, with one reputation if the miner has it there."""
+    found = _next(known, epoch, "reputations", (hotkey, skill_type))
+    kept = {} if found is None else {skill_type: found}
+    return State(epoch, {hotkey: Miner(hotkey, None, (), kept)}, {})
+
+
+def _next(known: Known, epoch: int, step: Step, key: Key) -> int | None:
+    """What an epoch began with, as the step of the epoch before it says."""
+    rows = known.rows(epoch - 1, step, key) if epoch else ()
+    text = rows[0][-1]["next"] if rows else None
+    return None if text is None else from_text(text)

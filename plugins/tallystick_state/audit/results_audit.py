@@ -1,0 +1,505 @@
+"""The audit of results: records are scored again, and compared with what another published.
+
+Invariants:
+
+- a decimal is equal only if it is the derived one exactly, as it is written: nothing is rounded;
+- what a tolerance lets pass is counted apart, and never called equal;
+- records and rows are read once, in step; rows that are matched by names are held on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from heapq import merge
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.canonical import digest_of_file
+from tallystick.errors import InputError, NumberError
+from tallystick.io.chunks import Chunk
+from tallystick.io.documents import read_json
+from tallystick.io.inputs import opened
+from tallystick.io.paths import receipt_beside
+from tallystick.io.sources import Source
+from tallystick.numbers import ratio
+from tallystick.numbers.nano import NANO
+from tallystick.scoring.explanation import Explanation
+from tallystick.scoring.facts.results import Scoring
+from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.result import Result
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.sources import source_of
+from tallystick_state.audit.index import RowIndex
+from tallystick_state.audit.mapping import (
+    AXES,
+    MEASURES,
+    OF_RECORDS,
+    TEXTS,
+    WHOLE,
+    ColumnMapping,
+    is_decimal,
+)
+from tallystick_state.audit.published import PublishedRow, Value, rows_of
+
+EQUAL, WITHIN, DIFFERS = "equal", "within-tolerance", "differs"
+CODES = {
+    "duplicate-row": "a row is of a record that an earlier row is of",
+    "extra-row": "a row is of no record",
+    "missing-row": "a record is scored here, and no row is of it",
+    "other-value": "a field has another value",
+    "rejected-here": "a row is of a record that is rejected here",
+}
+"""How results can differ, by code."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?")
+_MOST = 400
+"""Numbers of more digits, before or behind the point, are none that a result has."""
+
+
+@attrs.frozen
+class Finding:
+    """How a row differs from what its record comes to.
+
+    Attributes:
+        code: of `CODES`.
+        record: the number of the record; None of a row that is of none.
+        line: that of the row; None where there is no row.
+        field: the field, where one differs.
+        found: what was published.
+        derived: what the record comes to; of a rejected one the code of the reject.
+        distance: how far a published number is from the derived one; None where it is none.
+    """
+
+    code: str
+    record: int | None
+    line: int | None
+    field: str | None = None
+    found: str | None = None
+    derived: str | None = None
+    distance: Fraction | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values; the distance as a decimal."""
+        found = attrs.asdict(self)
+        return {**found, "distance": None if self.distance is None else decimal(self.distance)}
+
+
+@attrs.frozen
+class ResultsAudit:
+    """What an audit of results comes to.
+
+    Attributes:
+        verdict: ``equal``, ``within-tolerance`` or ``differs``.
+        rule_set: by which records were scored.
+        digest: of it.
+        records: how many records there were.
+        rejected: how many of them are rejected here.
+        rows: how many rows were published.
+        equal: how many rows are what their records come to.
+        within_tolerance: how many differ by no more than the tolerance.
+        differ: how many findings there are, by code.
+        fields: the fields that were compared.
+        largest: the largest distance of a number; 0 where none differs.
+        first: the first difference; where there is none, the first that only a tolerance let pass.
+        explanation: every step behind the score of its record, where that can be scored.
+        receipt: whether the receipt beside the results names the same, by name; None without one.
+    """
+
+    verdict: str
+    rule_set: str
+    digest: str
+    records: int
+    rejected: int
+    rows: int
+    equal: int
+    within_tolerance: int
+    differ: Mapping[str, int]
+    fields: tuple[str, ...]
+    largest: Fraction
+    first: Finding | None
+    explanation: Explanation | None
+    receipt: Mapping[str, bool] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        found = attrs.asdict(self, recurse=False)
+        found["largest"] = decimal(self.largest)
+        for name in ("first", "explanation"):
+            found[name] = None if found[name] is None else found[name].to_dict()
+        return found
+
+
+def decimal(value: Fraction) -> str:
+    """A number as a decimal of at most 18 significant digits."""
+    with localcontext(prec=18):
+        found = Decimal(value.numerator) / Decimal(value.denominator)
+    return f"{found:f}" if found.adjusted() > -18 else str(found)
+
+
+@attrs.frozen(slots=False)
+class _Derived:
+    """What a record comes to: a result, or the code of a reject."""
+
+    record: int
+    result: Result | None
+    code: str | None
+    chunk: Chunk
+
+    @cached_property
+    def line(self) -> bytes | None:
+        """The line of its row in a file of results."""
+        return None if self.result is None else self.result.to_json().encode()
+
+    def value(self, field: str) -> Any:  # noqa: ANN401  # of any field
+        """A value of its result; None where it has none."""
+        if self.result is None:
+            return None
+        if field.startswith(AXES):
+            return self.result.axes.get(field[len(AXES) :])
+        if field.startswith(MEASURES):
+            return (self.result.measures or {}).get(field[len(MEASURES) :])
+        return getattr(self.result, field)
+
+
+def audit_results(  # noqa: PLR0913  # what an audit needs
+    scorer: Scorer,
+    records: Path,
+    results: Path,
+    *,
+    mapping: ColumnMapping | None = None,
+    tolerance: Fraction = Fraction(0),
+    tell: Callable[[Finding], None] = lambda _: None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ResultsAudit:
+    """Score records again and compare what comes of it with published results.
+
+    Args:
+        scorer: the rule set.
+        records: a file or a folder of records, or of facts.
+        results: the published rows, in JSONL, CSV or Parquet.
+        mapping: what their columns mean; by default they are those of result rows.
+        tolerance: how far a number may be from the derived one without a difference.
+        tell: is told every finding, those within the tolerance too.
+        progress: told how many bytes of the records of how many were read.
+
+    Raises:
+        InputError: a file cannot be read, rows are in no order, or have no field to compare.
+    """
+    found = _Audit(scorer, results, mapping or ColumnMapping(), tolerance, tell)
+    return found.of(records, progress)
+
+
+@attrs.define(eq=False)
+class _Audit:
+    """An audit while it goes on."""
+
+    scorer: Scorer
+    results: Path
+    mapping: ColumnMapping
+    tolerance: Fraction
+    tell: Callable[[Finding], None]
+    records: int = 0
+    rejected: int = 0
+    rows: int = 0
+    equal: int = 0
+    within: int = 0
+    differ: Counter[str] = attrs.field(factory=Counter)
+    fields: tuple[str, ...] = ()
+    largest: Fraction = Fraction(0)
+    first: Finding | None = None
+    passed: Finding | None = None
+    explanation: Explanation | None = None
+
+    def of(self, records: Path, progress: Callable[[int, int], None] | None) -> ResultsAudit:
+        source = source_of(records)
+        derived = self._derived(source, progress)
+        in_step = self.mapping.by == ("record",)
+        for each, row in self._in_step(derived) if in_step else self._by_names(derived):
+            self._compare(each, row)
+        return ResultsAudit(
+            verdict=DIFFERS if self.differ else WITHIN if self.within else EQUAL,
+            rule_set=self.scorer.rule_set.reference,
+            digest=self.scorer.digest,
+            records=self.records,
+            rejected=self.rejected,
+            rows=self.rows,
+            equal=self.equal,
+            within_tolerance=self.within,
+            differ=dict(sorted(self.differ.items())),
+            fields=self.fields,
+            largest=self.largest,
+            first=self.first or self.passed,
+            explanation=self.explanation,
+            receipt=_receipt(self.results, self.scorer.digest, source.digest),
+        )
+
+    def _derived(
+        self, source: Source, progress: Callable[[int, int], None] | None
+    ) -> Iterator[_Derived]:
+        """What each record comes to, in order."""
+        scoring = Scoring(self.scorer)
+        for chunk in source:
+            batch = scoring.chunk(chunk)
+            scored = (_Derived(each.record, each, None, chunk) for each in batch.results())
+            rejected = (_Derived(each.line, None, each.code, chunk) for each in batch.rejects)
+            self.records += len(batch) + len(batch.rejects)
+            self.rejected += len(batch.rejects)
+            yield from merge(scored, rejected, key=lambda each: each.record)
+            if progress is not None:
+                progress(source.bytes_read, source.size)
+
+    def _in_step(
+        self, derived: Iterator[_Derived]
+    ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
+        """Records and rows whose numbers are equal; what has no other half stands alone."""
+        rows, last = self._read(), 0
+        row, number = next(rows, None), 0
+        for each in derived:
+            while row is not None:
+                number = number or self._number(row, each, last)
+                if number >= each.record:
+                    break
+                self._alone(row, number, is_twice=number == last)
+                row, last, number = next(rows, None), number, 0
+            if row is not None and number == each.record:
+                yield each, row
+                row, last, number = next(rows, None), number, 0
+            else:
+                yield each, None
+        while row is not None:
+            number = number or self._number(row, None, last)
+            self._alone(row, number, is_twice=number == last)
+            row, last, number = next(rows, None), number, 0
+
+    def _number(self, row: PublishedRow, each: _Derived | None, last: int) -> int:
+        """The record that a row is of; the row itself says so, unless it is what is expected."""
+        if each is not None and self.mapping.columns is None and _is_line_of(row, each):
+            return each.record
+        column = self.mapping.column("record")
+        found = exact_of(row.values.get(column))
+        if found is None or found.denominator != 1 or found < 1:
+            told = f"{row.values.get(column)!r} for {column}, expected the number of a record"
+            raise InputError(f"{row.source}:{row.line}: found {told}")
+        if found < last:
+            raise InputError(
+                f"{row.source}:{row.line}: found the record {found} behind {last}, expected rows "
+                "in the order of the records: match them by other columns, see docs/audit.md"
+            )
+        return int(found)
+
+    def _by_names(
+        self, derived: Iterator[_Derived]
+    ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
+        """Records and rows that agree in some fields, by an index of the rows."""
+        by = self.mapping.by
+        with closing(RowIndex()) as index:
+            for row in self._read():
+                key = [_key(self._value(field, row)) for field in by]
+                if not index.add(key, row):
+                    self._alone(row, None, is_twice=True)
+            for each in derived:
+                key = [_key(value) for value in _named(each, by)]
+                found, first = index.take(key, each.record)
+                if first != each.record:
+                    raise InputError(
+                        f"found the records {first} and {each.record} with the same "
+                        f"{', '.join(by)}, expected one: match rows by more columns"
+                    )
+                yield each, found
+            yield from ((None, row) for row in index.left())
+
+    def _read(self) -> Iterator[PublishedRow]:
+        for row in rows_of(self.results):
+            self.rows += 1
+            if not self.fields:
+                self.fields = self._fields_of(row)
+            yield row
+
+    def _fields_of(self, row: PublishedRow) -> tuple[str, ...]:
+        """What is compared: what the mapping names, or else every field that the first row has."""
+        columns, by = self.mapping.columns, self.mapping.by
+        named = row.values if columns is None else columns
+        known = (name for name in named if is_decimal(name) or name in (*TEXTS, *WHOLE))
+        fields = [name for name in known if name not in by]
+        if not any(map(is_decimal, fields)):
+            raise InputError(
+                f"{self.results}: found no column of scores, expected some of those of a row of "
+                "results, or a mapping"
+            )
+        if columns is None and row.data is not None:
+            # a line has the axes and the measures of its own type alone
+            layout = self.scorer.layout
+            fields += [AXES + name for name in layout.axes]
+            fields += [MEASURES + name for name in layout.measures]
+        return tuple(dict.fromkeys(fields))
+
+    def _compare(self, each: _Derived | None, row: PublishedRow | None) -> None:
+        """Take up what a record and its row come to; one of both may be missing."""
+        if row is None:
+            if each is not None and each.result is not None:
+                self._note(Finding("missing-row", each.record, None), each)
+        elif each is None:
+            self._alone(row, None, is_twice=False)
+        elif each.result is None:
+            derived = f"rejected: {each.code}"
+            self._note(Finding("rejected-here", each.record, row.line, derived=derived), each)
+        elif self.mapping.columns is None and _is_line_of(row, each):
+            self.equal += 1
+        else:
+            self._judge(each, row)
+
+    def _judge(self, each: _Derived, row: PublishedRow) -> None:
+        """Count a row as equal, as within the tolerance, or as another."""
+        found = list(self._unlike(each, row))
+        distances = [one.distance for one in found if one.distance is not None]
+        self.largest = max([self.largest, *distances])
+        outside = [one for one in found if one.distance is None or one.distance > self.tolerance]
+        if not found:
+            self.equal += 1
+        elif not outside:
+            self.within += 1
+            if self.first is None and self.passed is None:
+                self.passed = found[0]
+                self._explain(each)
+        else:
+            self._note(outside[0], each)
+            found.remove(outside[0])
+        for one in found:
+            self.tell(one)
+
+    def _unlike(self, each: _Derived, row: PublishedRow) -> Iterator[Finding]:
+        """The fields of a row that are others than the derived ones."""
+        fields = self.fields
+        if self.mapping.columns is None:
+            own = (name for name in row.values if name.startswith((AXES, MEASURES)))
+            fields += tuple(name for name in own if name not in fields)
+        for field in fields:
+            derived, theirs = each.value(field), self._value(field, row)
+            told = _told(derived)
+            # most are written as here; other spellings of numbers, and nano, are compared below
+            is_plain = not self.mapping.in_nano or field in TEXTS or theirs is None
+            if is_plain and (theirs is told or (type(theirs) is str and theirs == str(told))):
+                continue
+            distance = None if field in TEXTS else self._distance(field, derived, theirs)
+            if distance != 0:
+                # the number of a miner is no measure: no tolerance lets another pass
+                measured = distance if is_decimal(field) else None
+                found = None if theirs is None else str(theirs)
+                derived = None if told is None else str(told)
+                yield Finding("other-value", each.record, row.line, field, found, derived, measured)
+
+    def _distance(self, field: str, derived: Any, theirs: Value) -> Fraction | None:  # noqa: ANN401  # of any field
+        """How far apart two numbers are; None where one of them is none."""
+        is_text = isinstance(theirs, str) and ratio.is_ratio(theirs)
+        in_nano = self.mapping.in_nano and is_decimal(field) and not is_text
+        if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
+            return Fraction(0)
+        here, there = exact_of(derived), exact_of(theirs)
+        if here is None or there is None:
+            return None
+        return abs((there / NANO if in_nano else there) - here)
+
+    def _value(self, field: str, row: PublishedRow) -> Value:
+        """A value of a row as it is called here; None where it stands for none."""
+        found = row.values.get(self.mapping.column(field))
+        if isinstance(found, float) and found != found:  # noqa: PLR0124  # NaN alone is not itself
+            found = "NaN"
+        if isinstance(found, str) and found in self.mapping.missing:
+            return None
+        if field in TEXTS and found is not None:
+            return self.mapping.values.get(field, {}).get(str(found), str(found))
+        return found
+
+    def _alone(self, row: PublishedRow, record: int | None, *, is_twice: bool) -> None:
+        code = "duplicate-row" if is_twice else "extra-row"
+        self._note(Finding(code, record, row.line), None)
+
+    def _note(self, finding: Finding, each: _Derived | None) -> None:
+        """Count a finding that makes the results others, and keep the first."""
+        self.differ[finding.code] += 1
+        if self.first is None:
+            self.first, self.explanation = finding, None
+            if each is not None:
+                self._explain(each)
+        self.tell(finding)
+
+    def _explain(self, each: _Derived) -> None:
+        """Keep every step behind the score of a record, unless its record is gone, as of facts."""
+        if each.result is None or isinstance(each.chunk, FactsChunk):
+            return
+        self.explanation = self.scorer.explain(_item(each), line=each.record)
+
+
+def _item(each: _Derived) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
+    return each.chunk.items()[each.record - each.chunk.first]
+
+
+def _is_line_of(row: PublishedRow, each: _Derived) -> bool:
+    """Whether the bytes of a row are those that the record comes to."""
+    return row.data is not None and row.data == each.line
+
+
+def _told(derived: Any) -> Any:  # noqa: ANN401  # of any field
+    """A derived value as a row has it."""
+    if isinstance(derived, Decimal):
+        return f"{derived:f}"
+    return ratio.to_text(derived) if isinstance(derived, Fraction) else derived
+
+
+def exact_of(value: Value | Fraction) -> Fraction | None:
+    """A number as it is written; None of what is no number that a result can have."""
+    if isinstance(value, str) and ratio.is_ratio(value):
+        with suppress(NumberError):
+            return ratio.from_text(value)
+        return None
+    if isinstance(value, str):
+        return exact_of(Decimal(value)) if _NUMBER.fullmatch(value) else None
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        return Fraction(value) if isfinite(value) else None
+    if isinstance(value, Decimal) and not (value.is_finite() and abs(value.adjusted()) < _MOST):
+        return None
+    return Fraction(value)
+
+
+def _key(value: Value) -> str:
+    """A value that rows are matched by, as text."""
+    found = None if isinstance(value, str) else exact_of(value)
+    return str(value if found is None else found)
+
+
+def _named(each: _Derived, names: Sequence[str]) -> list[Any]:
+    """The values of a record that rows are matched by."""
+    if set(OF_RECORDS).isdisjoint(names) or each.result is None:
+        return [each.value(name) for name in names]
+    if isinstance(each.chunk, FactsChunk):
+        raise InputError(f"found facts, expected records: rows are matched by {', '.join(names)}")
+    item = _item(each)
+    record = json.loads(item) if isinstance(item, bytes) else item
+    return [record.get(name) if name in OF_RECORDS else each.value(name) for name in names]
+
+
+def _receipt(results: Path, digest: str, input_digest: str) -> dict[str, bool] | None:
+    """Whether the receipt beside the results names the same; it is told and never trusted."""
+    try:
+        found = read_json(receipt_beside(results))
+        with opened(results) as file:
+            output = digest_of_file(file)
+    except (OSError, ValueError, InputError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    expected = {"rule_set": digest, "input": input_digest, "output": output}
+    keys = {"rule_set": "rule_set_digest", "input": "input_digest", "output": "output_digest"}
+    return {name: found.get(keys[name]) == value for name, value in expected.items()}

@@ -1,0 +1,88 @@
+"""Carried columns: what an allocation keeps of the rounds before, in the state.
+
+They move when an epoch is closed, over the rounds that it counted, in ascending order; so it does
+not matter in which order records came. In between they are computed, never kept. Whoever holds no
+slot is dropped: a hotkey that comes back begins anew, and nobody is paid for having left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from tallystick.errors import AllocationError
+from tallystick.rules.allocation import Average, allocation_of
+from tallystick.rules.model import RuleSet
+from tallystick_allocation.allocate import carry_on, roster
+from tallystick_allocation.files import RoundFile
+from tallystick_allocation.population import Miner, Population
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Columns, State
+from tallystick_state.rules import StateRules
+from tallystick_state.said import NOTHING_SAID, OF_ATTRIBUTES
+from tallystick_state.samples import Records, samples_of
+
+
+def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
+    """The columns that the allocation of a rule set carries, in the order of its steps."""
+    rules = allocation_of(rule_set)
+    steps = () if rules is None else rules.steps
+    return tuple(step.name for step in steps if isinstance(step, Average))
+
+
+def carried(  # noqa: PLR0913  # what columns come of
+    rules: StateRules,
+    before: Columns,
+    records: Records,
+    events: Iterable[StateEvent],
+    hotkeys: Collection[str],
+    *,
+    said: RoundFile = NOTHING_SAID,
+) -> Columns:
+    """The columns of a line after an epoch, or after what it has counted so far.
+
+    A round for which a step refuses what the records came to moves nothing.
+
+    Args:
+        rules: of the line.
+        before: the columns as the epoch began.
+        records: those of the line.
+        events: those of the line that the epoch has counted, in any order.
+        hotkeys: of the miners with a slot.
+        said: what the rules ask of the rounds and of miners beside the records.
+
+    Raises:
+        AllocationError: a step asks for something that is not said, or is told it wrong.
+    """
+    bound, steps = rules.allocation, allocation_of(rules.rule_set)
+    if bound is None or steps is None or not bound.carried or not hotkeys:
+        return {}
+    miners = tuple(Miner(each, attributes=said.miners.get(each, {})) for each in {*hotkeys})
+    keys = {*roster(bound, Population(miners, round=said.round))}
+    columns = {
+        step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
+        for step in bound.carried
+    }
+    rounds = defaultdict[int, list[StateEvent]](list)
+    for event in events:
+        rounds[event.round].append(event)
+    for number in sorted(rounds):
+        found = samples_of(steps, records, keys, rounds[number], last=number)
+        population = Population(
+            miners, found.of_all, of_round=found.of_round, round=said.round, carry=columns
+        )
+        try:
+            after = carry_on(bound, population)
+        except AllocationError as error:
+            if error.code in OF_ATTRIBUTES:
+                raise
+            continue
+        columns = {name: dict(column) for name, column in after.items()}
+    return {name: column for name, column in columns.items() if column}
+
+
+def with_columns(state: State, line: str, columns: Columns) -> State:
+    """The state with other columns of a line; none are left out."""
+    others = {name: each for name, each in state.carry.items() if name != line}
+    carry = {**others, line: columns} if columns else others
+    return State(state.epoch, state.miners, state.thresholds, dict(sorted(carry.items())))

@@ -1,0 +1,165 @@
+"""Checkpoints of a state: what its log of epochs was, and proofs of what is in it."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tallystick.canonical import PREFIX
+from tallystick.errors import StateError, TrustError
+from tallystick_state.epoch_log import EpochLog
+from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
+from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.note import check_name
+from tallystick_state.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
+
+if TYPE_CHECKING:
+    from tallystick_state.ledger import Ledger
+
+_GENESIS_DIGITS = 16
+
+
+def checkpoint(ledger: Ledger, origin: str | None = None) -> Checkpoint:
+    """The checkpoint of a state, which nobody has signed yet; it covers every closed epoch.
+
+    Args:
+        ledger: the state.
+        origin: the name of its log; by default `default_origin`.
+
+    Raises:
+        TrustError: the origin cannot be the name of a key.
+    """
+    with ledger.epoch_log(keep=True) as log:
+        return _checkpoint(log, origin or default_origin(ledger))
+
+
+def default_origin(ledger: Ledger) -> str:
+    """The name of the log of a state: of its network, or what it began under, and its validator."""
+    in_force = ledger.in_force
+    begun = in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
+    network = begun if in_force.root is None else in_force.root.network
+    return f"tallystick/{network}/{quote(ledger.hearing.validator or 'state', safe='')}"
+
+
+def row_proof(
+    ledger: Ledger, epoch: int, step: Step, key: Sequence[Any], signed: Checkpoint | None = None
+) -> Proof:
+    """What shows that a row is in a step of an epoch, and the epoch in the log.
+
+    Args:
+        ledger: the state.
+        epoch: a closed one.
+        step: which.
+        key: of the row.
+        signed: the checkpoint that it leads to; by default that of now, which nobody has signed.
+
+    Raises:
+        StateError: the epoch is not closed, the step has no rows, or none with that key.
+        TrustError: the state is not what the checkpoint says.
+    """
+    with ledger.epoch_log(keep=True) as log:
+        shown = signed or _checkpoint(log, default_origin(ledger))
+        check_leaves(log, shown)
+        if epoch >= shown.size:
+            raise StateError(
+                f"found the epoch {epoch}, expected one of the {shown.size} that the checkpoint "
+                "covers"
+            )
+        rows = log.rows(epoch)[step]
+        if rows is None:
+            raise StateError(
+                f"found no {step} in the epoch {epoch}, expected some: the rule set does not ask "
+                "for their digests"
+            )
+        place = _place(rows, step, tuple(key))
+        path = log.tree_at(shown.size).inclusion(epoch).path
+        shown_rows = ProvenRows(
+            epoch, step, place, (json.loads(rows[place]),), step_tree(rows).inclusion(place).path
+        )
+        return Proof(shown, (ProvenEpoch(log.leaves[epoch].to_value(), path),), (shown_rows,))
+
+
+def growth(ledger: Ledger, old: Checkpoint, new: Checkpoint) -> Growth:
+    """What shows that the log of a state only grew between two checkpoints.
+
+    Raises:
+        StateError: the older one covers nothing, or more than the newer one.
+        TrustError: the state is not what one of them says, or they are of logs of two names.
+    """
+    if not 0 < old.size <= new.size:
+        raise StateError(
+            f"found checkpoints of {old.size} and {new.size} epochs, expected one that covers some "
+            "and a later one"
+        )
+    with ledger.epoch_log(keep=True) as log:
+        for each in (old, new):
+            check_leaves(log, each)
+        found = Growth(old, new, log.tree_at(new.size).consistency(old.size).path)
+    found.check()
+    return found
+
+
+def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
+    """Refuse a log of epochs that is not what a checkpoint says it was.
+
+    Raises:
+        TrustError: epochs are missing, or have another root.
+    """
+    found = len(log.closed)
+    if found < expected.size:
+        raise TrustError(
+            f"found {found} closed epochs, expected the {expected.size} of the checkpoint of "
+            f"{expected.origin}: the log was cut back, or is of another state",
+            code="cut-back",
+        )
+    root = log.tree.root_at(expected.size)
+    if root != expected.root:
+        raise TrustError(
+            f"found that the first {expected.size} epochs have the root {root.hex()}, expected "
+            f"{expected.root.hex()}, which the checkpoint of {expected.origin} says: the history "
+            "was rewritten, or is of another state; tallystick dispute finds where, with the "
+            "evidence of a sound copy",
+            code="rewritten-history",
+        )
+
+
+def check_signed(found: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
+    """Which of some keys have signed a checkpoint, at least one of them.
+
+    Raises:
+        TrustError: none has, or a signature of one does not hold.
+    """
+    signers = found.signers(keys)
+    if not signers:
+        raise TrustError(
+            f"found no signature by a known key on the checkpoint of {found.origin}, expected one",
+            code="unsigned",
+        )
+    return signers
+
+
+def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:
+    check_name(origin)
+    return Checkpoint(origin, log.tree.size, log.tree.root())
+
+
+def _place(rows: Sequence[bytes], step: Step, key: Key) -> int:
+    """The place of the row with a key."""
+    if step not in STEPS or len(key) != KEY_SIZES[step]:
+        raise StateError(
+            f"found a key of {len(key)} parts, expected the {KEY_SIZES[step]} of {step}"
+        )
+    try:
+        place = bisect_left(rows, key, key=lambda data: row_key(json.loads(data)))
+    except TypeError:
+        place = len(rows)
+    if place == len(rows) or row_key(json.loads(rows[place])) != key:
+        raise StateError(
+            f"found no row {json.dumps(key, ensure_ascii=False)} among the {len(rows)} of {step}, "
+            "expected one that is there"
+        )
+    return place

@@ -1,0 +1,352 @@
+"""The register of claims: within one transaction, which are recorded and which wait.
+
+What becomes of a claim depends on other claims; so each that comes, is dropped or is accepted can
+move others. Everything that it can move is looked at once more, whole:
+
+- all claims of its identity;
+- the events that are about it, where events wait for their tasks;
+- all claims of its validator and epoch, where a limit is passed, or no longer is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from tallystick.rules.sections import Claims as Limits
+from tallystick_state.claims import (
+    DROPPED,
+    UNKNOWN,
+    Claim,
+    Rank,
+    contenders,
+    exceeded,
+    has_limits,
+    is_over,
+    united,
+)
+from tallystick_state.event import StateEvent, scope_of
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.store.transaction import Transaction
+
+Numbered = tuple[int, StateEvent]
+"""An event, after the number of its entry in the log."""
+_Scope = tuple[str, int]
+"""A validator, and the epoch that claims of it are pinned to."""
+_Groups = dict[bytes, list[Claim]]
+"""Claims by their identity, or by what they are about."""
+# the reason, for a moment, of a claim about which is to decide
+_ANEW = "anew"
+
+
+@attrs.frozen
+class Sifted:
+    """A batch of events, told apart; events are named by their places in it.
+
+    Attributes:
+        new: those that nobody claimed before.
+        raised: claims that are known, and come with a higher rank than before.
+        duplicates: how many others are known.
+        refused: those that are above a limit, and are not even kept.
+    """
+
+    new: tuple[int, ...] = ()
+    raised: Mapping[int, Claim] = attrs.field(factory=dict)
+    duplicates: int = 0
+    refused: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Move:
+    """A claim before and after; ``before`` is None for one that is new."""
+
+    before: Claim | None
+    after: Claim
+
+
+@attrs.frozen
+class Settled:
+    """What became of claims.
+
+    Attributes:
+        recorded: new ones that are recorded and move no other.
+        moves: all others that are new or change.
+    """
+
+    recorded: Sequence[Numbered]
+    moves: Sequence[Move]
+
+
+class ClaimRegister:
+    """The claims of a store, within one transaction."""
+
+    def __init__(self, transaction: Transaction, in_force: RulesInForce) -> None:
+        """Read nothing of the claims yet."""
+        self._transaction, self._rows = transaction, transaction.claims
+        self._in_force, self._limits_of = in_force, dict[int, Limits]()
+        limits = [rules.rule_set.claims for rules in in_force.rule_sets().values()]
+        self._counting = any(map(has_limits, limits))
+        self._waiting = any(each.event_task == "recorded" for each in limits)
+        self._has_quarantine = self._rows.has_waiting()
+        self._counts: dict[_Scope, Counter[tuple[int, int]]] = {}
+        self._over: dict[_Scope, frozenset[tuple[Rank, int]]] = {}
+        # until a batch is settled: what is known of its identities, whose counts have changed, and
+        # whose claims are above a limit now, or no longer
+        self._known: _Groups = {}
+        self._changed, self._passed = set[_Scope](), set[_Scope]()
+
+    def sift(self, events: Sequence[StateEvent], rank: Rank, epoch: int) -> Sifted:
+        """Tell the new events of a batch from those that are known, and from those too many.
+
+        Args:
+            events: those that the state admits.
+            rank: with which all of them come.
+            epoch: the open one.
+        """
+        self._known = self._claims_of([event.identity for event in events])
+        new, raised, duplicates = list[int](), dict[int, Claim](), 0
+        seen: dict[bytes, list[StateEvent]] = {}
+        for place, event in enumerate(events):
+            identity = event.identity
+            known = self._known.get(identity, ())
+            before = next((each for each in known if each.event == event), None)
+            same = seen.setdefault(identity, [])
+            stays = before is not None and (rank <= before.rank or before.is_final(epoch))
+            if stays or event in same:
+                duplicates += 1
+                continue
+            same.append(event)
+            if before is None:
+                new.append(place)
+            else:
+                raised[place] = before
+        refused = self._count(events, new, raised, rank) if self._counting else set[int]()
+        return Sifted(
+            tuple(place for place in new if place not in refused),
+            {place: claim for place, claim in raised.items() if place not in refused},
+            duplicates,
+            tuple(sorted(refused)),
+        )
+
+    def settle(
+        self, new: Sequence[Numbered], raised: Iterable[Claim], rank: Rank, epoch: int
+    ) -> Settled:
+        """Decide about what was found new or raised by `sift`.
+
+        Args:
+            new: the new ones.
+            raised: those that were known with a lower rank.
+            rank: with which all of them came.
+            epoch: the open one.
+        """
+        simple, others = self._told_apart(new, rank)
+        drafts = [Claim(seq, event, rank, _ANEW) for seq, event in others]
+        drafts += [attrs.evolve(each, rank=rank, reason=_ANEW) for each in raised]
+        return self._decided(simple, rank, drafts, epoch)
+
+    def drop(self, claims: Iterable[Claim], epoch: int) -> Settled:
+        """Decide against claims in quarantine: they stay known, and count no more."""
+        dropped = [attrs.evolve(each, reason=DROPPED) for each in claims]
+        for each in dropped:
+            self._add(each.event, each.rank, -1)
+        return self._decided((), Rank.IMPORTED, dropped, epoch)
+
+    def accept(self, claims: Iterable[Claim], epoch: int) -> Settled:
+        """Decide for claims in quarantine."""
+        drafts = []
+        for each in claims:
+            rank = max(each.rank, Rank.ACCEPTED)
+            self._add(each.event, each.rank, 0 if each.reason == DROPPED else -1)
+            self._add(each.event, rank, 1)
+            drafts.append(attrs.evolve(each, rank=rank, reason=_ANEW))
+        return self._decided((), Rank.IMPORTED, drafts, epoch)
+
+    def _told_apart(
+        self, new: Sequence[Numbered], rank: Rank
+    ) -> tuple[list[Numbered], list[Numbered]]:
+        """New claims that are recorded for sure, and those about which is to decide."""
+        times = Counter(event.identity for _, event in new)
+        simple, others = list[Numbered](), list[Numbered]()
+        for seq, event in new:
+            identity = event.identity
+            alone = times[identity] == 1 and identity not in self._known
+            ready = rank >= Rank.ACCEPTED or not self._waits(event)
+            calm = not self._counting or not self._over_of((event.validator, event.epoch))
+            (simple if alone and ready and calm else others).append((seq, event))
+        return simple, others
+
+    def _decided(
+        self, simple: Sequence[Numbered], rank: Rank, drafts: Sequence[Claim], epoch: int
+    ) -> Settled:
+        touched = {each.event.identity for each in drafts}
+        for scope in self._passed:
+            touched |= {each.event.identity for each in self._rows.in_scope(scope_of(*scope))}
+        before = {each.seq: each for group in self._claims_of(touched).values() for each in group}
+        present = {**before, **{each.seq: each for each in drafts}}
+        records, alone = _groups(present.values())
+        after = [each for group in records.values() for each in self._judged(group, epoch, {})]
+        if self._waiting:
+            known: dict[bytes, int | None] = {
+                event.task: event.epoch for _, event in simple if event.is_record
+            }
+            known |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
+            more = self._waiting_for(known, before.values(), alone)
+            before |= {each.seq: each for group in more.values() for each in group}
+            alone |= more
+            tasks = {each.event.task for group in alone.values() for each in group}
+            stored = self._rows.of([*(tasks - known.keys())], waiting=False)
+            known |= {each.event.task: each.event.epoch for each in stored}
+        else:
+            known = {}
+        after += [each for group in alone.values() for each in self._judged(group, epoch, known)]
+        moves = [Move(before.get(each.seq), each) for each in after]
+        moves = [move for move in moves if move.before != move.after]
+        self._write(simple, rank, moves, epoch)
+        return Settled(simple, moves)
+
+    def _waiting_for(
+        self, known: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
+    ) -> _Groups:
+        """The events that came alone about tasks that are recorded now, or are no more."""
+        found = set[bytes]()
+        if self._has_quarantine:
+            tasks = [task for task, epoch in known.items() if epoch is not None]
+            found |= {each.event.identity for each in self._rows.waiting_for(tasks)}
+        for each in before:
+            event = each.event
+            if event.is_record and each.reason is None and known.get(event.task) != event.epoch:
+                found |= {about.event.identity for about in self._rows.about(event)}
+        return self._claims_of(found.difference(alone))
+
+    def _judged(
+        self, group: Sequence[Claim], epoch: int, known: Mapping[bytes, int | None]
+    ) -> Iterator[Claim]:
+        """The claims of one identity, each with what becomes of it."""
+        over = {each.seq for each in group if self._is_over(each)}
+        for each, lost in contenders(group, epoch, over):
+            if each.is_final(epoch):
+                yield each
+                continue
+            reason = lost or self._held(each, known)
+            counted_in = epoch if each.counted_in is None else each.counted_in
+            yield attrs.evolve(
+                each, reason=reason, counted_in=counted_in if reason is None else None
+            )
+
+    def _held(self, claim: Claim, known: Mapping[bytes, int | None]) -> str | None:
+        """Why a claim that no other stands against is not recorded."""
+        event = claim.event
+        waits = claim.rank < Rank.ACCEPTED and self._waits(event)
+        return UNKNOWN if waits and known.get(event.task) != event.epoch else None
+
+    def _is_over(self, claim: Claim) -> bool:
+        if not self._counting:
+            return False
+        over = self._over_of((claim.event.validator, claim.event.epoch))
+        return is_over(claim.event, claim.rank, over)
+
+    def _write(
+        self, simple: Sequence[Numbered], rank: Rank, moves: Sequence[Move], epoch: int
+    ) -> None:
+        self._rows.forget([move.before for move in moves if move.before is not None])
+        waiting = [move.after for move in moves if move.after.reason is not None]
+        self._rows.quarantine(waiting)
+        self._has_quarantine |= bool(waiting)
+        self._transaction.put_events(((seq, event, epoch) for seq, event in simple), rank)
+        recorded = defaultdict[Rank, list[tuple[int, StateEvent, int]]](list)
+        for after in (move.after for move in moves):
+            if after.counted_in is not None:
+                recorded[after.rank].append((after.seq, after.event, after.counted_in))
+        for of_rank, rows in recorded.items():
+            self._transaction.put_events(rows, of_rank)
+        for scope in self._changed:
+            self._rows.put_counts(scope_of(*scope), self._counts[scope])
+        self._known = {}
+        self._changed, self._passed = set(), set()
+
+    def _claims_of(self, identities: Collection[bytes]) -> _Groups:
+        found: _Groups = defaultdict(list)
+        for each in self._rows.of([*identities], waiting=self._has_quarantine):
+            found[each.event.identity].append(each)
+        return dict(found)
+
+    def _count(
+        self,
+        events: Sequence[StateEvent],
+        new: Iterable[int],
+        raised: Mapping[int, Claim],
+        rank: Rank,
+    ) -> set[int]:
+        """Count what comes; gives the places of what comes after too many."""
+        by_scope = defaultdict[_Scope, list[int]](list)
+        for place in sorted([*new, *raised]):
+            by_scope[events[place].validator, events[place].epoch].append(place)
+        refused = set[int]()
+        for scope, places in by_scope.items():
+            if not has_limits(self._limits(scope)):
+                continue
+            trial = self._counts_of(scope) + Counter((events[n].round, int(rank)) for n in places)
+            if not exceeded(trial, self._limits(scope)) and not raised:
+                self._counts[scope] = trial
+                self._changed.add(scope)
+                continue
+            for place in places:
+                if is_over(events[place], rank, self._over_of(scope)):
+                    refused.add(place)
+                    continue
+                before = raised.get(place)
+                if before is not None and before.reason != DROPPED:
+                    self._add(before.event, before.rank, -1)
+                self._add(events[place], rank, 1)
+        return refused
+
+    def _add(self, event: StateEvent, rank: Rank, more: int) -> None:
+        scope = event.validator, event.epoch
+        if not has_limits(self._limits(scope)):
+            return
+        before = self._over_of(scope)
+        self._counts_of(scope)[event.round, int(rank)] += more
+        self._over[scope] = exceeded(self._counts[scope], self._limits(scope))
+        self._changed.add(scope)
+        if self._over[scope] != before:
+            self._passed.add(scope)
+
+    def _limits(self, scope: _Scope) -> Limits:
+        """The limits on what a validator claims of an epoch: those of the rules of that epoch."""
+        _, epoch = scope
+        if epoch not in self._limits_of:
+            lines = self._in_force.at(epoch).lines
+            self._limits_of[epoch] = united([rules.rule_set.claims for rules in lines])
+        return self._limits_of[epoch]
+
+    def _waits(self, event: StateEvent) -> bool:
+        """Whether an event waits for its task, as the rules of its own epoch say."""
+        if event.is_record or not self._waiting:
+            return False
+        rules = self._in_force.of_type(event.skill_type, event.epoch)
+        return rules is not None and rules.rule_set.claims.event_task == "recorded"
+
+    def _counts_of(self, scope: _Scope) -> Counter[tuple[int, int]]:
+        if scope not in self._counts:
+            self._counts[scope] = Counter(self._rows.counts(scope_of(*scope)))
+        return self._counts[scope]
+
+    def _over_of(self, scope: _Scope) -> frozenset[tuple[Rank, int]]:
+        if scope not in self._over:
+            self._over[scope] = exceeded(self._counts_of(scope), self._limits(scope))
+        return self._over[scope]
+
+
+def _groups(claims: Iterable[Claim]) -> tuple[_Groups, _Groups]:
+    """Claims by identity: the records, and the events that came alone."""
+    records, alone = defaultdict[bytes, list[Claim]](list), defaultdict[bytes, list[Claim]](list)
+    for each in claims:
+        (records if each.event.is_record else alone)[each.event.identity].append(each)
+    return dict(records), dict(alone)
+
+
+def _epoch_of(group: Iterable[Claim]) -> int | None:
+    """The epoch of the record that is recorded of a group, if one is."""
+    return next((each.event.epoch for each in group if each.reason is None), None)

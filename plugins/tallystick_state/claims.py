@@ -1,0 +1,206 @@
+"""Claims: what validators say, and which of it counts.
+
+A claim is a record or an event that came alone, as it arrived. Claims of one identity that differ
+conflict. Which of them is recorded depends on the set of claims alone, never on their order:
+
+- a claim of a higher rank displaces those of a lower one;
+- claims of the same, highest rank that conflict are all left out;
+- a validator that claims more than a limit allows is taken nothing where it does;
+- an event waits for its task, where the rule set says so;
+- what an epoch that is closed has counted stays.
+
+What is not recorded waits in quarantine, which is no part of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from tallystick.rules.sections import Claims as Limits
+from tallystick_state.event import StateEvent
+
+CONFLICT = "conflict"
+OUTRANKED = "outranked"
+CLOSED = "closed-epoch"
+OVER = "over-quota"
+UNKNOWN = "unknown-task"
+DROPPED = "dropped"
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        CLOSED: "an epoch that is closed has counted something else, which stays",
+        CONFLICT: "the same validator said something else of the same task, or under the same id",
+        DROPPED: "the operator has dropped it",
+        OUTRANKED: "something of a higher rank says otherwise",
+        OVER: "its validator claims more of the round or of the epoch than the rule set allows",
+        UNKNOWN: "its validator has recorded no such task in this state: it waits for it",
+    }
+)
+"""Why a claim is in quarantine, and what it means."""
+
+EVERY_ROUND = -1
+"""In place of a round: all rounds of an epoch."""
+Counts = Mapping[tuple[int, int], int]
+"""How many claims a validator has made of one epoch, by round and rank."""
+
+
+class Rank(IntEnum):
+    """How much a claim counts against others."""
+
+    IMPORTED = 1
+    """Somebody says that a validator said so."""
+    SIGNED = 2
+    """The validator has signed it."""
+    ACCEPTED = 3
+    """The operator has decided for it."""
+    OWN = 4
+    """The validator of this state said so itself, by closing its round."""
+
+
+@attrs.frozen
+class Claim:
+    """One claim.
+
+    Attributes:
+        seq: the number of the entry of the log with which it came.
+        event: what is claimed.
+        rank: the highest one with which it came.
+        reason: why it is in quarantine; None while it is recorded.
+        counted_in: the epoch that was open when it was recorded; None in quarantine.
+    """
+
+    seq: int
+    event: StateEvent
+    rank: Rank
+    reason: str | None = None
+    counted_in: int | None = None
+
+    def is_final(self, epoch: int) -> bool:
+        """Whether it is counted already, while the given epoch is open."""
+        return self.reason is None and self.counted_in is not None and self.counted_in < epoch
+
+
+@attrs.frozen
+class Hearing:
+    """Whose claims a state takes.
+
+    Attributes:
+        validator: its own validator; None when it names none.
+        heard: the validators that it hears beside its own; None: all.
+    """
+
+    validator: str | None = None
+    heard: frozenset[str] | None = None
+
+    def hears(self, validator: str) -> bool:
+        """Whether the claims of a validator are taken."""
+        return self.heard is None or validator in self.heard or validator == self.validator
+
+    def is_own(self, event: StateEvent) -> bool:
+        """Whether an event is of the state's own validator."""
+        return self.validator is not None and event.validator == self.validator
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the first entry of a log says of it; nothing for a state that hears all."""
+        named = {} if self.validator is None else {"validator": self.validator}
+        return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
+
+
+EVERYONE = Hearing()
+"""Of a state that names nobody."""
+
+
+def contenders(
+    claims: Sequence[Claim], epoch: int, over: Collection[int] = ()
+) -> Iterator[tuple[Claim, str | None]]:
+    """Each claim of one identity, and why it is not recorded; None for the one that can be.
+
+    Args:
+        claims: all that there are of one identity, no two of which are the same.
+        epoch: the open epoch.
+        over: numbers of those that are above a limit. They stand against nothing: more of their
+            kind may have come, which nobody kept.
+    """
+    final = next((each for each in claims if each.is_final(epoch)), None)
+    standing = [each for each in claims if each.reason != DROPPED and each.seq not in over]
+    highest = max((each.rank for each in standing), default=None)
+    rivals = sum(each.rank == highest for each in standing)
+    for each in claims:
+        if each.reason == DROPPED:
+            yield each, DROPPED
+        elif final is not None:
+            yield each, None if each is final else CLOSED
+        elif each.seq in over:
+            yield each, OVER
+        elif each.rank != highest:
+            yield each, OUTRANKED
+        else:
+            yield each, CONFLICT if rivals > 1 else None
+
+
+def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
+    """The ranks and rounds of which a validator claims more than the limits allow.
+
+    A claim counts against those of its own rank and of the ranks below: what others put into the
+    mouth of a validator takes nothing from what it says itself. Of a round with too many claims one
+    above the limit counts in the epoch, since no more are kept for sure; otherwise it would matter
+    which came first.
+
+    Args:
+        counts: of one validator and one epoch.
+        limits: of the rule set.
+    """
+    found = set[tuple[Rank, int]]()
+    for rank in Rank:
+        rounds: dict[int, int] = {}
+        for (number, of_rank), claims in counts.items():
+            if of_rank >= rank and claims:
+                rounds[number] = rounds.get(number, 0) + claims
+        cap = max(rounds.values(), default=0) if limits.per_round is None else limits.per_round + 1
+        kept = sum(min(claims, cap) for claims in rounds.values())
+        if _above(kept, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
+            found.add((rank, EVERY_ROUND))
+        found |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
+    return frozenset(found)
+
+
+def is_over(event: StateEvent, rank: Rank, over: Collection[tuple[Rank, int]]) -> bool:
+    """Whether a claim is among those of which there are too many; see `exceeded`."""
+    return (rank, EVERY_ROUND) in over or (rank, event.round) in over
+
+
+def has_limits(limits: Limits) -> bool:
+    """Whether there is a limit that counts claims."""
+    return (limits.per_round, limits.per_epoch, limits.rounds_per_epoch) != (None, None, None)
+
+
+def united(limits: Sequence[Limits]) -> Limits:
+    """The limits of several lines in one state, as a claim is of a validator and names no line.
+
+    A validator may claim as much as the lines allow together, of as many rounds as one of them
+    does; where one sets no limit there is none.
+    """
+    first, *others = limits
+    if not others:
+        return first
+    rounds = [each.rounds_per_epoch for each in limits if each.rounds_per_epoch is not None]
+    return attrs.evolve(
+        first,
+        per_round=_together([each.per_round for each in limits]),
+        per_epoch=_together([each.per_epoch for each in limits]),
+        rounds_per_epoch=max(rounds) if len(rounds) == len(limits) else None,
+    )
+
+
+def _together(limits: Sequence[int | None]) -> int | None:
+    known = [each for each in limits if each is not None]
+    return sum(known) if len(known) == len(limits) else None
+
+
+def _above(found: int, limit: int | None) -> bool:
+    return limit is not None and found > limit

@@ -1,0 +1,190 @@
+"""``tallystick state adopt``, ``withdraw`` and ``rules``: which rules a state follows, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.io.text import visible
+from tallystick.views import View
+from tallystick_state import views
+from tallystick_state.cli.state_options import (
+    GivenPools,
+    at_epoch_option,
+    authority_of,
+    authority_options,
+    given_pools,
+    major_option,
+    opened,
+    pools_options,
+    state_option,
+)
+
+if TYPE_CHECKING:
+    from tallystick_state.authority import Authority
+    from tallystick_state.rules_in_force import RulesInForce
+
+
+@click.command(
+    "adopt",
+    epilog=examples(
+        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db",
+        "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
+        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "    --signed vote.json --block 4711",
+        "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:0 \\",
+        "    --at-epoch 20 --state subnet.db",
+    ),
+)
+@click.argument("reference", metavar="[RULES]", required=False)
+@at_epoch_option
+@major_option
+@pools_options
+@authority_options
+@state_option
+@locked_options
+@as_json
+def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str | None,
+    epoch: int,
+    major: bool,
+    shares: tuple[str, ...],
+    idle: str | None,
+    signed: Path | None,
+    block: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Schedule the rule set RULES for an epoch that has not begun; the state keeps it, whole.
+
+    Until the epoch begins it can be withdrawn. Records of earlier epochs are scored by the rules of
+    their own epoch for ever. `tallystick rules diff OLD NEW --state STATE` says what the adoption
+    does to the state. With --pool instead of RULES it schedules other shares of the lines, in place
+    of what was scheduled for that epoch or later.
+    """
+    pools = given_pools(shares, idle)
+    authority = authority_of(signed, block)
+    if reference is None or pools.shares:
+        if reference is not None or not pools.shares or major:
+            raise click.UsageError("found RULES and --pool, or neither: expected one of them")
+        _share(where, pools, epoch, authority, held, as_json=as_json)
+        return
+    held.require_reference(reference)
+    with opened(where, held) as ledger, working("proving the rules"):
+        found = ledger.adopt(reference, epoch, major=major, authority=authority)
+        in_force = ledger.in_force
+    view = views.adoption(found, in_force)
+    if as_json:
+        print_json(view)
+    else:
+        echo(
+            f"{view['reference']} {view['digest']} holds from epoch {epoch}{_block(view)}, "
+            "if nobody withdraws it"
+        )
+
+
+def _share(  # noqa: PLR0913  # what the command was given
+    where: str, pools: GivenPools, epoch: int, authority: Authority, held: Held, *, as_json: bool
+) -> None:
+    """Schedule other pools."""
+    with opened(where, held) as ledger:
+        found = ledger.share(
+            pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
+        )
+    view = views.pools_change(found)
+    if as_json:
+        print_json(view)
+    else:
+        echo(f"from epoch {epoch}: pools {pools_text(view['pools'])}, unless others replace it")
+
+
+@click.command(
+    "withdraw",
+    epilog=examples(
+        "tallystick state withdraw --state subnet.db",
+        "tallystick state withdraw --line skills --state subnet.db",
+    ),
+)
+@click.option("--line", metavar="LINE", help="Of a state of several lines, which.")
+@authority_options
+@state_option
+@locked_options
+@as_json
+def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    line: str | None,
+    signed: Path | None,
+    block: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Take back the last adoption, as long as its epoch has not begun."""
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger:
+        before = ledger.in_force
+        found = ledger.withdraw(line, authority=authority)
+    view = views.adoption(found, before)
+    if as_json:
+        print_json(view)
+    else:
+        echo(
+            f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
+            f"{found.epoch}"
+        )
+
+
+@click.command("rules", epilog=examples("tallystick state rules --state subnet.db"))
+@state_option
+@as_json
+def rules_command(where: str, as_json: bool) -> None:
+    """Which rules held, hold and will hold: from which epoch and block, and who signed."""
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        in_force, epoch = queries.in_force, queries.state.epoch
+    view = views.rules_in_force(in_force, epoch)
+    if as_json:
+        print_json(view)
+    else:
+        echo(*_lines(view, in_force))
+
+
+def _lines(view: View, in_force: RulesInForce) -> Iterator[str]:
+    for span in view.get("pools", ()):
+        end = "" if span["until"] is None else f" to {span['until']}"
+        yield (
+            f"{span['status']:9}  from epoch {span['epoch']}{end}  "
+            f"pools {pools_text(span)}{_signed(span)}"
+        )
+    for line in view["lines"]:
+        if len(in_force.lines) > 1:
+            yield f"{line['line']}:"
+        for span in line["rules"]:
+            end = "" if span["until"] is None else f" to {span['until']}"
+            yield (
+                f"{span['status']:9}  from epoch {span['epoch']}{end}{_block(span)}  "
+                f"{span['reference']} {span['digest']}{_signed(span)}"
+            )
+
+
+def pools_text(view: Mapping[str, Any]) -> str:
+    """Pools as a line says them, from their JSON."""
+    shares = ", ".join(f"{visible(line)} {share}" for line, share in view["shares"].items())
+    idle = "burnt at slot {burn}" if view["idle"] == "burn" else "{idle} to the others"
+    return f"{shares}; of idle lines {idle.format_map(view)}"
+
+
+def _block(view: View) -> str:
+    return "" if view["block"] is None else f", block {view['block']}"
+
+
+def _signed(view: View) -> str:
+    return f", signed by {', '.join(view['signed_by'])}" if view["signed_by"] else ""

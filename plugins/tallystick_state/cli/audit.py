@@ -1,0 +1,313 @@
+"""``tallystick audit``: what another published, against what follows from its inputs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import progress_bar, working
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.io.text import visible
+from tallystick.numbers.text import numbered
+from tallystick_state.cli.checkpoint import read_checkpoint_file, signed_checkpoint_options
+from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tallystick_state.audit.export_audit import ExportAudit
+    from tallystick_state.audit.results_audit import Finding, ResultsAudit
+    from tallystick_state.audit.state_audit import StateAudit
+    from tallystick_state.trust.keys import PublicKey
+
+
+def _tolerance(_context: click.Context, _option: click.Parameter, value: str) -> Fraction:
+    try:
+        found = Fraction(value) if len(value) <= 40 and "/" not in value else Fraction(-1)
+    except (ValueError, ZeroDivisionError):
+        found = Fraction(-1)
+    if found < 0:
+        raise click.BadParameter(f"found {value!r}, expected a decimal such as 0.000000001")
+    return found
+
+
+@click.command(
+    epilog=examples(
+        "tallystick audit records.jsonl --rules skills@1.1.0 --results theirs.jsonl",
+        "tallystick audit records.jsonl --rules skills@1.1.0 --results theirs.csv \\",
+        "    --mapping theirs.toml --tolerance 0.000000001",
+        "tallystick audit export.jsonl --checkpoint checkpoint.txt \\",
+        "    --trust trust.toml --weights weights.json",
+        "tallystick audit 2026-05-01T11 --rules acme@1.0.0 --export acme/hour",
+    ),
+)
+@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=click.Path(path_type=Path))
+@scoring_rules_option
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="What was published: JSONL, CSV or Parquet.",
+)
+@click.option(
+    "--mapping", "mapping_file", type=click.Path(path_type=Path), help="What its columns mean."
+)
+@click.option(
+    "--tolerance",
+    default="0",
+    callback=_tolerance,
+    metavar="D",
+    help="Let numbers pass that differ by no more, for floats; they are counted apart.",
+)
+@click.option(
+    "--all", "every", type=click.Path(path_type=Path), help="Write every difference as JSONL."
+)
+@signed_checkpoint_options
+@click.option(
+    "--weights",
+    "weights_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Weights that were published of the state of EXPORT.",
+)
+@click.option("--line", metavar="LINE", help="Of a state of several lines, whose weights.")
+@click.option(
+    "--export",
+    "export_format",
+    metavar="FORMAT",
+    help="The format of a plugin that FOLDER is of, which a subnet published.",
+)
+@follow_links_option
+@snapshots_option
+@locked_options
+@as_json
+def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
+    source: Path,
+    reference: str | None,
+    results: Path | None,
+    mapping_file: Path | None,
+    tolerance: Fraction,
+    every: Path | None,
+    checkpoint: Path | None,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    weights_file: Path | None,
+    line: str | None,
+    export_format: str | None,
+    follow_links: bool,
+    where: str | None,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Score RECORDS again and compare RESULTS; or replay an EXPORT, and compare what follows.
+
+    Of records, says whether every value that another published is the exact one as it is written,
+    or which record differs first, by how much, and every step behind its score; --tolerance is for
+    results that were computed in floats. Of the export of a state, says whether its log is the one
+    of the --checkpoint, and its weights those of --weights. Of a FOLDER that a subnet published,
+    says whether the weights that were set follow from it, and what that does not show. The exit
+    status is 1 when something differs.
+    """
+    others = (results, mapping_file, every, checkpoint, trust, weights_file, line, where)
+    if export_format is not None and (any(each is not None for each in others) or keys):
+        raise click.UsageError("--export goes with --rules and --tolerance alone")
+    if line is not None and weights_file is None:
+        raise click.UsageError("--line goes with --weights")
+    if export_format is not None:
+        found, lines = _of_export(source, reference, export_format, tolerance, held)
+    elif results is not None and (reference, where) != (None, None):
+        rest = (checkpoint, trust, weights_file)
+        if any(each is not None for each in rest) or keys:
+            raise click.UsageError("--checkpoint, --trust, --key and --weights go with an export")
+        found, lines = _of_results(
+            source, reference, results, mapping_file, tolerance, every, follow_links, where, held
+        )
+    elif checkpoint is not None or weights_file is not None:
+        found, lines = _of_state(source, checkpoint, trust, keys, weights_file, line, held)
+    else:
+        raise click.UsageError(
+            "found neither --results with --rules or --state, for records, nor --checkpoint or "
+            "--weights, for an export, nor --export, for a folder, expected one of them"
+        )
+    if as_json:
+        print_json(found)
+    else:
+        echo(*lines)
+    sys.exit(1 if found["verdict"] == "differs" else 0)
+
+
+def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
+    records: Path,
+    reference: str | None,
+    results: Path,
+    mapping_file: Path | None,
+    tolerance: Fraction,
+    every: Path | None,
+    follow_links: bool,
+    where: str | None,
+    held: Held,
+) -> tuple[dict[str, Any], Iterator[str]]:
+    """What an audit of results comes to, for machines and for people."""
+    from tallystick_state.audit.mapping import read  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.results_audit import audit_results  # noqa: PLC0415  # as above
+
+    mapping = None if mapping_file is None else read(mapping_file)
+    with (
+        scoring(reference, where, held) as scorer,
+        _told(every, follow_links) as tell,
+        progress_bar("auditing") as progress,
+    ):
+        found = audit_results(
+            scorer,
+            records,
+            results,
+            mapping=mapping,
+            tolerance=tolerance,
+            tell=tell,
+            progress=progress,
+        )
+    return found.to_dict(), _lines(found, results)
+
+
+def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
+    export: Path,
+    checkpoint: Path | None,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    weights_file: Path | None,
+    line: str | None,
+    held: Held,
+) -> tuple[dict[str, Any], Iterator[str]]:
+    """What an audit of a state comes to, for machines and for people."""
+    from tallystick_state.audit.state_audit import audit_state, read_weights  # noqa: PLC0415  # heavy
+    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.verification import Against  # noqa: PLC0415  # as above
+
+    against = Against(None if trust is None else read(trust), keys)
+    with working("replaying the log"):
+        found = audit_state(
+            export,
+            None if checkpoint is None else read_checkpoint_file(checkpoint),
+            against.known,
+            weights=None if weights_file is None else read_weights(weights_file),
+            line=line,
+            accept=held.require,
+        )
+    signers = against.names(found.verified.signers)
+    first = None if found.first is None else attrs.asdict(found.first)
+    told = {
+        "verdict": found.verdict,
+        "entries": found.verified.entries,
+        "epochs": found.verified.epochs,
+        "signers": list(signers),
+        "epoch": found.epoch,
+        "weights": found.miners,
+        "differ": found.differ,
+        "first": first,
+    }
+    return told, _state_lines(found, export, ", ".join(signers))
+
+
+def _of_export(
+    folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
+) -> tuple[dict[str, Any], Iterator[str]]:
+    """What an audit of a folder that a subnet published comes to, for machines and for people."""
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
+    from tallystick_state.audit.export_audit import audit_export, format_named  # noqa: PLC0415  # heavy
+
+    form = format_named(name, installed_plugins())
+    with scoring(reference, None, held) as scorer, working("deriving the weights"):
+        found = audit_export(scorer, form, folder, tolerance=tolerance)
+    return found.to_dict(), _export_lines(found, folder)
+
+
+def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
+    left = [f"{count} {code}" for code, count in found.left_out.items()]
+    dropped = [f"{count} {visible(why)}" for why, count in found.dropped.items()]
+    yield f"{folder}: {found.verdict}"
+    yield f"{numbered(found.scored, 'record')} scored; left out: {', '.join(left) or 'none'}"
+    yield f"dropped before: {', '.join(dropped) or 'none'}"
+    yield f"rule set {found.rule_set} {found.digest}"
+    told = found.to_dict()
+    yield f"{numbered(len(found.weights), 'weight')} derived; distance {told['total']} in all"
+    if found.first is not None:
+        each = found.first.to_dict()
+        yield (
+            f"farthest {visible(each['hotkey'])}: set {each['found']}, derived {each['derived']}, "
+            f"apart by {each['distance']}"
+        )
+    yield from ("", "this shows", *(f"  - {visible(text)}" for text in found.proved))
+    if found.unproved:
+        yield from ("this does not show", *(f"  - {visible(text)}" for text in found.unproved))
+
+
+def _state_lines(found: StateAudit, export: Path, signers: str) -> Iterator[str]:
+    yield f"{export}: {found.verdict}"
+    yield f"{found.verified.entries} entries lead to {found.verified.snapshots} snapshots"
+    if found.verified.epochs is not None:
+        signed = f"signed by {signers}" if signers else "whose signature was not verified"
+        yield f"{found.verified.epochs} epochs are those of the checkpoint, {signed}"
+    if found.miners is not None:
+        yield f"{found.miners - found.differ} of {found.miners} weights are equal"
+    if found.first is not None:
+        each = found.first
+        apart = "" if each.distance is None else f", apart by {each.distance}"
+        published, derived = each.found or "nothing", each.derived or "nothing"
+        yield f"first    slot {each.uid}: found {published}, derived {derived}{apart}"
+
+
+@contextmanager
+def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding], None]]:
+    """What takes every finding: a file, or nothing."""
+    if path is None:
+        yield lambda _: None
+        return
+    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # when asked for
+
+    with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
+
+        def tell(each: Finding) -> None:
+            file.write(json.dumps(each.to_dict()).encode() + b"\n")
+
+        yield tell
+
+
+def _lines(found: ResultsAudit, results: Path) -> Iterator[str]:
+    from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as the scorer
+
+    counts = [f"{numbered(found.rows, 'row')}: {found.equal} equal"]
+    if found.within_tolerance:
+        counts.append(f"{found.within_tolerance} within the tolerance")
+    counts += [f"{count} {code}" for code, count in found.differ.items()]
+    yield f"{results}: {found.verdict}"
+    yield f"{', '.join(counts)}; {numbered(found.records, 'record')}, {found.rejected} rejected"
+    yield f"rule set {found.rule_set} {found.digest}"
+    if found.receipt is not None:
+        others = ", ".join(name for name, same in found.receipt.items() if not same)
+        yield f"receipt  {f'of another {others}' if others else 'of the same'}"
+    if found.first is not None:
+        yield _first(found.first)
+    if found.explanation is not None:
+        yield ""
+        yield from lines_of(found.explanation)
+
+
+def _first(first: Finding) -> str:
+    from tallystick_state.audit.results_audit import decimal  # noqa: PLC0415  # heavy
+
+    row = "" if first.line is None else f" in line {first.line}"
+    text = f"first    {first.code}: record {first.record}{row}"
+    if first.field is not None:
+        found, derived = (visible(each or "nothing") for each in (first.found, first.derived))
+        text += f": {visible(first.field)}: found {found}, derived {derived}"
+    elif first.derived is not None:
+        text += f": {visible(first.derived)}"
+    return text + ("" if first.distance is None else f", apart by {decimal(first.distance)}")

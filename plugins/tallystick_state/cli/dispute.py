@@ -1,0 +1,67 @@
+"""``tallystick dispute``: where two validators differ first, and who is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(
+    "dispute",
+    epilog=examples(
+        "tallystick dispute mine.db theirs.jsonl",
+        "tallystick dispute mine.jsonl theirs.jsonl --records records.jsonl \\",
+        "    -o dispute.json",
+    ),
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="The dispute to write.")
+@click.option(
+    "--records", type=_FILE, metavar="FILE", help="Records, of which one may decide who is wrong."
+)
+@follow_links_option
+@as_json
+def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
+    a: str,
+    b: str,
+    output: Path | None,
+    records: Path | None,
+    follow_links: bool,
+    as_json: bool,
+) -> None:
+    """Find where A and B differ first, and say who is wrong.
+
+    Each is a state, the export of one, or a file of `tallystick state evidence`, which alone shows
+    what its engine computed. States and exports are compared in the open epoch too: which claim of
+    which round one of them lacks. Exit status 0 if they are equal, 1 if they differ. Of sides that
+    are equal, of the open epoch, and of an export whose own log contradicts it, nothing is written.
+    """
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
+    from tallystick_state.audit import dispute as disputes  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.dispute_file import dispute_bytes, told  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.records import records_of  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.side import opened_side  # noqa: PLC0415  # heavy
+
+    given = None if records is None else records_of(records)
+    with working("comparing"), opened_side(a) as mine, opened_side(b) as theirs:
+        found = disputes.dispute(mine, theirs, installed_plugins(), given)
+    differ = found.verdict.kind != "equal"
+    if output is not None and found.proofs:
+        from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # writes
+
+        with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
+            file.write(dispute_bytes(found))
+    if as_json:
+        print_json({"sides": dict(found.names), "verdict": found.verdict.to_value()})
+    else:
+        echo(*told(found))
+    sys.exit(1 if differ else 0)

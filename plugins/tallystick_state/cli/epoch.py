@@ -1,0 +1,225 @@
+"""``tallystick epoch``: list, show and close epochs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.errors import StateError
+from tallystick.io.text import visible
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
+from tallystick_state import views
+from tallystick_state.cli.state_options import at_option, number_type, opened, state_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from tallystick_state.queries import EpochInfo
+    from tallystick_state.reports import EpochReport
+
+_LONGEST_SALT = 1024
+_MOST_MOVES = 10
+"""Most reputations that are shown, the largest moves first; the rest are counted."""
+
+
+@click.group(cls=CommandGroup)
+def epoch() -> None:
+    """Epochs of a state: list, show, close."""
+
+
+@epoch.command(
+    "list",
+    epilog=examples(
+        "tallystick epoch list --state subnet.db",
+    ),
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N epochs.")
+@state_option
+@as_json
+def list_command(last: int | None, where: str, as_json: bool) -> None:
+    """The epochs that have begun: when they were closed, their events and snapshots."""
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.epochs(last)
+    if as_json:
+        print_json({"epochs": [views.epoch_info(each) for each in found]})
+    else:
+        rows = [
+            (
+                str(each.epoch),
+                "open" if each.is_open else "closed",
+                str(each.at or "–"),
+                str(each.events),
+                each.snapshot.digest,
+            )
+            for each in found
+        ]
+        echo(
+            *table_lines(("epoch", "state", "closed at", "events", "began with the snapshot"), rows)
+        )
+
+
+@epoch.command(
+    "show",
+    epilog=examples(
+        "tallystick epoch show 41 --state subnet.db",
+    ),
+)
+@click.argument("number", metavar="EPOCH", type=number_type)
+@state_option
+@as_json
+def show_command(number: int, where: str, as_json: bool) -> None:
+    """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.epoch(number)
+    if as_json:
+        print_json(views.epoch_info(found, whole=True))
+        return
+    begun = found.snapshot
+    echo(_line(found), f"it began with {numbered(len(begun.reputation), 'miner')}")
+    for name, thresholds in begun.thresholds.items():
+        values = ", ".join(f"{each} {to_text(value)}" for each, value in thresholds.items())
+        echo(f"  {name}: {values}")
+
+
+def _line(found: EpochInfo) -> str:
+    closed = "open" if found.is_open else f"closed {found.at or ''}".rstrip()
+    events = numbered(found.events, "event")
+    return f"epoch {found.epoch}: {closed}, {events}, snapshot {found.snapshot.digest}"
+
+
+@epoch.command(
+    "close",
+    epilog=examples(
+        "tallystick epoch close --epoch 41 --state subnet.db",
+        "tallystick epoch close --epoch 41 --at 2026-01-31T12:00 --state subnet.db",
+        "tallystick epoch close --epoch 41 --round round.json --state subnet.db",
+        "openssl rand -hex 32 | tee salt | tallystick epoch close --epoch 41 \\",
+        "    --salt-file - --state subnet.db",
+    ),
+)
+@state_option
+@click.option(
+    "--epoch",
+    "number",
+    type=number_type,
+    metavar="N",
+    help="Which; without it, the command says which one is open and closes none.",
+)
+@at_option
+@click.option(
+    "--salt-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="16 to 64 bytes as hexadecimal digits, for the leaf of the epoch; - is standard input.",
+)
+@click.option(
+    "--round",
+    "round_file",
+    type=click.Path(path_type=Path),
+    help="What the rules ask of its rounds and of miners, as JSON; the log keeps it.",
+)
+@locked_options
+@as_json
+def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    where: str,
+    number: int | None,
+    at: datetime | None,
+    salt_file: Path | None,
+    round_file: Path | None,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
+
+    --epoch says which, so that the command, given twice, closes one epoch: one that is closed
+    already stays as it is. It says what it counted, which reputations and thresholds moved, and
+    what waits in quarantine. A salt keeps the checkpoint from saying anything about scores before
+    it is published. Where what is carried depends on attributes of the round or of miners, --round
+    says them, or nothing is closed.
+    """
+    from tallystick_state.reports import epoch_report  # noqa: PLC0415  # heavy
+
+    if number is None:
+        raise _unnamed(where, held)
+    salt = None if salt_file is None else _salt(salt_file)
+    with opened(where, held) as ledger, working("closing the epoch"):
+        closed = ledger.close_epoch(number, at, salt=salt, round=round_file)
+        report = None if as_json or closed.already else epoch_report(ledger, closed.epoch)
+    if as_json:
+        print_json(views.epoch(closed))
+    else:
+        said = "was closed already" if closed.already else "is closed"
+        lines = () if report is None else _report(report, closed.epoch + 1)
+        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}", *lines)
+
+
+def _report(found: EpochReport, following: int) -> Iterator[str]:
+    """Yield the lines that say what closing an epoch did."""
+    late = f", {found.late} missed or late" if found.late else ""
+    alone = f", and {numbered(found.alone, 'event')} that came alone" if found.alone else ""
+    counted = f"{numbered(found.records, 'record')} of {numbered(found.miners, 'miner')}"
+    yield f"  counted: {counted}{late}{alone}"
+    if found.reputations or found.kept:
+        yield from _moves(found)
+    if found.tracked:
+        yield f"  thresholds: {len(found.thresholds) or 'none'} moved"
+    for each in found.thresholds:
+        before, after = ("none" if n is None else to_text(n) for n in (each.before, each.after))
+        yield f"    {before} → {after}  {each.skill_type}, {each.name}"
+    if found.flagged:
+        flags = (f"{visible(hotkey)} ({many})" for hotkey, many in found.flagged.items())
+        yield f"  collusion flags: {', '.join(flags)}"
+    if found.waiting:
+        reasons = ", ".join(f"{many} {reason}" for reason, many in found.waiting.items())
+        yield f"  in quarantine, not counted: {reasons}; see tallystick quarantine list"
+    for line, reference in found.begins.items():
+        yield f"  rules of {line} from epoch {following} on: {reference}"
+    yield f"epoch {following} is open"
+
+
+def _moves(found: EpochReport) -> Iterator[str]:
+    up = sum(each.after > each.before for each in found.reputations)
+    down = len(found.reputations) - up
+    yield f"  reputations: {up} up, {down} down, {found.kept} as before"
+    moves = found.reputations[:_MOST_MOVES]
+    width = max((len(each.skill_type) for each in moves), default=0)
+    for move in moves:
+        values = f"{to_text(move.before)} → {to_text(move.after)}"
+        yield f"    {values}  {move.skill_type:{width}}  {visible(move.hotkey)}"
+    if len(found.reputations) > len(moves):
+        yield f"    and {len(found.reputations) - len(moves)} smaller moves"
+
+
+def _unnamed(where: str, held: Held) -> StateError:
+    """Return the error of a command that names no epoch, with the one that does."""
+    with opened(where, held) as ledger:
+        number = ledger.open_epoch()
+    words = ["tallystick", "epoch", "close", "--epoch", str(number)]
+    source = click.get_current_context().get_parameter_source("where")
+    # a state that the settings name need not be typed
+    words += ["--state", where] if source is ParameterSource.COMMANDLINE else []
+    return StateError(
+        f"found no --epoch, expected the one to close: epoch {number} is open, so type "
+        f"{shlex.join(words)}"
+    )
+
+
+def _salt(path: Path) -> str:
+    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # loads what opens files
+
+    data = read_file(path, _LONGEST_SALT, "a salt")
+    return data.decode("utf-8", "replace").strip()

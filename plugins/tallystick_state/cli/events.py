@@ -1,0 +1,71 @@
+"""``tallystick events``: late events and other validators' records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import progress_bar
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick_state import views
+from tallystick_state.cli.ingested import complain_of_lines, ingested_text
+from tallystick_state.cli.state_options import (
+    authority_of,
+    authority_options,
+    groups_option,
+    opened,
+    state_option,
+)
+
+
+@click.group(cls=CommandGroup)
+def events() -> None:
+    """Late events and records from elsewhere: import."""
+
+
+@events.command(
+    "import",
+    epilog=examples(
+        "tallystick events import late.jsonl --state subnet.db",
+        "zcat others.jsonl.gz | tallystick events import - --state subnet.db",
+        "tallystick events import others.jsonl --signed batch.json --state subnet.db",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@groups_option
+@authority_options
+@state_option
+@locked_options
+@as_json
+def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    file: Path,
+    groups: Path | None,
+    signed: Path | None,
+    block: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Record the events and records of a JSONL FILE; what is known already is left out.
+
+    FILE can be -, the standard input. A line is a record, or {id, validator, hotkey, skill_type,
+    task_id, round, epoch, event}. If a line is bad nothing is recorded and the exit status is 1.
+    A line that is good but contradicts another, or is of a validator that is not heard, is told and
+    left out; then the exit status is 1 too.
+
+    A state with a trust file takes what its validator has signed: --signed is the batch that lists
+    it, and what the batch does not list is told and left out.
+
+    With --groups records get the consensus that their groups compute, as by `round close`.
+    """
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger, progress_bar("recording") as progress:
+        ingested = ledger.import_events(file, authority=authority, groups=groups, progress=progress)
+    if as_json:
+        print_json(views.ingested(ingested))
+    else:
+        echo(f"{file}: {ingested_text(ingested)}")
+    complain_of_lines(file, ingested)

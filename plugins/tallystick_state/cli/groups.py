@@ -1,0 +1,56 @@
+"""``tallystick groups``: select the group of a dispatch."""
+
+from __future__ import annotations
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.io.text import visible
+from tallystick_state import views
+from tallystick_state.cli.state_options import number_type, opened, state_option
+
+
+@click.group(cls=CommandGroup)
+def groups() -> None:
+    """Verification groups: select."""
+
+
+@groups.command(
+    "select",
+    epilog=examples(
+        "tallystick groups select translation --round 7 --seed block-42 \\",
+        "    --state subnet.db",
+    ),
+)
+@click.argument("skill_type", metavar="TYPE")
+@click.option("--round", "number", required=True, type=number_type, help="The round.")
+@click.option("--seed", required=True, help="What nobody could foresee: any text.")
+@click.option(
+    "--epoch", type=number_type, help="Whose snapshot; by default that of the open epoch."
+)
+@state_option
+@locked_options
+@as_json
+def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    skill_type: str,
+    number: int,
+    seed: str,
+    epoch: int | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Select primaries by reputation and draw auditors by the seed; the log keeps both."""
+    with opened(where, held) as ledger:
+        group, reason = ledger.select_group(skill_type, number, seed, epoch), ""
+        if not group.primaries:
+            with ledger.queries() as queries:
+                reason = queries.no_candidates(skill_type)
+    if as_json:
+        print_json(views.group(group, reason))
+    else:
+        echo(f"primaries  {', '.join(map(visible, group.primaries)) or f'none: {reason}'}")
+        echo(f"auditors   {', '.join(map(visible, group.auditors)) or 'none'}")
+        echo(f"consensus  {'on' if group.consensus else 'off'}")

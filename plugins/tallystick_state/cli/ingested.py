@@ -1,0 +1,50 @@
+"""What became of a file of records and events, for people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.cli.log import complain
+from tallystick.errors import cause_lines
+from tallystick.io.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tallystick_state.ingest import Ingested
+
+
+def ingested_text(found: Ingested) -> str:
+    """What was recorded, and what was not."""
+    parts = {
+        "recorded": found.events,
+        "known already": found.duplicates,
+        f"in quarantine ({_reasons(found.quarantined)})": sum(found.quarantined.values()),
+        f"refused ({_reasons(found.refused)})": sum(found.refused.values()),
+        "displaced (recorded before, now in quarantine)": found.displaced,
+        "released (in quarantine before, now recorded)": found.released,
+        f"without effect ({_reasons(found.left_out)})": sum(found.left_out.values()),
+    }
+    always = ("recorded", "known already")
+    return ", ".join(f"{n} {name}" for name, n in parts.items() if n or name in always)
+
+
+def _reasons(found: Mapping[str, int]) -> str:
+    """The codes, each with how many there are where there are several codes."""
+    if len(found) == 1:
+        return visible(next(iter(found)))
+    return ", ".join(f"{many} {visible(code)}" for code, many in found.items())
+
+
+def complain_of_lines(file: Path, found: Ingested) -> None:
+    """Say what is not recorded, and end with 1 unless it only waits for its tasks."""
+    for text in cause_lines(str(file), found.told):
+        complain(visible(text))
+    counts = (found.quarantined, found.refused, found.left_out)
+    more = sum(sum(each.values()) for each in counts) - len(found.told)
+    if more:
+        complain(f"and {more} more")
+    if not found.is_whole:
+        sys.exit(1)

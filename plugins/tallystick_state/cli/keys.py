@@ -1,0 +1,92 @@
+"""``tallystick keys``: a new key to sign with, and what a key file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick_state.cli.signer_options import PASSWORD, password_file_option, password_of
+
+if TYPE_CHECKING:
+    from tallystick_state.trust.keys import PublicKey
+
+_argument = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+
+
+@click.group(cls=CommandGroup)
+def keys() -> None:
+    """Keys that sign: new, show."""
+
+
+@keys.command(
+    "new",
+    epilog=examples(
+        "tallystick keys new alice.pem",
+        "tallystick keys new alice.pem --password-file secret.txt --json",
+    ),
+)
+@_argument
+@password_file_option
+@click.option("--no-password", is_flag=True, help="Leave the key as it is, for a machine.")
+@as_json
+def new_command(path: Path, password_file: Path | None, no_password: bool, as_json: bool) -> None:
+    """Make a key of Ed25519, in FILE: PKCS#8, encrypted by a password, for its owner alone.
+
+    A file that is there is never replaced. Keys of sr25519 are made by wallets.
+    """
+    if no_password and password_file is not None:
+        raise click.UsageError("--no-password and --password-file exclude each other")
+    from tallystick_state.trust.key_files import new_key  # noqa: PLC0415  # loads what signs
+
+    password = None if no_password else password_of(path, password_file, twice=True)
+    if password == b"":
+        message = f"found an empty password, expected one: set {PASSWORD}, or give --no-password"
+        raise click.UsageError(message)
+    _show(path, new_key(path, password).public, as_json=as_json)
+
+
+@keys.command(
+    "show",
+    epilog=examples(
+        "tallystick keys show alice.pem",
+        "tallystick keys show ~/.bittensor/wallets/mine/hotkeys/default",
+    ),
+)
+@_argument
+@password_file_option
+@as_json
+def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
+    """The public key of FILE, a key file or a plain wallet file, as a trust file has it."""
+    from tallystick_state.trust.key_files import (  # noqa: PLC0415  # loads what signs
+        is_key_file,
+        read_key,
+        read_wallet,
+    )
+
+    if is_key_file(path):
+        signer = read_key(path, lambda: password_of(path, password_file))
+    else:
+        signer = read_wallet(path)
+    _show(path, signer.public, as_json=as_json)
+
+
+def _show(path: Path, public: PublicKey, *, as_json: bool) -> None:
+    from tallystick_state.trust.encoding import ss58_text  # noqa: PLC0415  # loads what opens files
+
+    address = ss58_text(public.data) if public.type == "sr25519" else None
+    if as_json:
+        view = {
+            "file": str(path),
+            "key": str(public),
+            "type": public.type,
+            "public": public.data.hex(),
+            "keyid": public.keyid,
+            "address": address,
+        }
+        print_json(view)
+        return
+    echo(str(public), f"keyid {public.keyid}", *([f"address {address}"] if address else []))

@@ -1,0 +1,159 @@
+"""``tallystick miner``: list, register and sync miners, clear their flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.io.text import visible
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
+from tallystick_state import views
+from tallystick_state.cli.state_options import at_option, opened, state_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from tallystick_state.answers import MinerInfo
+
+
+@click.group(cls=CommandGroup)
+def miner() -> None:
+    """Miners of a state: list, register, sync, clear."""
+
+
+@miner.command(
+    "list",
+    epilog=examples(
+        "tallystick miner list --state subnet.db",
+        "tallystick miner list --type translation --state subnet.db --json",
+    ),
+)
+@click.option("--type", "skill_type", metavar="TYPE", help="Only those that declare it.")
+@state_option
+@as_json
+def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
+    """The miners of a state, by their slots: types, reputations and collusion flags.
+
+    Those without a slot come last. It is the operator's view, which is whole.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.reasons import NO_MINERS  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        epoch, found = queries.state.epoch, queries.miners()
+        reason = "" if found else NO_MINERS
+        if skill_type is not None:
+            queries.rules.of_type(skill_type)
+            found = [each for each in found if skill_type in each.types]
+            reason = "" if found else queries.no_candidates(skill_type)
+    if as_json:
+        print_json(views.miners(epoch, found, reason))
+    else:
+        rows = [row for each in found for row in _rows(each)]
+        headings = ("slot", "hotkey", "skill type", "reputation", "")
+        lines = table_lines(headings, rows) if rows else [f"no miners: {reason}"]
+        echo(f"epoch {epoch}", *lines)
+
+
+def _rows(found: MinerInfo) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each reputation of a miner, its flags in the first."""
+    slot, hotkey = "–" if found.uid is None else str(found.uid), visible(found.hotkey)
+    flags = numbered(found.flags, "flag") if found.flags else ""
+    if found.flagged_by:
+        flags += f" of {numbered(len(found.flagged_by), 'validator')}"
+    if not found.reputation:
+        yield slot, hotkey, "–", "–", flags
+    for name, nano in sorted(found.reputation.items()):
+        left = "" if name in found.types else "no longer declared"
+        yield slot, hotkey, name, to_text(nano), ", ".join(filter(None, (flags, left)))
+        flags = ""
+
+
+@miner.command(
+    "register",
+    epilog=examples(
+        "tallystick miner register 5Hotkey --uid 7 --types translation,summary \\",
+        "    --state subnet.db",
+    ),
+)
+@click.argument("hotkey")
+@click.option("--uid", required=True, type=int, help="The miner's slot in the subnet.")
+@click.option("--types", required=True, metavar="A,B,…", help="The skill types it declares.")
+@state_option
+@locked_options
+@as_json
+def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    hotkey: str, uid: int, types: str, where: str, as_json: bool, held: Held
+) -> None:
+    """Register the miner HOTKEY in a slot; who held the slot is left behind.
+
+    A new hotkey begins at the initial reputation for each type. One that is known keeps what it
+    has, and declares the given types from now on.
+    """
+    declared = [name for each in types.split(",") if (name := each.strip())]
+    with opened(where, held) as ledger:
+        found = ledger.register(hotkey, uid, declared)
+    if as_json:
+        print_json(views.miner(found))
+    else:
+        echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(found.types)}")
+
+
+@miner.command(
+    "sync",
+    epilog=examples(
+        "tallystick miner sync miners.csv --state subnet.db",
+        "cat miners.jsonl | tallystick miner sync - --state subnet.db",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@locked_options
+@as_json
+def sync_command(file: Path, where: str, as_json: bool, held: Held) -> None:
+    """Give every slot to the miner that FILE lists: register, move and retire, all at once.
+
+    FILE is CSV with the header uid,hotkey,types, the types separated by spaces; or JSONL with the
+    same keys. It has all miners of the subnet: who is not in it holds no slot any more, and keeps
+    its reputations. If a line is bad nothing changes and the exit status is 1.
+    """
+    with opened(where, held) as ledger, working("registering"):
+        found = ledger.sync_miners(file)
+    if as_json:
+        print_json(views.synced(found))
+        return
+    echo("change      miners  hotkeys")
+    for name in ("registered", "moved", "changed", "retired"):
+        hotkeys = getattr(found, name)
+        if hotkeys:
+            echo(f"{name:10}  {len(hotkeys):>6}  {', '.join(map(visible, hotkeys))}")
+    echo(f"unchanged   {found.unchanged:>6}")
+
+
+@miner.command(
+    "clear",
+    epilog=examples(
+        "tallystick miner clear 5Hotkey --state subnet.db",
+    ),
+)
+@click.argument("hotkey")
+@state_option
+@at_option
+@locked_options
+@as_json
+def clear_command(hotkey: str, where: str, at: datetime | None, as_json: bool, held: Held) -> None:
+    """Clear the collusion flags of the miner HOTKEY, which ends its ejection."""
+    with opened(where, held) as ledger:
+        cleared = ledger.clear(hotkey, at)
+    if as_json:
+        print_json(views.cleared(hotkey, cleared))
+    else:
+        echo(f"{visible(hotkey)}: {numbered(cleared, 'flag')} cleared")

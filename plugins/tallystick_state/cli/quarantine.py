@@ -1,0 +1,171 @@
+"""``tallystick quarantine``: what validators said that is not recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.io.text import visible
+from tallystick.numbers.text import numbered
+from tallystick_state import views
+from tallystick_state.cli.state_options import at_option, number_type, opened, state_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from tallystick_state.answers import ClaimInfo
+    from tallystick_state.ledger import Ledger
+
+_NOTHING = "nothing waits: every claim that was taken is recorded"
+
+
+def _filters(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that choose claims."""
+    of_validator = click.option("--validator", metavar="HOTKEY", help="Only claims of this one.")
+    of_round = click.option(
+        "--round", "number", type=number_type, metavar="N", help="Only claims about this round."
+    )
+    return of_validator(of_round(command))
+
+
+def _decision(command: Callable[..., None]) -> Callable[..., None]:
+    """The arguments of a command that decides about claims."""
+    claims = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
+    return claims(_filters(at_option(state_option(locked_options(as_json(command))))))
+
+
+@click.group(cls=CommandGroup)
+def quarantine() -> None:
+    """Claims that are not recorded: list, accept, drop."""
+
+
+@quarantine.command(
+    "list",
+    epilog=examples(
+        "tallystick quarantine list --state subnet.db",
+        "tallystick quarantine list --validator 5Peer --round 7 --state subnet.db",
+        "tallystick quarantine list --reason conflict --json --state subnet.db",
+    ),
+)
+@_filters
+@click.option(
+    "--reason",
+    "reasons",
+    multiple=True,
+    metavar="CODE",
+    help="Only claims that are there for this; repeatable. Else all but what was dropped.",
+)
+@state_option
+@as_json
+def list_command(
+    validator: str | None, number: int | None, reasons: tuple[str, ...], where: str, as_json: bool
+) -> None:
+    """The claims that are not recorded, with their numbers and why, in the order they came."""
+    from tallystick_state.claims import REASONS  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # as above
+
+    unknown = [each for each in reasons if each not in REASONS]
+    if unknown:
+        message = f"found {unknown[0]!r} for --reason, expected some of {', '.join(REASONS)}"
+        raise click.UsageError(message)
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.quarantine(validator, number, reasons)
+        if as_json:
+            print_json(views.quarantine(found, _NOTHING))
+            return
+        empty = True
+        for each in found:
+            if empty:
+                echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
+            empty = False
+            echo(_line(each))
+    if empty:
+        echo(_NOTHING)
+
+
+def _line(claim: ClaimInfo) -> str:
+    what = "record" if claim.id is None else f"event {claim.id}"
+    what += "" if claim.alignment is None else " with its group"
+    about = f"{what} of {claim.hotkey}, {claim.skill_type}, task {claim.task_id}"
+    said = f"round {claim.round}, epoch {claim.epoch}, by {claim.validator}"
+    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank}  {about}, {said}")
+
+
+def _chosen(
+    ledger: Ledger, claims: tuple[int, ...], validator: str | None, number: int | None
+) -> list[int]:
+    """The numbers of the claims that are meant."""
+    if claims and (validator, number) != (None, None):
+        raise click.UsageError("found claims and a filter, expected one of both")
+    if not claims and (validator, number) == (None, None):
+        raise click.UsageError("found no claim, expected CLAIM, --validator or --round")
+    if claims:
+        return sorted(set(claims))
+    with ledger.queries() as queries:
+        return [each.seq for each in queries.quarantine(validator, number)]
+
+
+@quarantine.command(
+    "accept",
+    epilog=examples(
+        "tallystick quarantine accept 1204 --state subnet.db",
+        "tallystick quarantine accept --validator 5Peer --round 7 --state subnet.db",
+    ),
+)
+@_decision
+def accept_command(  # noqa: PLR0913, PLR0917  # one for each option
+    claims: tuple[int, ...],
+    validator: str | None,
+    number: int | None,
+    at: datetime | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Record claims that wait, by their numbers or all that the filters choose.
+
+    It is refused where another claim stands against one of them: drop that one first.
+    """
+    with opened(where, held) as ledger:
+        chosen = _chosen(ledger, claims, validator, number)
+        ledger.accept(chosen, at)
+    if as_json:
+        print_json(views.accepted(chosen))
+    else:
+        echo(f"{numbered(len(chosen), 'claim')} accepted")
+
+
+@quarantine.command(
+    "drop",
+    epilog=examples(
+        "tallystick quarantine drop 1204 1207 --state subnet.db",
+        "tallystick quarantine drop --validator 5Peer --state subnet.db",
+    ),
+)
+@_decision
+def drop_command(  # noqa: PLR0913, PLR0917  # one for each option
+    claims: tuple[int, ...],
+    validator: str | None,
+    number: int | None,
+    at: datetime | None,
+    where: str,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Leave claims out for good, by their numbers or all that the filters choose.
+
+    What stood against them alone is recorded then. The same claim again stays out.
+    """
+    with opened(where, held) as ledger:
+        chosen = _chosen(ledger, claims, validator, number)
+        released = ledger.drop(chosen, at)
+    if as_json:
+        print_json(views.dropped(chosen, released))
+    else:
+        others = f", {released} released" if released else ""
+        echo(f"{numbered(len(chosen), 'claim')} dropped{others}")

@@ -1,0 +1,237 @@
+"""``tallystick round``: list, show and close rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import progress_bar
+from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.io.text import visible
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
+from tallystick_state import views
+from tallystick_state.cli.ingested import complain_of_lines, ingested_text
+from tallystick_state.cli.state_options import (
+    at_option,
+    authority_of,
+    authority_options,
+    groups_option,
+    number_type,
+    opened,
+    state_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from decimal import Decimal
+
+    from tallystick_governance.shadow import Shadow
+    from tallystick_state.outcomes import ClosedRound
+    from tallystick_state.queries import RoundInfo
+    from tallystick_state.reports import RoundReport
+
+
+@click.group("round", cls=CommandGroup)
+def round_group() -> None:
+    """Rounds of a state: list, show, close."""
+
+
+@round_group.command(
+    "list",
+    epilog=examples(
+        "tallystick round list --state subnet.db",
+        "tallystick round list --last 20 --state subnet.db",
+    ),
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rounds.")
+@state_option
+@as_json
+def list_command(last: int | None, where: str, as_json: bool) -> None:
+    """The rounds with records: their epochs, when they were closed, how many records they have."""
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.reasons import NO_ROUNDS  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found = queries.rounds(last)
+    if as_json:
+        print_json(views.round_infos(found, NO_ROUNDS))
+    else:
+        rows = [
+            (
+                str(each.round),
+                str(each.epoch),
+                str(each.records),
+                str(each.miners),
+                "closed" if each.closed else "not closed",
+                str(each.at or "–"),
+            )
+            for each in found
+        ]
+        headings = ("round", "epoch", "records", "miners", "state", "closed at")
+        echo(*(table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]))
+
+
+@round_group.command(
+    "show",
+    epilog=examples(
+        "tallystick round show 7 --state subnet.db",
+    ),
+)
+@click.argument("number", metavar="ROUND", type=number_type)
+@state_option
+@as_json
+def show_command(number: int, where: str, as_json: bool) -> None:
+    """The ROUND with the score of every miner in it, of all that is recorded so far.
+
+    Submissions that their groups ask to run again are listed below.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found, scores = queries.round(number), queries.scores_of_lines(number)
+        reruns = queries.reruns(number)
+    if as_json:
+        print_json(views.round_info(found, scores, reruns))
+    else:
+        rows = _rows(scores)
+        told = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
+        again = (f"  to be run again: {each}" for each in told)
+        echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]), *again)
+
+
+def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
+    """The scores of the only line, or those of each that has any below its name."""
+    found = []
+    for name, scores in lines.items():
+        if len(lines) > 1 and scores:
+            found.append(f" {name}:")
+        found += _scores(scores)
+    return found
+
+
+def _line(found: RoundInfo) -> str:
+    closed = f"closed {found.at or ''}".rstrip() if found.closed else "not closed"
+    counts = f"{numbered(found.records, 'record')} of {numbered(found.miners, 'miner')}"
+    return f"round {found.round}, pinned to epoch {found.epoch}: {counts}, {closed}"
+
+
+@round_group.command(
+    "close",
+    epilog=examples(
+        "tallystick round close round-7.jsonl --state subnet.db",
+        "tallystick round close round-7.jsonl --groups groups-7.jsonl \\",
+        "    --state subnet.db",
+        "tallystick round close round-7.jsonl --round 7 --at 2026-01-31T12:00 \\",
+        "    --state subnet.db",
+    ),
+)
+@click.argument("records", type=click.Path(path_type=Path))
+@state_option
+@click.option(
+    "--round", "number", type=number_type, help="The round of all records; else each its own."
+)
+@at_option
+@click.option(
+    "--shadow", "shadow_reference", metavar="RULES", help="Rules to try beside those in force."
+)
+@click.option(
+    "--shadow-folder",
+    type=click.Path(path_type=Path),
+    help="Where facts are kept for `shadow report`.",
+)
+@groups_option
+@authority_options
+@locked_options
+@as_json
+def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    records: Path,
+    where: str,
+    number: int | None,
+    at: datetime | None,
+    shadow_reference: str | None,
+    shadow_folder: Path | None,
+    groups: Path | None,
+    signed: Path | None,
+    block: int | None,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Score the RECORDS of a round with its snapshot, record their events, print round scores.
+
+    RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
+    is 1. In a state that names its validator, records of this one close rounds and displace what
+    others said in its name; records of others are taken as `events import` takes them.
+
+    With --groups the records get the consensus that their groups compute, and must give none of
+    their own. How alike the members are is kept, and whose submissions are to be run again.
+
+    With --shadow the state is the same as without. What the other rules would make of each round is
+    printed second, and the facts of its records go to --shadow-folder. With --groups they have to
+    compute the same consensus as the rules in force.
+    """
+    from tallystick_state.reports import round_report  # noqa: PLC0415  # heavy
+
+    shadow = _shadow(shadow_reference, shadow_folder, records, groups)
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger, progress_bar("recording") as progress:
+        if shadow is not None and groups is not None:
+            shadow.check_consensus(ledger)
+        rounds, ingested = ledger.close_round(
+            records, number, at, authority=authority, groups=groups, progress=progress
+        )
+        tried = {} if shadow is None else shadow.close(ledger, records, rounds, groups)
+        reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
+    if as_json:
+        print_json(views.rounds(rounds, ingested, tried))
+    else:
+        echo(f"{records}: {ingested_text(ingested)}")
+        lines = [
+            line
+            for each in rounds
+            for line in _lines(each, reports[each.round], tried.get(each.round))
+        ]
+        echo(*(lines or ["no round closed: no record is of the state's validator"]))
+    complain_of_lines(records, ingested)
+
+
+def _shadow(
+    reference: str | None, folder: Path | None, records: Path, groups: Path | None
+) -> Shadow | None:
+    """The rules that are tried, if any are."""
+    if (reference is None) != (folder is None):
+        raise click.UsageError("found one of --shadow and --shadow-folder, expected both")
+    if reference is None or folder is None:
+        return None
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
+    from tallystick_governance.shadow import Shadow  # noqa: PLC0415  # heavy
+
+    for each in filter(None, (records, groups)):
+        if not each.is_file():
+            raise click.UsageError(f"found --shadow with {each}, expected a file: it is read twice")
+    shadow = Shadow(folder, load(reference))
+    shadow.check()
+    return shadow
+
+
+def _lines(
+    closed: ClosedRound, report: RoundReport, tried: Mapping[str, Decimal] | None
+) -> list[str]:
+    """A round: what it has, and the scores that follow."""
+    counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
+    parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
+    parts += [f"{report.late} missed or late"] if report.late else []
+    parts += [f"{report.reruns} to be run again"] if report.reruns else []
+    found = [", ".join(parts), *_rows(closed.lines)]
+    if tried is not None:
+        found += ["  shadow, of rules that are not in force:", *_scores(tried)]
+    return found
+
+
+def _scores(scores: Mapping[str, Decimal]) -> list[str]:
+    return [f"  {to_text(score)}  {visible(hotkey)}" for hotkey, score in scores.items()]

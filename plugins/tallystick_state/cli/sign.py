@@ -1,0 +1,338 @@
+"""``tallystick sign``: statements about rule sets, adoptions, events and more, in envelopes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick_state.cli.signer_options import signer_needed, signer_options
+from tallystick_state.cli.state_options import (
+    at_epoch_option,
+    given_pools,
+    groups_option,
+    major_option,
+    pools_options,
+    state_option,
+)
+
+if TYPE_CHECKING:
+    from tallystick_state.trust.envelope import Envelope
+    from tallystick_state.trust.keys import Signer
+
+_FILE = click.Path(path_type=Path)
+_expiry_option = click.option(
+    "--expires-at-block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block from which on the envelope cannot be used any more.",
+)
+
+
+def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command here: where the envelope goes."""
+    output = click.option(
+        "-o", "--output", required=True, type=_FILE, help="The envelope to write."
+    )
+    return output(follow_links_option(as_json(command)))
+
+
+def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every command that signs: who, and where the envelope goes."""
+    return signer_options(_writing(command))
+
+
+@click.group(cls=CommandGroup)
+def sign() -> None:
+    """Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.
+
+    Every command writes a DSSE envelope around an in-toto statement, and shows what it says.
+    """
+
+
+@sign.command(
+    "rule-set",
+    epilog=examples(
+        "tallystick sign rule-set mine.toml --key alice.pem -o mine.json",
+    ),
+)
+@click.argument("reference", metavar="RULES")
+@_signing
+def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Sign RULES: its name and version, the digest of what it means, and that of its file."""
+    by = signer_needed(signer)
+    from tallystick.canonical import digest_of_bytes  # noqa: PLC0415  # loads what signs
+    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
+    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+    from tallystick_state.trust.statement import rule_set  # noqa: PLC0415  # loads what signs
+
+    found = load(reference, installed_plugins())
+    said = rule_set(
+        reference=found.rule_set.reference,
+        digest=found.digest,
+        text=digest_of_bytes(found.text.encode("utf-8")),
+    )
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "adoption",
+    epilog=examples(
+        "tallystick sign adoption skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "    --key alice.pem -o adoption.json",
+    ),
+)
+@click.argument("reference", metavar="RULES")
+@at_epoch_option
+@major_option
+@_expiry_option
+@state_option
+@_signing
+def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    reference: str,
+    epoch: int,
+    major: bool,
+    expires_at_block: int | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that the state adopts RULES; its trust file says how many have to.
+
+    The state is any validator's of the network: what is signed is the same for all that began alike
+    and adopted alike.
+    """
+    by = signer_needed(signer)
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.statements import adoption  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger:
+        said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "pools",
+    epilog=examples(
+        "tallystick sign pools --pool skills=0.6 --pool workflow=0.4 --at-epoch 20 \\",
+        "    --state subnet.db --key alice.pem -o pools.json",
+    ),
+)
+@pools_options
+@at_epoch_option
+@_expiry_option
+@state_option
+@_signing
+def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    shares: tuple[str, ...],
+    idle: str | None,
+    epoch: int,
+    expires_at_block: int | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that the lines of the state share its weight by these pools from an epoch on."""
+    by = signer_needed(signer)
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.statements import pools  # noqa: PLC0415  # as above
+
+    given = given_pools(shares, idle)
+    with Ledger.open(where) as ledger:
+        said = pools(
+            ledger,
+            given.shares,
+            epoch,
+            idle=given.idle,
+            burn=given.burn,
+            expires_at_block=expires_at_block,
+        )
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "withdrawal",
+    epilog=examples(
+        "tallystick sign withdrawal --state subnet.db --key alice.pem \\",
+        "    -o withdrawal.json",
+    ),
+)
+@click.option("--line", metavar="NAME", help="The line; needed where the state has several.")
+@_expiry_option
+@state_option
+@_signing
+def withdrawal_command(
+    line: str | None,
+    expires_at_block: int | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that the state takes back the last adoption of a line, which has not begun."""
+    by = signer_needed(signer)
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.statements import withdrawal  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger:
+        said = withdrawal(ledger, line, expires_at_block=expires_at_block)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "events",
+    epilog=examples(
+        "tallystick sign events round.jsonl --validator 5Mine --state subnet.db \\",
+        "    --wallet hotkey -o round.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=_FILE)
+@click.option("--validator", required=True, metavar="HOTKEY", help="Whose records they are.")
+@groups_option
+@state_option
+@_signing
+def events_command(
+    path: Path,
+    validator: str,
+    groups: Path | None,
+    where: str,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign the records and late events in FILE, all of one validator, so that others take them.
+
+    The envelope has the digest of each; who imports them needs FILE as well. With --groups records
+    are signed with the consensus of their groups, which who imports them then needs too.
+    """
+    by = signer_needed(signer)
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.statements import events  # noqa: PLC0415  # as above
+
+    with Ledger.open(where) as ledger:
+        said = events(ledger, path, validator, groups)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "checkpoint",
+    epilog=examples(
+        "tallystick sign checkpoint checkpoint.txt --wallet hotkey -o checkpoint.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=_FILE)
+@_signing
+def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
+    by = signer_needed(signer)
+    from tallystick_state.trust.checkpoint import read_checkpoint  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # as above
+    from tallystick_state.trust.note import MOST_BYTES  # noqa: PLC0415  # as above
+    from tallystick_state.trust.statement import checkpoint  # noqa: PLC0415  # as above
+
+    found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
+    said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
+    _write(said.envelope().signed(by), **options)
+
+
+@sign.command(
+    "receipt",
+    epilog=examples(
+        "tallystick sign receipt results.parquet.receipt.json --key alice.pem \\",
+        "    -o signed.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=_FILE)
+@_signing
+def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
+    by = signer_needed(signer)
+    from tallystick_state.trust.receipt import statement_of_receipt  # noqa: PLC0415  # loads what signs
+
+    _write(statement_of_receipt(path).envelope().signed(by), **options)
+
+
+@sign.command(
+    "trust",
+    epilog=examples(
+        "tallystick sign trust trust.toml --key alice.pem -o rotation.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=_FILE)
+@_signing
+def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Sign the trust file in FILE, so that it can follow another."""
+    by = signer_needed(signer)
+    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+
+    _write(read(path).statement().envelope().signed(by), **options)
+
+
+@sign.command(
+    "add",
+    epilog=examples(
+        "tallystick sign add adoption.json --key bob.pem -o adoption.json",
+        "tallystick sign add rotation.json --wallet hotkey -o rotation.json",
+    ),
+)
+@click.argument("path", metavar="ENVELOPE", type=_FILE)
+@_signing
+def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Add a signature to ENVELOPE, whose statement must be sound; read what it says."""
+    by = signer_needed(signer)
+    _write(_read(path).signed(by), **options)
+
+
+@sign.command(
+    "join",
+    epilog=examples(
+        "tallystick sign join alice.json bob.json carol.json -o adoption.json",
+    ),
+)
+@click.argument("paths", metavar="ENVELOPE...", type=_FILE, nargs=-1, required=True)
+@_writing
+def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401  # of `_write`
+    """Join envelopes of one statement that several have signed, each for themselves.
+
+    Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
+    """
+    first, *others = map(_read, paths)
+    for each in others:
+        first = first.joined(each)
+    _write(first, **options)
+
+
+def _read(path: Path) -> Envelope:
+    """The envelope in a file, whose statement is sound."""
+    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.envelope import MOST_BYTES, Envelope  # noqa: PLC0415  # as above
+    from tallystick_state.trust.statement import statement_of  # noqa: PLC0415  # as above
+
+    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
+    statement_of(envelope, str(path))
+    return envelope
+
+
+def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) -> None:
+    """Write an envelope, and show what it says and who has signed."""
+    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # loads what writes
+    from tallystick_state.trust.statement import statement_of  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.verification import told  # noqa: PLC0415  # as above
+
+    with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
+        file.write(envelope.to_json())
+    statement = statement_of(envelope, str(output))
+    keyids = [each.keyid for each in envelope.signatures]
+    if as_json:
+        view = {
+            "file": str(output),
+            "statement": envelope.statement_digest,
+            "predicate_type": statement.predicate_type,
+            "predicate": statement.predicate,
+            "keyids": keyids,
+        }
+        print_json(view)
+        return
+    echo(*told(envelope, statement), *(f"signed by keyid {each}" for each in keyids), str(output))

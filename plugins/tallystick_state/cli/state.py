@@ -1,0 +1,465 @@
+"""``tallystick state``: begin, see, move and check a state."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.log import complain
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
+from tallystick.errors import DamagedError, RuleSetError, TrustError
+from tallystick.io.text import visible
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
+from tallystick.views import View
+from tallystick.views import error as error_view
+from tallystick_state import views
+from tallystick_state.cli.adopt import (
+    adopt_command,
+    pools_text,
+    rules_command,
+    withdraw_command,
+)
+from tallystick_state.cli.checkpoint import (
+    checkpoint_command,
+    evidence_command,
+    proof_group,
+    read_checkpoint_file,
+    signed_checkpoint_options,
+)
+from tallystick_state.cli.state_options import (
+    as_option,
+    at_option,
+    given_pools,
+    pools_options,
+    state_option,
+    trust_option,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from datetime import datetime
+
+    from tallystick_state.queries import Profile
+    from tallystick_state.trust.keys import PublicKey
+
+
+@click.group(cls=CommandGroup)
+def state() -> None:
+    """The state of a subnet: reputations and thresholds, kept in a store."""
+
+
+@state.command(
+    "init",
+    epilog=examples(
+        "tallystick state init --rules skills@1.1.0 --state subnet.db",
+        "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
+        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 \\",
+        "    --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --rules workflow@1.1.0 \\",
+        "    --pool skills=0.7 --pool workflow=0.3 --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
+        "    --hear 5Other --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
+        "    --trust trust.toml --state subnet.db",
+    ),
+)
+@lines_option
+@state_option
+@click.option(
+    "--validator",
+    metavar="HOTKEY",
+    help="Whose state it is: its own rounds stand above what others say in its name.",
+)
+@click.option(
+    "--hear",
+    multiple=True,
+    metavar="HOTKEY",
+    help="A validator that is heard beside it; repeatable. Else all are heard.",
+)
+@trust_option
+@pools_options
+@locked_options
+@as_json
+def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    references: tuple[str, ...],
+    where: str,
+    validator: str | None,
+    hear: tuple[str, ...],
+    trust: Path | None,
+    shares: tuple[str, ...],
+    idle: str | None,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard.
+
+    A state can have several lines, such as skills and workflow: one rule set of each. They share
+    the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
+    adoptions and weights; --pool makes one vector of these. With a trust file, it says whom the
+    state hears and whose signatures it asks for.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    if hear and trust is not None:
+        raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
+    pools = given_pools(shares, idle)
+    for reference in references:
+        held.require_reference(reference)
+    with Ledger.create(
+        where,
+        references,
+        validator=validator,
+        hear=hear,
+        trust=trust,
+        pools=pools.shares or None,
+        idle=pools.idle,
+        burn=pools.burn,
+    ) as ledger:
+        in_force, shown = ledger.in_force, ledger.store.shown
+        rules, root = in_force.at(0), in_force.root
+        hearing = in_force.trust.hearing(ledger.hearing)
+    begun = views.begun(rules, hearing, root, in_force.pools.first)
+    if as_json:
+        print_json(begun)
+    else:
+        under = " and ".join(f"{each.rule_set.reference} {each.digest}" for each in rules.lines)
+        own = "" if validator is None else f" of {visible(validator)}"
+        by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
+        pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
+        echo(f"{shown}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
+
+
+@state.command("info", epilog=examples("tallystick state info --state subnet.db"))
+@state_option
+@as_json
+def info_command(where: str, as_json: bool) -> None:
+    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        found, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
+        on_pages = ledger.store.data_checksums()
+        trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
+    hearing = trust.hearing(ledger.hearing)
+    view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
+    view |= views.rules_digest(ahead)
+    view |= {} if on_pages is None else {"data_checksums": on_pages}
+    if as_json:
+        print_json(view)
+    else:
+        rows = dict(_cells(view))
+        width = max(map(len, rows))
+        echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
+
+
+def _cells(view: View) -> Iterator[tuple[str, str]]:
+    for name, value in view.items():
+        if name == "lines":
+            for line, each in value.items():
+                yield f"rules of {line}", f"{each['rule_set']} {each['digest']}"
+        elif name == "pools":
+            yield name, pools_text(value)
+        else:
+            yield name.replace("_", " "), _cell(value)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        return ", ".join(map(visible, value))
+    return "none" if value is None else visible(str(value))
+
+
+@state.command(
+    "show",
+    epilog=examples(
+        "tallystick state show 5Hotkey --state subnet.db",
+        "tallystick state show --as 5Hotkey --state subnet.db",
+    ),
+)
+@click.argument("hotkey", required=False)
+@as_option
+@state_option
+@at_option
+@as_json
+def show_command(
+    hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
+) -> None:
+    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
+
+    The hours end at --at, by default at the latest recorded round. With --as it is what the miner
+    sees of itself, as the rule set says; without, the operator's view, which is whole.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.visibility import WHOLE, seen_by  # noqa: PLC0415  # heavy
+
+    shown = hotkey if hotkey is not None else viewer
+    if shown is None:
+        raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        seen = WHOLE if viewer is None else seen_by(viewer, shown, *queries.rules.lines)
+        profile = queries.profile(shown, at)
+    if as_json:
+        print_json(views.profile(profile, seen))
+    else:
+        echo(*_profile_lines(profile, seen))
+
+
+def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
+    head = f"{visible(profile.hotkey)}: epoch {profile.epoch}"
+    if "dispatched_rounds" in seen:
+        head += f", dispatched in {profile.rounds} rounds"
+    names = profile.reputation if {"reputation", "rank"} & {*seen} else ()
+    width = max(map(len, names), default=0)
+    lines = [head]
+    for name in names:
+        cells = [f"  {name:{width}}"]
+        if "reputation" in seen:
+            cells.append(to_text(profile.reputation[name]))
+        if "rank" in seen:
+            rank = profile.rank.get(name)
+            cells.append("not selectable" if rank is None else f"rank {rank}")
+        lines.append("  ".join(cells))
+    return lines
+
+
+@state.command(
+    "board",
+    epilog=examples(
+        "tallystick state board translation --state subnet.db",
+    ),
+)
+@click.argument("skill_type", metavar="TYPE")
+@as_option
+@state_option
+@as_json
+def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
+    """The leaderboard of a skill type: everyone who can be selected, the best first.
+
+    With --as it is shown only if the rule set makes leaderboards public.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.visibility import check_public  # noqa: PLC0415  # heavy
+
+    with Ledger.open(where) as ledger, ledger.queries() as queries:
+        if viewer is not None:
+            check_public("leaderboards", queries.rules.of_type(skill_type))
+        epoch, board = queries.state.epoch, queries.board(skill_type)
+        reason = "" if board else queries.no_candidates(skill_type)
+    if as_json:
+        print_json(views.leaderboard(skill_type, epoch, board, reason))
+    else:
+        lines = [
+            f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
+        ]
+        heading = "rank  reputation   hotkey"
+        lines = [heading, *lines] if lines else [f"nobody can be selected: {reason}"]
+        echo(f"{skill_type}, epoch {epoch}", *lines)
+
+
+@state.command(
+    "digest",
+    epilog=examples(
+        "tallystick state digest --state subnet.db",
+    ),
+)
+@state_option
+@as_json
+def digest_command(where: str, as_json: bool) -> None:
+    """The digest of the state, and that of its rules in force and scheduled.
+
+    The first is the same for all who were fed the same records; the second for all who have adopted
+    the same. Peers compare both: an adoption is in no state before it begins.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+
+    with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
+        found, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
+    if as_json:
+        print_json(views.state_digest(found, epoch) | views.rules_digest(ahead))
+    else:
+        echo(found, f"rules {ahead}")
+
+
+@state.command(
+    "export",
+    epilog=examples(
+        "tallystick state export subnet.jsonl --state subnet.db",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@follow_links_option
+@as_json
+def export_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
+    """Write the whole state to FILE, from which `state import` makes the same state."""
+    from tallystick_state.store.store import Store  # noqa: PLC0415  # heavy
+    from tallystick_state.transfer import export_state  # noqa: PLC0415  # heavy
+
+    # no ledger opens a state of an older format, which leaves its store by an export
+    with working("exporting"):
+        exported = export_state(Store.open(where), file, follow_links=follow_links)
+    if as_json:
+        print_json(views.exported(exported))
+    else:
+        echo(f"{file}: {exported.entries} entries that end in {exported.hash}")
+
+
+@state.command(
+    "import",
+    epilog=examples(
+        "tallystick state import subnet.jsonl --state copy.db",
+        "tallystick state import subnet.jsonl --trust trust.toml --state copy.db",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@trust_option
+@locked_options
+@as_json
+def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
+    """Begin a store with the state of FILE, replaying and checking every entry.
+
+    FILE brings its own trust file. With --trust it is refused unless it began with that one. The
+    state of an older format is made again in this one: it says which snapshots are others now.
+    """
+    from tallystick_state.transfer import import_state  # noqa: PLC0415  # heavy
+
+    with working("replaying the log"):
+        imported = import_state(file, where, trust=trust, accept=held.require)
+    if as_json:
+        print_json(views.imported(imported))
+        return
+    echo(f"{imported.entries} entries that end in {imported.hash}")
+    if imported.renewed_from is not None:
+        epochs = imported.other_snapshots
+        changed = "every snapshot is as it was"
+        if epochs:
+            changed = f"{numbered(len(epochs), 'snapshot')} changed, from epoch {epochs[0]} on"
+        echo(f"made again from the format {imported.renewed_from}: {changed}")
+
+
+@state.command(
+    "backup",
+    epilog=examples(
+        "tallystick state backup backup.db --state subnet.db",
+        "tallystick state backup backup.db --state postgresql://me@host/subnet",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@follow_links_option
+@as_json
+def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
+    """Copy the store to FILE while others use it, and check the copy.
+
+    FILE is a store of SQLite, whichever database the state is in. It takes its name once every
+    page, row and entry of it is found to be sound; until then an earlier backup keeps it.
+    """
+    from tallystick_state.backup import back_up  # noqa: PLC0415  # heavy
+    from tallystick_state.store.store import Store  # noqa: PLC0415  # heavy
+
+    with working("copying"):
+        written = back_up(Store.open(where), file, follow_links=follow_links)
+    if as_json:
+        print_json(views.exported(written))
+    else:
+        echo(f"{file}: {written.entries} entries that end in {written.hash}, sound")
+
+
+@state.command(
+    "restore",
+    epilog=examples(
+        "tallystick state restore backup.db --state subnet.db",
+        "tallystick state restore backup.db --state postgresql://me@host/restored",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@state_option
+@locked_options
+@as_json
+def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
+    """Make a store of the backup FILE, and check it before and after; nothing is replayed.
+
+    There must be no store yet: move a damaged one away first, with the files beside it that end in
+    -wal and -shm. `state verify` proves what was taken back.
+    """
+    from tallystick_state.backup import restore  # noqa: PLC0415  # heavy
+
+    with working("copying"):
+        restored = restore(file, where, accept=held.require)
+    if as_json:
+        print_json(views.exported(restored))
+    else:
+        echo(f"{restored.entries} entries that end in {restored.hash}, sound")
+
+
+@state.command(
+    "verify",
+    epilog=examples(
+        "tallystick state verify --state subnet.db",
+        "tallystick state verify --checkpoint checkpoint.txt --trust trust.toml \\",
+        "    --state subnet.db",
+    ),
+)
+@state_option
+@signed_checkpoint_options
+@as_json
+def verify_command(
+    where: str,
+    checkpoint: Path | None,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    as_json: bool,
+) -> None:
+    """Replay the log from its first entry and compare every snapshot.
+
+    With --checkpoint also compare the log of epochs with what it was: that finds a history that was
+    rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
+    from the log, or the log from the checkpoint.
+    """
+    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.replay import verify  # noqa: PLC0415  # heavy
+    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.verification import Against  # noqa: PLC0415  # as above
+
+    expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
+    against = Against(None if trust is None else read(trust), keys)
+    known = against.known
+    try:
+        with Ledger.open(where) as ledger, working("replaying the log"):
+            verified = verify(ledger, expected, known)
+    except (DamagedError, RuleSetError, TrustError) as error:
+        if as_json:
+            print_json({"valid": False, **error_view(error)})
+        complain(error)
+        sys.exit(1)
+    if as_json:
+        print_json(views.verified(verified))
+    else:
+        echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.data_checksums is False:
+            echo("PostgreSQL has no checksums of its pages: pg_checksums --enable makes them")
+        if verified.epochs is not None:
+            by = ", ".join(against.names(verified.signers))
+            signed = f"signed by {by}" if by else "whose signature was not verified"
+            echo(f"{verified.epochs} epochs are those of the checkpoint, {signed}")
+
+
+for _command in (
+    adopt_command,
+    checkpoint_command,
+    evidence_command,
+    proof_group,
+    rules_command,
+    withdraw_command,
+):
+    state.add_command(_command)

@@ -1,0 +1,222 @@
+"""``tallystick trust``: trust files, which say whose signatures count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.numbers.text import numbered
+from tallystick_state.cli.signer_options import public_key
+from tallystick_state.cli.state_options import authority_of, authority_options, opened, state_option
+
+if TYPE_CHECKING:
+    from tallystick_state.trust.keys import PublicKey
+    from tallystick_state.trust.policy import SignerGroup, TrustRoot
+
+
+@click.group(cls=CommandGroup)
+def trust() -> None:
+    """Trust files: new, check, rotate."""
+
+
+@trust.command(
+    "new",
+    epilog=examples(
+        "tallystick trust new trust.toml --network subnet-42 --threshold 1 --signer \\",
+        "ann=ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "tallystick trust new trust-2.toml --after trust.toml \\",
+        "    --expires-at-block 5000000",
+    ),
+)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--network", metavar="NAME", help="The network; by default that of --after.")
+@click.option(
+    "--signer",
+    "signers",
+    multiple=True,
+    metavar="NAME=TYPE:HEX",
+    help="A key of the council, as keys show prints it; repeatable.",
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many of the council have to sign; by default more than half.",
+)
+@click.option(
+    "--validator",
+    "validators",
+    multiple=True,
+    metavar="HOTKEY",
+    help="A validator whose batches of events are accepted; repeatable.",
+)
+@click.option(
+    "--expires-at-block", type=click.IntRange(0), metavar="B", help="The block at which it expires."
+)
+@click.option(
+    "--after",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The trust file in force, which it follows; what no option says is taken from it.",
+)
+@as_json
+def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    path: Path,
+    network: str | None,
+    signers: tuple[str, ...],
+    threshold: int | None,
+    validators: tuple[str, ...],
+    expires_at_block: int | None,
+    after: Path | None,
+    as_json: bool,
+) -> None:
+    """Write a trust file, FILE: a council, of which some have to sign, adopts rules and rotates.
+
+    A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
+    """
+    from tallystick_state.trust.new_file import TrustFile, write_new  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # as above
+
+    if after is None and not (network and signers):
+        raise click.UsageError("found no --network or no --signer, expected both, or --after")
+    wanted = TrustFile(
+        network=network,
+        signers=_named(signers),
+        threshold=threshold,
+        validators=validators,
+        expires_at_block=expires_at_block,
+    )
+    root = write_new(path, wanted, None if after is None else read(after))
+    if as_json:
+        print_json(_view(root))
+    else:
+        echo(*_lines(str(path), root))
+
+
+def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
+    """The keys of options such as ``alice=ed25519:d75a…``, by name."""
+    found: dict[str, PublicKey] = {}
+    for text in signers:
+        name, mark, key = text.partition("=")
+        if not mark or name in found:
+            problem = "twice" if mark else "without a key"
+            message = f"found {name[:80]!r} {problem}, expected NAME=TYPE:HEX, each name once"
+            raise click.BadParameter(message, param_hint="--signer")
+        found[name] = public_key(key)
+    return found
+
+
+@trust.command(
+    "check",
+    epilog=examples(
+        "tallystick trust check trust.toml",
+        "tallystick trust check trust-1.toml trust-2.toml --stakes snapshots",
+    ),
+)
+@click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--stakes",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where the stake snapshots are; else beside each FILE.",
+)
+@as_json
+def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -> None:
+    """Check trust files, oldest first: each for itself, and whether it can follow the one before.
+
+    Who has signed a file is not looked at here; see `verify`.
+    """
+    from tallystick_state.trust.policy import check_succession  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # as above
+
+    roots: list[TrustRoot] = []
+    for path in paths:
+        root = read(path, stakes)
+        if roots:
+            check_succession(roots[-1], root, held=[each.digest for each in roots])
+        roots.append(root)
+    if as_json:
+        print_json({"roots": [_view(each) for each in roots]})
+    else:
+        for path, root in zip(paths, roots, strict=True):
+            echo(*_lines(str(path), root))
+
+
+@trust.command(
+    "rotate",
+    epilog=examples(
+        "tallystick trust rotate trust.toml --state subnet.db",
+        "tallystick trust rotate trust-2.toml --signed rotation.json \\",
+        "    --state subnet.db",
+    ),
+)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@authority_options
+@state_option
+@locked_options
+@as_json
+def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    path: Path, signed: Path | None, block: int | None, where: str, as_json: bool, held: Held
+) -> None:
+    """Put the trust file FILE in force in a state, at once; its stake snapshots stand beside it.
+
+    A first one is the operator's decision. From then on --signed is needed: the groups named root,
+    of the trust file in force and of FILE, have to reach their thresholds.
+    """
+    authority = authority_of(signed, block)
+    with opened(where, held) as ledger:
+        root = ledger.rotate_trust(path, authority=authority)
+        shown = ledger.store.shown
+    if as_json:
+        print_json(_view(root))
+    else:
+        echo(f"{shown}: holds now", *_lines(str(path), root))
+
+
+def _view(root: TrustRoot) -> dict[str, Any]:
+    return {
+        "version": root.version,
+        "digest": root.digest,
+        "network": root.network,
+        "previous": root.previous,
+        "expires_at_block": root.expires_at_block,
+        "adopt": list(root.adopt),
+        "root": list(root.root),
+        "events": list(root.events),
+        "keys": {
+            name: {"public": str(each.public), "keyid": each.public.keyid, "hotkey": each.hotkey}
+            for name, each in root.keys.items()
+        },
+        "groups": {name: _group(each) for name, each in root.groups.items()},
+        "stakes": {
+            name: {"block": each.block, "digest": each.digest, "total": str(each.total)}
+            for name, each in root.stakes.items()
+        },
+    }
+
+
+def _group(group: SignerGroup) -> dict[str, Any]:
+    found: dict[str, Any] = {"keys": list(group.keys)}
+    if group.share is None:
+        return {**found, "threshold": group.threshold}
+    return {**found, "share": str(group.share), "stake": group.stake}
+
+
+def _lines(path: str, root: TrustRoot) -> Iterator[str]:
+    yield f"{path}: version {root.version} of {root.network}, {root.digest}"
+    for name, group in root.groups.items():
+        tasks = [task for task in ("adopt", "root") if name in getattr(root, task)]
+        keys = numbered(len(group.keys), "key")
+        needed = f"{group.threshold} of {keys}"
+        if group.share is not None:
+            needed = f"{group.share} of all stake of {group.stake}, by {keys}"
+        yield f"  {name}: {needed}; {' and '.join(tasks) or 'decides nothing'}"
+    yield f"  events: {numbered(len(root.events), 'validator')}"
+    if root.expires_at_block is not None:
+        yield f"  expires at block {root.expires_at_block}"

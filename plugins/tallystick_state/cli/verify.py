@@ -1,0 +1,174 @@
+"""``tallystick verify``: whether a signed file holds, with nothing else at hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.errors import InputError
+from tallystick_state.cli.signer_options import keys_option
+
+if TYPE_CHECKING:
+    from tallystick_state.trust.keys import PublicKey
+    from tallystick_state.trust.verification import Against, Verified
+
+_START = 1 << 17
+"""So many bytes tell what a file is: a checkpoint at its beginning may take half of them."""
+_PROOF = re.compile(
+    rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":\[.*|\{"format":1,"kind":"consistency",',
+    re.DOTALL,
+)
+
+
+@attrs.frozen
+class Kind:
+    """A kind of file that can be verified.
+
+    Attributes:
+        begins: whether a file that begins with some bytes is one.
+        home: where its function is, ``module:name``; it takes a path and what to verify against.
+    """
+
+    begins: Callable[[bytes], bool]
+    home: str
+
+    def verify(self, path: Path, against: Against) -> Verified:
+        """Verify a file of this kind; its module is loaded now."""
+        module, _, name = self.home.partition(":")
+        found: Verified = getattr(import_module(module), name)(path, against)
+        return found
+
+
+def _is_object(start: bytes) -> bool:
+    return start.lstrip(b" \t\r\n").startswith(b"{")
+
+
+def _is_dispute(start: bytes) -> bool:
+    # the canonical form of dispute-1 begins with its side a
+    return start.startswith(b'{"a":{"name":')
+
+
+def _is_proof(start: bytes) -> bool:
+    # so do the two of proof-1
+    return _PROOF.match(start) is not None
+
+
+def _is_note(start: bytes) -> bool:
+    return b"\n\n\xe2\x80\x94 " in start
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind(_is_dispute, "tallystick_state.audit.dispute_file:verify_dispute"),
+    Kind(_is_proof, "tallystick_state.trust.verification:verify_proof"),
+    # any other object of JSON: its members may have any order
+    Kind(_is_object, "tallystick_state.trust.verification:verify_envelope"),
+    Kind(_is_note, "tallystick_state.trust.verification:verify_note"),
+)
+"""The kinds of files that can be verified; the first that fits counts."""
+
+
+@click.command(
+    "verify",
+    epilog=examples(
+        "tallystick verify adoption.json --trust trust.toml --block 4711000",
+        "tallystick verify receipt.json --key \\",
+        "    ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        'tallystick verify proof.json --row \'["5Miner","mcp_server"]\' \\',
+        "    --trust trust.toml",
+        "tallystick verify dispute.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--trust",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A trust file: its groups, or its validators, must have signed.",
+)
+@keys_option("A key that must have signed; repeatable.")
+@click.option(
+    "--block",
+    type=click.IntRange(0),
+    metavar="B",
+    help="The block of the chain now, where something expires.",
+)
+@click.option(
+    "--row",
+    "rows",
+    multiple=True,
+    metavar="KEY",
+    help="A row that a proof must show: a hotkey, or its key as a JSON array; repeatable.",
+)
+@as_json
+def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
+    path: Path,
+    trust: Path | None,
+    keys: tuple[PublicKey, ...],
+    block: int | None,
+    rows: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Verify the signatures of FILE, whatever kind it is.
+
+    A proof that shows no row, or not the one that --row names, does not hold. Exit status 0 if it
+    holds, 1 if it does not or if there is nothing to verify it by, 2 if it cannot be read.
+    """
+    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.verification import Against  # noqa: PLC0415  # as above
+
+    root = None if trust is None else read(trust)
+    against = Against(root, keys, block, tuple(map(_row_key, rows)))
+    kind = kind_of(path)
+    if rows and kind.begins is not _is_proof:
+        raise click.UsageError(f"--row is a row of a proof, and {path} is none")
+    found = kind.verify(path, against)
+    if as_json:
+        print_json(found.view)
+    else:
+        echo(*found.lines)
+    sys.exit(0 if found.checked else 1)
+
+
+def _row_key(text: str) -> tuple[object, ...]:
+    """The parts with which a row begins: those of an array, or a hotkey alone."""
+    if not text.startswith("["):
+        return (text,)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = []
+    if not found:
+        message = f'found {text[:60]!r}, expected a hotkey, or an array such as ["5Miner", …]'
+        raise click.BadParameter(message, param_hint="--row")
+    return tuple(found)
+
+
+def kind_of(path: Path) -> Kind:
+    """What kind a file is, by how it begins.
+
+    Raises:
+        InputError: it cannot be read, or is none of them.
+    """
+    from tallystick.io.inputs import start_of  # noqa: PLC0415  # loads what opens files
+
+    try:
+        start = start_of(path, _START)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: the file cannot be read ({reason}): check the name") from error
+    for kind in KINDS:
+        if kind.begins(start):
+            return kind
+    raise InputError(
+        f"{path}: found nothing that is signed, expected an envelope, a note, a proof or a dispute"
+    )

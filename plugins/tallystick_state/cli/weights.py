@@ -1,0 +1,122 @@
+"""``tallystick weights``: the weights that a validator sets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.numbers.nano import to_text
+from tallystick.numbers.text import numbered
+from tallystick_allocation.command import explanation_lines
+from tallystick_state import views
+from tallystick_state.cli.state_options import opened, state_option
+
+if TYPE_CHECKING:
+    from tallystick_allocation.explanation import AllocationExplanation
+    from tallystick_state.chain_weights import Weights
+    from tallystick_state.line_weights import LineWeights
+    from tallystick_state.queries import StateQueries
+    from tallystick_state.said import Said
+
+
+@click.command(
+    epilog=examples(
+        "tallystick weights --state subnet.db",
+        "tallystick weights --immune 5NewMiner --state subnet.db --json",
+        "tallystick weights --line skills --state subnet.db",
+        "tallystick weights --explain 5Miner --state subnet.db",
+    ),
+)
+@state_option
+@click.option("--immune", multiple=True, metavar="HOTKEY", help="A miner that warms up; repeat.")
+@click.option("--line", metavar="LINE", help="Of a state of several lines, the weights of one.")
+@click.option("--explain", "hotkey", metavar="HOTKEY", help="Show every column of one miner.")
+@click.option(
+    "--round",
+    "round_file",
+    type=click.Path(path_type=Path),
+    help="What the rules ask of the open epoch's rounds and of miners, as JSON.",
+)
+@locked_options
+@as_json
+def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
+    where: str,
+    immune: tuple[str, ...],
+    line: str | None,
+    hotkey: str | None,
+    round_file: Path | None,
+    as_json: bool,
+    held: Held,
+) -> None:
+    """The weights of the miners, exact and as Bittensor's uint16, and who has none, and why.
+
+    They are what the steps of the rule set make of the records. Each line of a state has its own;
+    where pools share all weight, theirs come first, which are those to set.
+    """
+    with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
+        names = [*queries.in_force.lines] if line is None else [queries.named_line(line)]
+        said = _said(queries, round_file)
+        columns = {name: queries.line_weights(name, immune, said.get(name)) for name in names}
+        found = {name: queries.weights(immune, name, each) for name, each in columns.items()}
+        shared = queries.shared_weights(immune, columns) if line is None else None
+        told = {} if hotkey is None else _explained(queries, columns, hotkey)
+    if as_json:
+        print_json(views.weights(found, shared, {name: e.to_dict() for name, e in told.items()}))
+    else:
+        if shared is not None:
+            echo("all lines:", *_lines(shared))
+        for name, each in found.items():
+            lines = [*([f"{name}:"] if len(found) > 1 else []), *_lines(each)]
+            echo(*lines, *(explanation_lines(told[name]) if name in told else []))
+
+
+def _said(queries: StateQueries, path: Path | None) -> Said:
+    """By line, what a file says of the round."""
+    from tallystick_state.said import NOTHING_SAID, read_said  # noqa: PLC0415  # heavy
+
+    if path is None:
+        return {}
+    lines = [*queries.in_force.lines]
+    found = read_said(path, map(queries.weighing, lines))
+    return {line: found.get(line, NOTHING_SAID) for line in lines}
+
+
+def _explained(
+    queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
+) -> dict[str, AllocationExplanation]:
+    """By line, every column of a miner, where the line has any of it."""
+    from tallystick_allocation.explanation import explained  # noqa: PLC0415  # heavy
+    from tallystick_state.line_weights import before_carried  # noqa: PLC0415  # heavy
+
+    queries.miner(hotkey)
+    return {
+        line: explained(each.allocation, hotkey, before_carried(each.allocation))
+        for line, each in columns.items()
+        if each.allocation is not None and hotkey in each.allocation.given.places
+    }
+
+
+def _lines(found: Weights) -> list[str]:
+    lines = list[str]()
+    if found.without:
+        having = found.miners - len(found.without)
+        lines.append(f"{numbered(found.miners, 'miner')} with a slot, {having} with a weight")
+        reasons = Counter(found.without.values())
+        lines += [f"{count:>5} without: {reason}" for reason, count in sorted(reasons.items())]
+    if not found.uids:
+        return [*lines, f"no weights: {found.reason}"]
+    rows = zip(found.uids, map(to_text, found.weights), found.uint16.values(), strict=True)
+    return [
+        *lines,
+        "  uid  weight       uint16",
+        *(f"{uid:>5}  {share}  {value:>5}" for uid, share, value in rows),
+        f"  sum  {to_text(sum(found.weights))}",
+        *(f"{uid:>5}  no weight: {reason}" for uid, reason in found.dropped.items()),
+    ]

@@ -1,0 +1,358 @@
+"""Epochs: what happens when one ends (reputation.txt, Epoch Boundaries).
+
+Closing an epoch runs the steps that the rule set names, in its order. Each step is a function of
+what the steps before it made. The order of the events never matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import cache, partial
+from itertools import chain
+from operator import attrgetter
+from types import MappingProxyType
+
+import attrs
+
+from tallystick.errors import AllocationError, StateError
+from tallystick.numbers.nano import NANO
+from tallystick.records.messages import shown
+from tallystick.rules.sections import Step
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick_allocation.files import RoundFile
+from tallystick_state.carry import carried, carried_names, with_columns
+from tallystick_state.event import AGE, StateEvent
+from tallystick_state.miners import has_declared, pinned_reputation
+from tallystick_state.model import Miner, State
+from tallystick_state.reputation import damped, effect, mean_delta
+from tallystick_state.rules import StateRules
+from tallystick_state.said import NOTHING_SAID, check_said, not_carried
+from tallystick_state.thresholds import next_baselines, next_threshold
+
+Owner = tuple[str, str]
+"""What has a reputation: a hotkey and a skill type."""
+RecordKey = tuple[str, str, str, str, int, int]
+"""Of a record: validator, hotkey, skill type, task, round, pinned epoch."""
+
+
+@attrs.frozen
+class Closing:
+    """What the steps of a closing read and make.
+
+    Attributes:
+        rules: the rules.
+        pinned: by epoch, the state at its start.
+        events: those of the epoch.
+        state: what becomes of the state.
+        base_rules: the rules of the epoch that a round is pinned to, from which a newcomer has its
+            reputation there.
+        newest: the records of a miner, newest first, those of earlier epochs too; read where what
+            is carried comes of more than the records of a round.
+        said: what the rules ask of the rounds and of miners beside the records.
+        means: the mean delta of each reputation that moves, in units of 1.
+    """
+
+    rules: StateRules
+    pinned: Mapping[int, State]
+    events: tuple[StateEvent, ...]
+    state: State
+    base_rules: Callable[[int], StateRules]
+    newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
+    said: RoundFile | None = None
+    means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
+
+
+def close_epoch(  # noqa: PLR0913  # what a closing is made of
+    state: State,
+    events: Iterable[StateEvent],
+    rules: StateRules,
+    pinned: Mapping[int, State],
+    *,
+    base_rules: Callable[[int], StateRules] | None = None,
+    newest: Callable[[str], Iterable[StateEvent]] | None = None,
+    said: RoundFile | None = None,
+) -> State:
+    """The state as the next epoch begins.
+
+    Args:
+        state: as the epoch ends.
+        events: all that were recorded while it was open, in any order. Those of one validator,
+            miner, task, round and pinned epoch are one record, with the events of all (E29).
+        rules: the rules of the epoch that ends.
+        pinned: by epoch, the state at its start: of each epoch that an event is pinned to (E40).
+        base_rules: the rules of such an epoch; by default those of the epoch that ends.
+        newest: the records of a miner in all epochs, by round, task, skill type and validator, the
+            newest first, which windows of carried columns read; by default those of ``events``.
+        said: what the rules ask of the rounds and of miners beside the records.
+
+    Returns:
+        The state after the steps of the rule set, with what its allocation carries, one epoch on.
+        Without either nothing else changes.
+
+    Raises:
+        StateError: an event is of a miner that the state lacks, of a type that the miner never
+            declared, or pinned to an epoch whose state is not given; or what is carried depends on
+            something that is not said.
+    """
+    every = tuple(events)
+    closing = Closing(
+        rules,
+        pinned,
+        every,
+        state,
+        base_rules or (lambda _: rules),
+        newest or partial(_newest, every),
+        said,
+    )
+    _check(closing)
+    epochs = rules.rule_set.epochs
+    for step in epochs.steps if epochs is not None else ():
+        closing = _STEPS[step](closing)
+    closing = carry_columns(closing)
+    return attrs.evolve(closing.state, epoch=state.epoch + 1)
+
+
+def aggregate_deltas(closing: Closing) -> Closing:
+    """The mean delta of each reputation over all records that take part (E27 to E29)."""
+    if closing.rules.rule_set.reputation is None:
+        return closing
+    records = _records(closing.events)
+    changes, unit = _changes(closing.rules, set(records.values()))
+    sums = _sums(records, changes, _bases(closing, records))
+    means = {
+        owner: mean
+        for owner, of_validators in sums.items()
+        if (mean := mean_delta(closing.rules, of_validators.values(), unit)) is not None
+    }
+    return attrs.evolve(closing, means=means)
+
+
+def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]:
+    """Of each record, what it changes of the reputation it is pinned to, and whether it takes part.
+
+    The delta is exact, in units of 1; see `record_delta`. There are none where the rules have no
+    reputation.
+    """
+    if closing.rules.rule_set.reputation is None:
+        return {}
+    records = _records(closing.events)
+    bases = _bases(closing, records)
+    effects = {events: effect(closing.rules, events) for events in set(records.values())}
+    delta = cache(lambda events, base: effects[events].delta(base))
+    return {
+        key: (delta(events, bases[_base(key)]), effects[events].takes_part)
+        for key, events in records.items()
+    }
+
+
+def update_reputations(closing: Closing) -> Closing:
+    """Each reputation moved by its mean delta, damped and clamped (E26)."""
+    rules, state = closing.rules, closing.state
+    moved: dict[str, dict[str, int]] = defaultdict(dict)
+    for (hotkey, skill_type), mean in closing.means.items():
+        before = pinned_reputation(state, rules, hotkey, skill_type)
+        moved[hotkey][skill_type] = damped(rules, before, mean)
+    miners = {
+        hotkey: _with(miner, moved[hotkey]) if hotkey in moved else miner
+        for hotkey, miner in state.miners.items()
+    }
+    return attrs.evolve(closing, state=attrs.evolve(state, miners=miners))
+
+
+def recompute_baselines(closing: Closing) -> Closing:
+    """The tier baseline of each type after the epoch (E19)."""
+    return _with_thresholds(closing, next_baselines)
+
+
+def recompute_thresholds(closing: Closing) -> Closing:
+    """The other tracked thresholds of each type, at the baseline that the type has now (E21)."""
+    return _with_thresholds(closing, _next_thresholds)
+
+
+def carry_columns(closing: Closing) -> Closing:
+    """What the allocation carries, moved by the rounds of the epoch in ascending order.
+
+    It is no word of the rule set's steps: it is done where the allocation has such a column, after
+    them, and reads nothing that they make.
+    """
+    if not carried_names(closing.rules.rule_set):
+        return closing
+    state, line = closing.state, closing.rules.line
+    hotkeys = {each.hotkey for each in state.miners.values() if each.uid is not None}
+    before = state.carry.get(line, {})
+    records = _Records(closing)
+    if closing.events and hotkeys:
+        check_said(closing.rules, closing.said)
+    said = closing.said or NOTHING_SAID
+    try:
+        after = carried(closing.rules, before, records, closing.events, hotkeys, said=said)
+    except AllocationError as error:
+        raise not_carried(error) from error
+    return attrs.evolve(closing, state=with_columns(state, line, after))
+
+
+@attrs.frozen
+class _Records:
+    """The records that carried columns come of; see `samples.Records`."""
+
+    closing: Closing
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        return self.closing.newest(hotkey)
+
+    def reputation(self, event: StateEvent) -> int:
+        pinned = self.closing.pinned.get(event.epoch)
+        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        return self.closing.base_rules(event.epoch)
+
+
+def _newest(events: Iterable[StateEvent], hotkey: str) -> list[StateEvent]:
+    own = (each for each in events if each.is_record and each.hotkey == hotkey)
+    return sorted(own, key=AGE, reverse=True)
+
+
+def persist(closing: Closing) -> Closing:
+    """The end of the steps: what is made by now is what a store keeps."""
+    return closing
+
+
+_STEPS: Mapping[Step, Callable[[Closing], Closing]] = MappingProxyType(
+    {
+        "aggregate_deltas": aggregate_deltas,
+        "update_reputations": update_reputations,
+        "recompute_baselines": recompute_baselines,
+        "recompute_thresholds": recompute_thresholds,
+        "persist": persist,
+    }
+)
+
+
+def _check(closing: Closing) -> None:
+    miners = closing.state.miners
+    for hotkey, skill_type in sorted({(s.hotkey, s.skill_type) for s in closing.events}):
+        if hotkey not in miners:
+            raise StateError(
+                f"found an event of the hotkey {shown(hotkey)}, expected a registered miner"
+            )
+        if not has_declared(miners[hotkey], skill_type):
+            raise StateError(
+                f"found an event of {shown(hotkey)} for the skill type {shown(skill_type)}, "
+                "expected one that the miner declared"
+            )
+
+
+_RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
+    "validator", "hotkey", "skill_type", "task_id", "round", "epoch"
+)
+_Events = tuple[str, ...]
+_Change = tuple[int, int]
+"""What a record adds to its sum: so much for each nano of the reputation, and so much besides."""
+_Base = tuple[int, str, str]
+"""What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
+
+
+def _base(key: RecordKey) -> _Base:
+    """What the reputation of a record's round is looked up by."""
+    _, hotkey, skill_type, _, _, epoch = key
+    return epoch, hotkey, skill_type
+
+
+def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
+    """The events of each record; those that came alone join the record that they are about."""
+    found: dict[RecordKey, _Events] = {}
+    several: dict[RecordKey, list[_Events]] = {}
+    for event in events:
+        key = _RECORD_KEY(event)
+        if key in found:
+            several.setdefault(key, [found[key]]).append(event.events)
+        else:
+            found[key] = event.events
+    joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
+    return found | joined
+
+
+def _changes(
+    rules: StateRules, distinct: Iterable[_Events]
+) -> tuple[Mapping[_Events, _Change], int]:
+    """The change of each combination of events that takes part, and the unit that it counts.
+
+    Over one common denominator the delta of a record is an integer, and so is a sum of them.
+    """
+    effects = {events: each for events in distinct if (each := effect(rules, events)).takes_part}
+    parts = [part for each in effects.values() for part in (each.factor, each.added)]
+    common = math.lcm(*(part.denominator for part in parts))
+    changes = {
+        events: (int((each.factor - 1) * common), int(each.added * common * NANO))
+        for events, each in effects.items()
+    }
+    return changes, common * NANO
+
+
+def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int]:
+    """The reputations that the rounds were pinned to, in nano."""
+    pinned = closing.pinned
+    bases = {_base(key) for key in records}
+    epochs = sorted({epoch for epoch, _, _ in bases})
+    for epoch in (epoch for epoch in epochs if epoch not in pinned):
+        raise StateError(
+            f"found an event that is pinned to epoch {epoch}, expected one whose state is kept"
+        )
+    rules = {epoch: _base_rules(closing, epoch) for epoch in epochs}
+    return {base: pinned_reputation(pinned[base[0]], rules[base[0]], *base[1:]) for base in bases}
+
+
+def _base_rules(closing: Closing, epoch: int) -> StateRules:
+    """The rules that say what a newcomer of an epoch begins with."""
+    own = closing.base_rules(epoch)
+    return closing.rules if own.rule_set.reputation is None else own
+
+
+def _sums(
+    records: Mapping[RecordKey, _Events],
+    changes: Mapping[_Events, _Change],
+    bases: Mapping[_Base, int],
+) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:
+    """Of each reputation and validator, the sum of the deltas and the number of records."""
+    found: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for (validator, hotkey, skill_type, _, _, epoch), events in records.items():
+        if events in changes:
+            slope, added = changes[events]
+            delta = bases[epoch, hotkey, skill_type] * slope + added
+            of_owner = found[hotkey, skill_type]
+            total, count = of_owner.get(validator, (0, 0))
+            of_owner[validator] = (total + delta, count + 1)
+    return found
+
+
+def _with(miner: Miner, reputation: Mapping[str, int]) -> Miner:
+    return attrs.evolve(miner, reputation={**miner.reputation, **reputation})
+
+
+_Next = Callable[[StateRules, str, Thresholds, list[StateEvent]], Thresholds]
+
+
+def _with_thresholds(closing: Closing, following: _Next) -> Closing:
+    """The closing with some thresholds of every type with tiers replaced by those that follow."""
+    rules, state = closing.rules, closing.state
+    scored: dict[str, list[StateEvent]] = defaultdict(list)
+    for event in closing.events:
+        # a late submission earns nothing, so it raises nobody's bar either (E96)
+        if event.quality is not None and not event.missed:
+            scored[event.skill_type].append(event)
+    thresholds = dict(state.thresholds)
+    for name, seeds in rules.seeds.items():
+        old = {**seeds, **state.thresholds.get(name, {})}
+        thresholds[name] = {**old, **following(rules, name, old, scored[name])}
+    return attrs.evolve(closing, state=attrs.evolve(state, thresholds=thresholds))
+
+
+def _next_thresholds(
+    rules: StateRules, skill_type: str, old: Thresholds, events: list[StateEvent]
+) -> Thresholds:
+    names = rules.epochs.thresholds
+    return {name: next_threshold(rules, skill_type, name, old, events) for name in names}

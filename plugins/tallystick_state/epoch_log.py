@@ -1,0 +1,208 @@
+"""The log of epochs of a state: a leaf for each that is closed, and their tree.
+
+Everything here is a function of the log of entries. Leaves are computed when they are first asked
+for; where the transaction may write, they are kept beside the log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property, partial
+
+import attrs
+
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import DamagedError, StateError
+from tallystick.rules.allocation import round_score
+from tallystick_state.line_records import LineRecords
+from tallystick_state.line_weights import is_of_round
+from tallystick_state.model import State
+from tallystick_state.round_scores import round_epoch
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.said import said_of
+from tallystick_state.step_roots import (
+    Counted,
+    EpochLeaf,
+    Share,
+    Step,
+    StepRoot,
+    step_rows,
+    step_tree,
+)
+from tallystick_state.store.transaction import Transaction
+from tallystick_state.trust.merkle import TileTree, leaf_hash
+
+
+@attrs.frozen
+class Closed:
+    """What the entry says with which an epoch was closed.
+
+    Attributes:
+        seq: its number.
+        snapshot: the digest of the snapshot of the next epoch.
+        salt: of its leaf; None without.
+    """
+
+    seq: int
+    snapshot: str
+    salt: str | None
+
+
+@attrs.frozen(eq=False, slots=False)
+class EpochLog:
+    """The closed epochs of a state, as one transaction sees them.
+
+    Attributes:
+        transaction: what it reads.
+        in_force: the rules of each epoch.
+        keeps: whether leaves are kept that are computed here, for which the transaction must write.
+        trusts: whether leaves that are kept are taken as they are.
+    """
+
+    transaction: Transaction
+    in_force: RulesInForce
+    keeps: bool = False
+    trusts: bool = True
+
+    @cached_property
+    def closed(self) -> tuple[Closed, ...]:
+        """By epoch, how it was closed."""
+        found = []
+        for seq, body in self.transaction.numbered_bodies_of_kind("epoch"):
+            said = json.loads(body)
+            found.append(Closed(seq, said["snapshot"], said.get("salt")))
+        return tuple(found)
+
+    @cached_property
+    def leaves(self) -> tuple[EpochLeaf, ...]:
+        """The leaf of each closed epoch."""
+        kept = self.transaction.epoch_leaves() if self.trusts else {}
+        return tuple(self._leaf(epoch, kept.get(epoch)) for epoch in range(len(self.closed)))
+
+    @cached_property
+    def tree(self) -> TileTree:
+        """The tree of the leaves."""
+        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves)
+
+    def tree_at(self, size: int) -> TileTree:
+        """The tree of the first leaves."""
+        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
+
+    def rows(self, epoch: int) -> Mapping[Step, list[bytes] | None]:
+        """The rows of each step of a closed epoch.
+
+        Raises:
+            StateError: the epoch is not closed.
+        """
+        return step_rows(self._counted(epoch))
+
+    def _leaf(self, epoch: int, kept: str | None) -> EpochLeaf:
+        if kept is not None:
+            return _read_leaf(epoch, kept)
+        rules, closed = self.in_force.at(epoch), self.closed[epoch]
+        found = EpochLeaf(
+            epoch=epoch,
+            genesis=self.in_force.genesis,
+            rules={each.line: each.digest for each in rules.lines},
+            adopted={line: each.digest for line, each in self._adopted(epoch).items()},
+            steps={step: _root(rows) for step, rows in self.rows(epoch).items()},
+            snapshot=closed.snapshot,
+            salt=closed.salt,
+        )
+        if self.keeps:
+            self.transaction.put_epoch_leaf(epoch, found.to_bytes().decode())
+        return found
+
+    def _adopted(self, epoch: int) -> dict[str, StateRules]:
+        """By line, the rules that begin with the epoch after this."""
+        begun = ((line, each.begins(epoch + 1)) for line, each in self.in_force.lines.items())
+        return {line: rules for line, rules in begun if rules is not None}
+
+    def _counted(self, epoch: int) -> Counted:
+        if not 0 <= epoch < len(self.closed):
+            raise StateError(
+                f"found the epoch {epoch}, expected one of the {len(self.closed)} that are closed"
+            )
+        events = [*self.transaction.events(epoch)]
+        pins = sorted({each.epoch for each in events if each.epoch <= epoch})
+        return Counted(
+            epoch=epoch,
+            rules={each.line: each for each in self.in_force.at(epoch).lines},
+            line_of=self.in_force.line_of,
+            adopted=self._adopted(epoch),
+            rules_at={line: each.at for line, each in self.in_force.lines.items()},
+            events=events,
+            before=self._state(epoch),
+            after=self._state(epoch + 1),
+            pinned={pin: self._state(pin) for pin in pins},
+            scores=dict(self._scores(epoch)),
+        )
+
+    def _known(self, epoch: int) -> State | None:
+        found = self.transaction.snapshot(epoch)
+        return None if found is None else found.state
+
+    def _state(self, epoch: int) -> State:
+        found = self._known(epoch)
+        if found is None:
+            raise DamagedError(
+                f"found no snapshot of the epoch {epoch}, expected one: restore a copy"
+            )
+        return found
+
+    def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
+        """What the weights are as an epoch closes, without immunity, by hotkey and line.
+
+        Rounds count that were closed before its entry, with the events that were counted by then.
+        """
+        after, state = self._state(epoch + 1), cache(self._known)
+        slots = {m.hotkey: m.uid for m in after.miners.values() if m.uid is not None}
+        for line, timeline in self.in_force.lines.items():
+            last = self.transaction.last_closed_round(
+                self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
+            )
+            records = LineRecords(
+                self.transaction,
+                self.in_force,
+                line,
+                state,
+                epoch,
+                partial(said_of, self.transaction, self.in_force, line),
+            )
+            pinned = round_epoch(records.of_round(last))
+            of_rules = epoch if pinned is None else pinned
+            rules = timeline.at(of_rules)
+            if rules.allocation is None:
+                continue
+            found = records.weighed(rules, epoch, slots, last)
+            number = None if round_score(rules.rule_set) is None else last
+            kept = after.carry.get(line, {})
+            for hotkey in found.scores if is_of_round(rules.rule_set) else slots:
+                share = Share(
+                    uid=slots[hotkey],
+                    epoch=of_rules,
+                    round=number,
+                    score=found.scores.get(hotkey),
+                    weight=found.weights.get(hotkey),
+                    carry={name: held[hotkey] for name, held in kept.items() if hotkey in held},
+                )
+                yield (hotkey, line), share
+
+
+def _root(rows: list[bytes] | None) -> StepRoot | None:
+    return None if rows is None else StepRoot(step_tree(rows).root(), len(rows))
+
+
+def _read_leaf(epoch: int, text: str) -> EpochLeaf:
+    try:
+        found = EpochLeaf.of_value(json.loads(text))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        found = None
+    if found is None or found.epoch != epoch or canonical_bytes(found.to_value()) != text.encode():
+        raise DamagedError(
+            f"found a leaf of the epoch {epoch} in the store that cannot be read, expected what "
+            "tallystick wrote: the store is damaged, so take it back from a copy"
+        )
+    return found

@@ -1,0 +1,297 @@
+"""Events of a source: what a state takes of its records and late events, batch after batch.
+
+A record is scored by the snapshot that its epoch pins; a late event is a line that is an object
+with the key ``event``, which no record has.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import msgspec
+
+from tallystick.errors import RecordError
+from tallystick.io.chunks import Chunk, RowChunk
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.sources import Source
+from tallystick.records.decoding import MISSED, Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.defects import internal_error
+from tallystick.records.rejects import Identity, Reject
+from tallystick.records.schema import Schema
+from tallystick.records.struct_builder import Record
+from tallystick.resources import schema_path
+from tallystick.scoring.batch import ResultBatch
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.result import CONSENSUS
+from tallystick.scoring.scorer import Scorer
+from tallystick_state.event import StateEvent
+from tallystick_state.record_digest import record_digest
+from tallystick_state.reputation import consensus_event, events_of_record
+from tallystick_state.rules import StateRules, state_rules_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tallystick_state.round_groups import RoundGroups
+
+Line = tuple[int, StateEvent]
+"""An event and the number of its line."""
+
+
+@attrs.frozen
+class EventBatch:
+    """The events of consecutive lines, and the lines that are none.
+
+    Attributes:
+        events: each with its line, in order.
+        rejects: what is wrong with the others, by line.
+        scored: what the records score, with some that are rejects for another reason.
+    """
+
+    events: list[Line]
+    rejects: list[Reject]
+    scored: ResultBatch = attrs.field(eq=False)
+
+
+def events_of(
+    source: Source, scorer: Scorer, groups: RoundGroups | None = None
+) -> Iterator[EventBatch]:
+    """The events of a source, batch after batch, with bounded memory.
+
+    Args:
+        source: records and late events.
+        scorer: the rule set, with the snapshots that epochs pin.
+        groups: those of the records.
+
+    Raises:
+        InputError: the file cannot be read, or has no records.
+    """
+    return map(EventDecoder(scorer, groups).events, source)
+
+
+@attrs.frozen
+class _Pinned:
+    """What the rules of an epoch say of the events of a skill type.
+
+    Attributes:
+        rules: of its line.
+        no_consensus: whether they keep the factor from the type: it is 1, which nobody agreed on.
+        keeps_facts: whether a state keeps the digest of the facts.
+    """
+
+    rules: StateRules
+    no_consensus: bool
+    keeps_facts: bool
+
+    @classmethod
+    def of(cls, rules: BoundRules, skill_type: str) -> _Pinned:
+        line = rules.line_of(skill_type)
+        no_consensus = CONSENSUS in line.types[skill_type].absent
+        return cls(state_rules_of(line), no_consensus, line.rule_set.claims.facts == "digest")
+
+
+class EventDecoder:
+    """Makes state events of records and of late events."""
+
+    def __init__(self, scorer: Scorer, groups: RoundGroups | None = None) -> None:
+        """Take the rules, with the snapshots that epochs pin, and the groups of the records."""
+        self._groups = groups
+        self.scorer, self._pinned = scorer, dict[tuple[str, int], _Pinned]()
+        self._late = _late_decoder(frozenset(scorer.schemas))
+        self._keeps_facts = any(r.rule_set.claims.facts == "digest" for r in scorer.each())
+
+    def events(self, chunk: Chunk) -> EventBatch:
+        """The events of one chunk.
+
+        Raises:
+            InputError: it cannot be read, or holds facts alone.
+        """
+        items, decoder = chunk.items(), self.scorer.decoder
+        # records that get a consensus are other items then
+        joined: list[Item] | None = None if self._groups is None else [*items]
+        # a table has the columns of records alone
+        of_table = isinstance(chunk, RowChunk)
+        decoded: dict[int, Decoded] = {}
+        late, rejects = list[Line](), list[Reject]()
+        for number, item in enumerate(items, chunk.first):
+            is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
+            of_item = self._late if is_late else decoder
+            take: Any = of_item.decode if is_line else of_item.convert
+            found = take(item, number)
+            if not is_late and joined is not None:
+                place = number - chunk.first
+                decoded[number], joined[place] = self._joined(found, item, number, take)
+            elif not is_late:
+                decoded[number] = found
+            elif isinstance(found, Reject):
+                rejects.append(found)
+            else:
+                try:
+                    late.append((number, _late_event(found)))
+                except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+                    rejects.append(Reject.of(internal_error(error), number))
+        scored = items if joined is None else joined
+        results = self.scorer.score_decoded(decoded.items(), scored, chunk.first)
+        rejects += results.rejects
+        events = sorted([*self._scored(results, decoded, rejects), *late], key=itemgetter(0))
+        return EventBatch(events, sorted(rejects, key=lambda each: each.line), results)
+
+    def _joined(
+        self, found: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
+    ) -> tuple[Decoded, Item]:
+        """A record with the consensus of its group, decoded and as an item."""
+        if self._groups is None:
+            return found, item
+        if isinstance(found, Reject):
+            self._groups.pass_over(item)
+            return found, item
+        record = found.record if isinstance(found, MissedDeadline) else found
+        try:
+            filled = self._groups.applied(record, item)
+        except RecordError as error:
+            return Reject.of(error, number, _identity(record)), item
+        return (found, item) if filled is item else (take(filled, number), filled)
+
+    def _scored(
+        self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
+    ) -> Iterator[Line]:
+        """The events of scored records; what becomes of the others is added to the rejects."""
+        nano = {name: column.nano() for name, column in results.decimals.items()}
+        quality, emission, consensus = nano["quality"], nano["emission"], nano[CONSENSUS]
+        measures = _measures(results)
+        groups = None if results.group is None else results.group.to_pylist()
+        facts = results.facts() if self._keeps_facts else [None] * len(results)
+        for row, line in enumerate(results.record.tolist()):
+            record = decoded[line]
+            if record.__class__ is MissedDeadline:
+                record = record.record
+            try:
+                pinned = self._pinned_of(record.skill_type, record.epoch)
+                events = _events_of(record, consensus[row], pinned)
+                kept = facts[row] if pinned.keeps_facts else None
+                event = _event_of_record(record, events, quality[row], emission[row], kept)
+                if self._groups is not None:
+                    event = self._groups.noted(event)
+                if measures is not None or groups is not None:
+                    event = attrs.evolve(
+                        event,
+                        measures={} if measures is None else measures[row],
+                        group=None if groups is None else groups[row],
+                    )
+            except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+                rejects.append(Reject.of(internal_error(error), line, _identity(record)))
+            else:
+                yield line, event
+
+    def _pinned_of(self, skill_type: str, epoch: int) -> _Pinned:
+        key = skill_type, self.scorer.begins(epoch)
+        if key not in self._pinned:
+            self._pinned[key] = _Pinned.of(self.scorer.rules_at(epoch), skill_type)
+        return self._pinned[key]
+
+
+def _events_of(record: Record, consensus: int | None, pinned: _Pinned) -> tuple[str, ...]:
+    if consensus is None or pinned.no_consensus:
+        return events_of_record(record.events, None)
+    return events_of_record(record.events, consensus_event(pinned.rules, consensus))
+
+
+def _identity(record: Record) -> Identity:
+    miner = record.miner
+    return Identity(record.task_id, miner.uid, miner.hotkey, record.validator)
+
+
+def _event_of_record(
+    record: Record,
+    events: tuple[str, ...],
+    quality: int | None,
+    emission: int | None,
+    facts: str | None,
+) -> StateEvent:
+    return StateEvent(
+        validator=record.validator,
+        hotkey=record.miner.hotkey,
+        skill_type=record.skill_type,
+        task_id=record.task_id,
+        round=record.round,
+        epoch=record.epoch,
+        events=events,
+        role=record.role,
+        missed=MISSED in events,
+        quality=quality,
+        emission=emission,
+        record=record_digest(record),
+        facts=facts,
+    )
+
+
+def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its schema
+    return StateEvent(
+        validator=event.validator,
+        hotkey=event.hotkey,
+        skill_type=event.skill_type,
+        task_id=event.task_id,
+        round=event.round,
+        epoch=event.epoch,
+        events=(event.event,),
+        id=event.id,
+    )
+
+
+def _measures(results: ResultBatch) -> list[dict[str, int | Fraction]] | None:
+    """The measures of each record that apply; None of rules that have none."""
+    if not results.measures:
+        return None
+    columns = {name: column.nano() for name, column in results.measures.items()}
+    return [
+        {name: value for name, column in columns.items() if (value := column[row]) is not None}
+        for row in range(len(results))
+    ]
+
+
+class _Probe(msgspec.Struct, gc=False):
+    """An object that is looked at for one key alone."""
+
+    event: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_probe = msgspec.json.Decoder(_Probe).decode
+
+
+def _is_event(line: Item) -> bool:
+    """Whether an item is an object with the key ``event``; what is no JSON is no event either."""
+    if not isinstance(line, bytes):
+        # what a program gives may be anything
+        return isinstance(line, dict) and "event" in line
+    # a key can be spelled with escapes
+    if (b'"event"' not in line and b"\\u" not in line) or len(line) > MAX_LINE_BYTES:
+        return False
+    try:
+        return _probe(line).event is not msgspec.UNSET
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+@functools.lru_cache(maxsize=16)
+def _late_decoder(skill_types: frozenset[str]) -> Decoder:
+    """Decodes the late events of some types; made once, as that takes longer than a few events."""
+    schema = _event_schema()
+    return Decoder({name: _of_type(schema, name) for name in sorted(skill_types)})
+
+
+def _event_schema() -> Schema:
+    schema: Schema = json.loads(schema_path("event-1").read_bytes())
+    return {name: value for name, value in schema.items() if name != "$id"}
+
+
+def _of_type(schema: Schema, skill_type: str) -> Schema:
+    """The schema of late events of one type, which a decoder tells apart as it does records."""
+    declared = schema["properties"]["skill_type"]
+    typed = {"description": declared["description"], "const": skill_type}
+    return {**schema, "properties": {**schema["properties"], "skill_type": typed}}

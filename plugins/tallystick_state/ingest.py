@@ -1,0 +1,557 @@
+"""Ingest: files of records and of late events into the log of a state.
+
+A record is scored by the snapshot that its epoch pins. Its digest is of its RFC 8785 form after
+decoding, without what is left out, null or empty. Two spellings of one record have one digest.
+
+A late event is a line that is an object with the key ``event``, which no record has. What the state
+knows already is left out; what it cannot take refuses the whole file, or is rejected alone where
+that is asked for. What other claims stand against waits in quarantine and is told, and the rest of
+the file is recorded.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, get_args
+
+import attrs
+
+from tallystick.errors import MOST_TOLD, RecordError, RefusedError
+from tallystick.io.sources import ItemSource, Source
+from tallystick.numbers.text import repr_as
+from tallystick.records.decoding import MISSED
+from tallystick.records.defects import DefectLog
+from tallystick.records.messages import shown
+from tallystick.records.rejects import Identity, Reject
+from tallystick.scoring.receipt import Progress
+from tallystick.scoring.result import Result
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.sources import source_of
+from tallystick_state.answers import ClaimInfo
+from tallystick_state.arguments import one_of, path_or_items
+from tallystick_state.claims import (
+    CLOSED,
+    CONFLICT,
+    DROPPED,
+    EVERYONE,
+    OUTRANKED,
+    OVER,
+    REASONS,
+    UNKNOWN,
+    Claim,
+    Hearing,
+    Rank,
+)
+from tallystick_state.event import StateEvent
+from tallystick_state.event_decoder import Line, events_of
+from tallystick_state.event_log import RECORDED, EventLog
+from tallystick_state.miners import has_declared
+from tallystick_state.model import State
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
+
+if TYPE_CHECKING:
+    from tallystick.io.paths import PathLike
+    from tallystick.scoring.scorer import RecordLike
+    from tallystick_consensus.run import GroupLike
+    from tallystick_state.round_groups import RoundGroups
+
+Bad = Literal["refuse", "reject"]
+"""The fate of a bad line: it refuses all of them, or is rejected alone."""
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "future-epoch": "the epoch has not begun in this state",
+        "other-epoch": "a round is pinned to one epoch, but its records name two",
+        "other-round": "the record belongs to another round than the one that is closed",
+        "undeclared-type": "the miner never declared the skill type",
+        "unknown-event": "the rules of the epoch have no such event any more",
+        "unknown-miner": "no miner of this state has the hotkey",
+    }
+)
+"""Why a state refuses the whole file of a good record or event, and what it means."""
+LEFT_OUT = "event-left-out"
+UNHEARD, UNSIGNED, NOT_IN_BATCH = "unheard-validator", "unsigned", "not-in-batch"
+LINE_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        LEFT_OUT: "the line is recorded; the rules of the open epoch no longer have the event",
+        NOT_IN_BATCH: "its validator has not signed it in the batch that came with it",
+        OVER: REASONS[OVER],
+        UNHEARD: "the state does not hear the validator",
+        UNSIGNED: "the state has a trust file, and no signed batch came with the events of others",
+    }
+)
+"""Why a state refuses a line alone, or something of it, and what it means."""
+
+
+@attrs.frozen
+class Ingested:
+    """What became of a file of events.
+
+    Attributes:
+        events: how many were new and are recorded.
+        duplicates: how many were known already.
+        quarantined: how many are in quarantine, by the reason.
+        refused: how many were left out, by the code.
+        displaced: how many claims that were recorded before are in quarantine now.
+        released: how many claims that were in quarantine before are recorded now.
+        left_out: by the name of an event, of how many recorded lines it changes nothing, since the
+            rules of the open epoch no longer have it.
+        told: why lines are refused or in quarantine, and which events are left out, by line; the
+            first ``MOST_TOLD`` of them.
+        quarantined_claims: those claims of the file that are not recorded, each with its reason, by
+            line; the first ``MOST_TOLD`` of them, or all where bad records are rejected.
+        displaced_claims: those claims that were recorded before and are in quarantine now, each
+            with its reason, in the order in which they came; as many likewise.
+        results: where bad records are rejected, of every record its result, or why it is rejected,
+            in order; empty elsewhere. Their lines are the places of the records in what was given.
+            A late event has no result, and a place alone where it is rejected.
+    """
+
+    events: int
+    duplicates: int
+    quarantined: Mapping[str, int] = attrs.field(factory=dict)
+    refused: Mapping[str, int] = attrs.field(factory=dict)
+    displaced: int = 0
+    released: int = 0
+    left_out: Mapping[str, int] = attrs.field(factory=dict)
+    told: tuple[Reject, ...] = attrs.field(default=(), repr=repr_as("line"))
+    quarantined_claims: tuple[ClaimInfo, ...] = attrs.field(default=(), repr=repr_as("claim"))
+    displaced_claims: tuple[ClaimInfo, ...] = attrs.field(default=(), repr=repr_as("claim"))
+    results: tuple[Result | Reject, ...] = attrs.field(default=(), repr=repr_as("result"))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every line is recorded, known, or only waits for its task."""
+        return not self.refused and self.quarantined.keys() <= {UNKNOWN}
+
+
+@attrs.define
+class Rounds:
+    """The rounds that a file closes, each pinned to one epoch (E40 of docs/errata.md).
+
+    Attributes:
+        only: the one round that all records are of; None for whichever they are of.
+        hearing: of a state that names its validator, only records of this one close rounds.
+        epochs: the epoch of each round so far.
+    """
+
+    only: int | None = None
+    hearing: Hearing = EVERYONE
+    epochs: dict[int, int] = attrs.field(factory=dict)
+    _basis: str = attrs.field(default="the records of the round {} before it", init=False)
+
+    def pin(self, lines: Iterable[Line]) -> None:
+        """Pin each round to the epoch that most of its records name, of equally many to the lowest.
+
+        So one bad record does not reject a round, and the order of the records decides nothing.
+        """
+        self._basis = "most records of the round {}"
+        named = defaultdict[int, Counter[int]](Counter)
+        closing = {(e.round, e.epoch, e.identity) for _, e in lines if self._closes(e)}
+        for number, epoch, _ in closing:
+            if self.only in {None, number}:
+                named[number][epoch] += 1
+        for number, epochs in named.items():
+            self.epochs[number] = min(epochs, key=lambda epoch: (-epochs[epoch], epoch))
+
+    def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
+        """Why some records do not belong to the rounds, by line."""
+        found = ((line, self._refusal(line, event)) for line, event in lines)
+        return {line: reject for line, reject in found if reject is not None}
+
+    def _refusal(self, line: int, event: StateEvent) -> Reject | None:
+        if not self._closes(event):
+            return None
+        if self.only is not None and event.round != self.only:
+            wanted = f"the round {self.only}"
+            return _reject(line, event, "other-round", "round", str(event.round), wanted)
+        pinned = self.epochs.setdefault(event.round, event.epoch)
+        if event.epoch != pinned:
+            wanted = f"the epoch {pinned}, as {self._basis.format(event.round)}"
+            return _reject(line, event, "other-epoch", "epoch", str(event.epoch), wanted)
+        return None
+
+    def _closes(self, event: StateEvent) -> bool:
+        """Whether an event closes its round: a late one does not, nor what others say of theirs."""
+        return event.is_record and self.hearing.validator in {None, event.validator}
+
+
+class _Lines:
+    """The lines of one file, and what becomes of them.
+
+    Attributes:
+        rejects: the lines that are refused alone, by number, where all of them are kept.
+    """
+
+    def __init__(self, log: EventLog, *, keep_all: bool = False) -> None:
+        self._log, self._first, self._duplicates = log, log.entries + 1, 0
+        self.rejects: dict[int, Reject] | None = {} if keep_all else None
+        self._most = None if keep_all else MOST_TOLD
+        # above a limit, and kept nowhere
+        self._over = list[tuple[int, StateEvent, Rank]]()
+        # entries of the file follow each other: of each, its line; 0 of the entry of a batch
+        self._lines, self._taken = array("Q"), 0
+        self._raised: dict[int, int] = {}
+        self._refused, self._told = Counter[str](), list[Reject]()
+        self._left_out = Counter[str]()
+
+    def heard(self, lines: Iterable[Line]) -> list[Line]:
+        """Those of validators that the state hears."""
+        hearing, found = self._log.hearing, list[Line]()
+        for line, event in lines:
+            if hearing.hears(event.validator):
+                found.append((line, event))
+            else:
+                wanted = "a validator that this state hears; it was named as the state began"
+                if self._log.in_force.root is not None:
+                    wanted = "a validator that the trust file of this state names"
+                shown_as = shown(event.validator)
+                self._refuse(_reject(line, event, UNHEARD, "validator", shown_as, wanted))
+        return found
+
+    def signed(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
+        """Those that their validators have signed, as far as the state asks for it.
+
+        Args:
+            lines: of validators that are heard.
+            closing: whether the file closes rounds, so that the state's own need no signature.
+        """
+        hearing, batch = self._log.hearing, self._log.batch
+        is_asked = self._log.in_force.root is not None
+        for line, event in lines:
+            own = closing and hearing.is_own(event)
+            if own or not is_asked or (batch and batch.holds(event)):
+                yield line, event
+                continue
+            code = UNSIGNED if batch is None else NOT_IN_BATCH
+            shown_as = shown(event.validator)
+            self._refuse(_reject(line, event, code, "validator", shown_as, _WANTED[code]))
+
+    def record(self, lines: Sequence[Line], rank: Rank) -> None:
+        """Record events that the state admits, as far as nothing stands against them."""
+        before = self._log.entries
+        taken = self._log.record([event for _, event in lines], rank)
+        self._lines.extend([0] * (self._log.entries - before - len(taken.entries)))
+        self._taken += len(taken.entries)
+        self._duplicates += taken.duplicates
+        self._lines.extend(lines[place][0] for place in taken.entries)
+        self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
+        for place in taken.refused:
+            self._refuse(_held(*lines[place], OVER, _WANTED[OVER]))
+            if self._most is None or len(self._over) < self._most:
+                self._over.append((*lines[place], rank))
+        if self._log.in_force.changes:
+            for place in taken.entries:
+                self._leave_out(*lines[place])
+
+    def ingested(self) -> Ingested:
+        """What became of them in the end."""
+        moved, quarantined = dict(self._log.moved), dict[int, str]()
+        displaced = list[int]()
+        released = known = 0
+        for seq, (before, after) in moved.items():
+            ours = seq >= self._first or seq in self._raised
+            if ours and after != RECORDED:
+                quarantined[seq] = after
+            known += seq in self._raised and before == after == RECORDED
+            if not ours and before == RECORDED != after:
+                displaced.append(seq)
+            released += not ours and before != RECORDED == after
+        waiting = self._waiting(quarantined)
+        told = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
+        claims = [ClaimInfo.of(each, quarantined[each.seq], line) for line, each in waiting]
+        claims += [_above(*each) for each in self._over]
+        return Ingested(
+            self._taken - len(quarantined) - known,
+            self._duplicates + known,
+            dict(sorted(Counter(quarantined.values()).items())),
+            dict(sorted(self._refused.items())),
+            len(displaced),
+            released,
+            dict(sorted(self._left_out.items())),
+            tuple(sorted(told, key=attrgetter("line"))[:MOST_TOLD]),
+            tuple(sorted(claims, key=attrgetter("line"))[: self._most]),
+            self._displaced(displaced),
+        )
+
+    def reject(self, rejects: Iterable[Reject]) -> None:
+        """Refuse lines alone."""
+        for each in rejects:
+            self._refuse(each)
+
+    def _leave_out(self, line: int, event: StateEvent) -> None:
+        """Tell which events of a late line do nothing, as the rules that count it drop them."""
+        epoch = self._log.state.epoch
+        now, then = (
+            self._log.in_force.dropped_events(event.skill_type, each)
+            for each in (epoch, event.epoch)
+        )
+        left_out = (now - then).intersection(event.events)
+        self._left_out.update(left_out)
+        for name in sorted(left_out)[: MOST_TOLD - len(self._told)]:
+            wanted = f"one that the rules of epoch {epoch} have: the rest of the line is recorded"
+            self._told.append(_reject(line, event, LEFT_OUT, "events", shown(name), wanted))
+
+    def _refuse(self, reject: Reject) -> None:
+        self._refused[reject.code] += 1
+        if self.rejects is not None and reject.code != OVER:
+            self.rejects[reject.line] = reject
+        if len(self._told) < MOST_TOLD:
+            self._told.append(reject)
+
+    def _waiting(self, reasons: Mapping[int, str]) -> list[tuple[int, Claim]]:
+        """The claims of the file that are in quarantine, with their lines, the first ones."""
+        lines = {seq: self._line_of(seq) for seq in reasons}
+        first = sorted(reasons, key=lines.__getitem__)
+        if self._most is not None:
+            first = first[: self._most]
+        claims = self._log.transaction.claims.numbered(first)
+        return sorted(((lines[each.seq], each) for each in claims), key=itemgetter(0))
+
+    def _quarantined(self, waiting: Iterable[tuple[int, Claim]]) -> Iterator[Reject]:
+        """Why lines of the file are in quarantine."""
+        claims = self._log.transaction.claims
+        for line, each in waiting:
+            alone = None
+            if each.reason == CONFLICT and each.event.is_record:
+                alone = _without_group(claims.of([each.event.identity]))
+            reason = str(each.reason)
+            wanted = _WANTED[reason] if alone is None else _ALONE.format(alone)
+            yield _held(line, each.event, reason, wanted)
+
+    def _displaced(self, numbers: Iterable[int]) -> tuple[ClaimInfo, ...]:
+        """Claims that were recorded and are in quarantine, the first ones."""
+        claims = self._log.transaction.claims.numbered(sorted(numbers)[: self._most])
+        found = (ClaimInfo.of(each, str(each.reason)) for each in claims)
+        return tuple(sorted(found, key=attrgetter("seq")))
+
+    def _line_of(self, seq: int) -> int:
+        return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
+
+
+def ingest_from(  # noqa: PLR0913  # what an ingest needs
+    log: EventLog,
+    source: PathLike | Iterable[RecordLike],
+    scorer: Scorer,
+    rounds: Rounds | None = None,
+    *,
+    progress: Progress | None = None,
+    groups: PathLike | Iterable[GroupLike] | None = None,
+    bad: Bad = "refuse",
+) -> Ingested:
+    """Record the events that a program gives: the path of a file, or an iterable.
+
+    Arguments and errors are those of `ingest`; ``bad`` says whether a bad line refuses all of them,
+    or is rejected alone.
+
+    Raises:
+        StateError: ``bad`` is something else.
+    """
+    one_of(bad, "bad", get_args(Bad))
+    given = path_or_items(source, "a file of records, or an iterable of records")
+    joined = None
+    if groups is not None:
+        from tallystick_state.round_groups import groups_of  # noqa: PLC0415  # seldom
+
+        joined = groups_of(groups, scorer, log.transaction)
+    take = ingest if bad == "refuse" else ingest_each
+    if isinstance(given, Path):
+        return take(log, source_of(given), scorer, str(given), rounds, progress, joined)
+    return take(log, ItemSource(given), scorer, "records", rounds, groups=joined)
+
+
+def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
+    log: EventLog,
+    source: Source,
+    scorer: Scorer,
+    name: str,
+    rounds: Rounds | None = None,
+    progress: Progress | None = None,
+    groups: RoundGroups | None = None,
+) -> Ingested:
+    """Record the events of a source that are not known yet.
+
+    Args:
+        log: where they go.
+        source: records and late events.
+        scorer: the rule set with the snapshots of the state.
+        name: the source in errors.
+        rounds: given, the rounds that the source closes; what the state's own validator says there
+            has the highest rank.
+        progress: told how much of the source was read.
+        groups: those of the records, which get their consensus from them.
+
+    Raises:
+        InputError: the file cannot be read, or the groups are of other records.
+        RefusedError: a line is bad; the transaction has to be given up.
+    """
+    refused, lines = list[Reject](), _Lines(log)
+    for batch in events_of(source, scorer, groups):
+        if progress is not None:
+            progress(source.bytes_read, source.size)
+        found = [*lines.signed(lines.heard(batch.events), rounds is not None)]
+        others = {} if rounds is None else rounds.refusals(found)
+        admitted = [each for each in found if each[0] not in others]
+        refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
+        refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
+        if not refused:
+            _record(lines, log, admitted, rounds)
+    if refused:
+        raise RefusedError(name, sorted(refused, key=lambda each: each.line))
+    if groups is not None:
+        groups.check_joined(name)
+    return lines.ingested()
+
+
+def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
+    log: EventLog,
+    source: Source,
+    scorer: Scorer,
+    name: str,
+    rounds: Rounds | None = None,
+    progress: Progress | None = None,
+    groups: RoundGroups | None = None,
+) -> Ingested:
+    """Record the good events of a source and reject the bad ones, as if it had the good ones alone.
+
+    Which are bad follows from the state and the set of records: their order decides nothing. All
+    results are in memory. Arguments are those of `ingest`.
+
+    Raises:
+        InputError: the file cannot be read, or the groups are of other records.
+    """
+    lines, batches = _Lines(log, keep_all=True), list[list[Line]]()
+    results, defects = dict[int, Result](), DefectLog(name)
+    for batch in events_of(source, scorer, groups):
+        if progress is not None:
+            progress(source.bytes_read, source.size)
+        defects.tell(batch.rejects)
+        results |= {each.record: each for each in batch.scored.results()}
+        lines.reject(batch.rejects)
+        admitted = list[Line]()
+        for line in lines.signed(lines.heard(batch.events), rounds is not None):
+            reject = refusal(log.state, log.in_force, *line)
+            if reject is None:
+                admitted.append(line)
+            else:
+                lines.reject([reject])
+        batches.append(admitted)
+    defects.close()
+    others: dict[int, Reject] = {}
+    if rounds is not None:
+        rounds.pin(chain.from_iterable(batches))
+        others = rounds.refusals(chain.from_iterable(batches))
+        lines.reject(others.values())
+    for admitted in batches:
+        _record(lines, log, [each for each in admitted if each[0] not in others], rounds)
+    if groups is not None:
+        groups.check_joined(name)
+    rejects = lines.rejects or {}
+    outcomes = sorted((results | rejects).items())
+    return attrs.evolve(lines.ingested(), results=tuple(outcome for _, outcome in outcomes))
+
+
+def _record(lines: _Lines, log: EventLog, admitted: list[Line], rounds: Rounds | None) -> None:
+    """Record events that the state admits; what its own validator says first."""
+    is_own = log.hearing.is_own
+    own = [each for each in admitted if rounds is not None and is_own(each[1])]
+    if own:
+        lines.record(own, Rank.OWN)
+        admitted = [each for each in admitted if not is_own(each[1])]
+    lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
+
+
+def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
+    """Why a state cannot take an event, if so; pinned epochs that are over are welcome (E40)."""
+    miner = state.miners.get(event.hotkey)
+    path = "miner.hotkey" if event.is_record else "hotkey"
+    if miner is None:
+        wanted = "a registered miner: register it with tallystick miner register"
+        return _reject(line, event, "unknown-miner", path, shown(event.hotkey), wanted)
+    if not has_declared(miner, event.skill_type):
+        wanted = f"one that {event.hotkey} declared: {', '.join(miner.types)}"
+        return _reject(
+            line, event, "undeclared-type", "skill_type", shown(event.skill_type), wanted
+        )
+    rules = in_force.of_type(event.skill_type, event.epoch)
+    if rules is None:
+        known = in_force.at(event.epoch).type_rules
+        wanted = f"one of the rules of epoch {event.epoch}: {', '.join(known)}"
+        return _reject(
+            line, event, "unknown-skill-type", "skill_type", shown(event.skill_type), wanted
+        )
+    if event.epoch > state.epoch and not _takes_any_epoch(in_force, rules, state.epoch, event):
+        wanted = f"at most {state.epoch}, the open epoch: close the epochs before it first"
+        return _reject(line, event, "future-epoch", "epoch", str(event.epoch), wanted)
+    unknown = _dropped(in_force, event)
+    if unknown:
+        wanted = f"events of {rules.rule_set.reference}, which epoch {event.epoch} has"
+        return _reject(line, event, "unknown-event", "events", shown(min(unknown)), wanted)
+    return None
+
+
+def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
+    """The events of a record that the rules of its own epoch no longer have.
+
+    A missed deadline is none of them: by it a record says that there is no submission.
+    """
+    if not in_force.changes:
+        return frozenset()
+    dropped = in_force.dropped_events(event.skill_type, event.epoch)
+    return dropped.intersection(event.events) - {MISSED}
+
+
+def _takes_any_epoch(
+    in_force: RulesInForce, rules: StateRules, epoch: int, event: StateEvent
+) -> bool:
+    """Whether rules take records of any epoch: they have none, and others are not scheduled."""
+    return rules.rule_set.epochs is None and rules is in_force.of_type(event.skill_type, epoch)
+
+
+def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
+    line: int, event: StateEvent, code: str, path: str, value: str, expected: str
+) -> Reject:
+    """Why an event is refused, and whose it is."""
+    who = Identity(event.task_id, None, event.hotkey, event.validator)
+    return Reject.of(RecordError(code, path, value, expected), line, who)
+
+
+def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
+    """Why a line is not recorded although it is good."""
+    path, value = ("task_id", event.task_id) if event.id is None else ("id", event.id)
+    if code == OVER:
+        path, value = "validator", event.validator
+    elif code == UNKNOWN:
+        path, value = "task_id", event.task_id
+    return _reject(line, event, code, path, shown(value), wanted)
+
+
+def _above(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
+    """A claim above a limit, which is kept nowhere."""
+    return ClaimInfo.of(Claim(0, event, rank), OVER, line)
+
+
+def _without_group(claims: Iterable[Claim]) -> int | None:
+    """The claim without its group, where one of the record with it is all it conflicts with."""
+    rivals = [each for each in claims if each.reason == CONFLICT]
+    alone = [each.seq for each in rivals if each.event.alignment is None]
+    return alone[0] if len(rivals) == 2 and len(alone) == 1 else None
+
+
+_ALONE = "the record with its group alone: drop the claim without, tallystick quarantine drop {}"
+_WANTED = {
+    CLOSED: "what was counted in an epoch that is closed, or a new identity",
+    CONFLICT: "one thing that its validator says, or a new identity; all that differ wait",
+    DROPPED: "something that the operator has not dropped",
+    NOT_IN_BATCH: "an event that the signed batch lists, of the validator that signed it",
+    OUTRANKED: "what the validator of this state says itself, or what its operator accepted",
+    OVER: "no more claims of a validator than the rule set allows; none of them is recorded",
+    UNKNOWN: "a task that its validator has recorded in this state: the event waits for it",
+    UNSIGNED: "a batch that its validator has signed: give it by --signed",
+}

@@ -1,0 +1,114 @@
+"""Leaderboards: ranks of miners, which everyone sees, and how often one was dispatched.
+
+See "Visibility" of reputation.txt and E41 of docs/errata.md. Nothing here tells of single tasks or
+rounds. Miners are ranked among those that groups are selected from; equal reputations share a rank,
+and the ranks that they take up are left out: 1, 2, 2, 4.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import attrs
+
+from tallystick.numbers.nano import to_decimal
+from tallystick.rules.sections import Visibility
+from tallystick_state.groups import is_selectable
+from tallystick_state.model import Miner, State
+from tallystick_state.rules import StateRules
+
+
+@attrs.frozen
+class Standing:
+    """A place on the leaderboard of a skill type.
+
+    Attributes:
+        rank: from 1; shared by equal reputations.
+        hotkey: the miner.
+        uid: its slot.
+        reputation: in the type.
+    """
+
+    rank: int
+    hotkey: str
+    uid: int | None
+    reputation: Decimal
+
+
+def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
+    """The ranks by hotkey; who is not selectable has none.
+
+    Raises:
+        StateError: the rule set has no groups.
+    """
+    return {each.hotkey: each.rank for each in leaderboard(state, skill_type, rules)}
+
+
+def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> int | None:
+    """The rank of a miner; None when it is unknown or not selectable.
+
+    Raises:
+        StateError: the rule set has no groups.
+    """
+    return ranks(state, skill_type, rules).get(hotkey)
+
+
+def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standing]:
+    """The selectable miners of a type, the best first, by hotkey among equals.
+
+    Raises:
+        StateError: the rule set has no groups.
+    """
+    pool = [each for each in state.miners.values() if is_selectable(rules, each, skill_type)]
+    pool.sort(key=lambda miner: (-miner.reputation[skill_type], miner.hotkey))
+    first = dict[int, int]()
+    for place, miner in enumerate(pool, 1):
+        first.setdefault(miner.reputation[skill_type], place)
+    return [_standing(miner, skill_type, first) for miner in pool]
+
+
+def rounds_dispatched(
+    dispatched: Collection[int],
+    times: Mapping[int, datetime],
+    at: datetime | None,
+    rules: StateRules,
+) -> int:
+    """In how many rounds of the last hours a miner was dispatched.
+
+    A round without a time counts at the time of the nearest round before it that has one. One that
+    has none before it does not count, unless no time is recorded at all: then every round does. So
+    it does where the rule set has no window.
+
+    Args:
+        dispatched: the miner's rounds; a round that is given more often counts once.
+        times: when rounds took place, of all rounds that have a time, not of this miner's alone.
+            All have a time zone, or none.
+        at: the end of the window; None for the latest recorded time.
+        rules: its ``reputation.visibility`` has the length and the edges of the window.
+    """
+    rounds, reputation = set(dispatched), rules.rule_set.reputation
+    visibility = reputation.visibility if reputation is not None else None
+    if visibility is None or not times:
+        return len(rounds)
+    end, timed = at or max(times.values()), sorted(times)
+    before = (bisect_right(timed, each) for each in rounds)
+    taken = (times[timed[count - 1]] for count in before if count)
+    return sum(_in_window(end - when, visibility) for when in taken)
+
+
+def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standing:
+    reputation = miner.reputation[skill_type]
+    return Standing(first[reputation], miner.hotkey, miner.uid, to_decimal(reputation))
+
+
+def _in_window(age: timedelta, visibility: Visibility) -> bool:
+    """Whether something so long ago lies in the window; its edges as the rule set says."""
+    length, now = timedelta(hours=visibility.window_hours), timedelta()
+    return (
+        now < age < length
+        or (age == now and visibility.window_end == "inclusive")
+        or (age == length and visibility.window_start == "inclusive")
+    )

@@ -1,0 +1,650 @@
+"""The ledger: the state of a subnet in a store, and everything that changes it.
+
+Every method is one transaction: it happens whole or not at all, and another process sees it before
+or after, never between. What is refused changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tallystick.errors import StateError
+from tallystick.io.paths import PathLike, path_text
+from tallystick.plugins.registry import installed_plugins
+from tallystick_state.answers import MinerInfo, SnapshotInfo
+from tallystick_state.arguments import check_text, path_or_items, texts, timestamp, whole
+from tallystick_state.authority import OPERATOR, Authority, stored_envelopes
+from tallystick_state.claims import EVERYONE, Hearing
+from tallystick_state.event_log import RECORDED, EventLog
+from tallystick_state.miners import check_hotkey, miner_of
+from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced, synced
+from tallystick_state.pools import PoolsChange, pools_of
+from tallystick_state.queries import StateQueries
+from tallystick_state.rules import StateRules, proved_rules_of
+from tallystick_state.rules_in_force import Adoption, RulesInForce
+from tallystick_state.rules_log import begun, check_format, continued, genesis_hearing, read
+from tallystick_state.said import check_closed_with, read_said
+from tallystick_state.store.store import PLACE, Store
+from tallystick_state.stored_snapshots import StoredSnapshots
+from tallystick_state.trust_in_force import read_root
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+
+    from tallystick.plugins.registry import Registry
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick.scoring.receipt import Progress
+    from tallystick.scoring.scorer import RecordLike, Scorer
+    from tallystick_consensus.run import GroupLike
+    from tallystick_state.epoch_log import EpochLog
+    from tallystick_state.groups import Group
+    from tallystick_state.ingest import Bad, Ingested, Rounds
+    from tallystick_state.replay import Verified
+    from tallystick_state.store.transaction import Transaction
+    from tallystick_state.transfer import Exported
+    from tallystick_state.trust.checkpoint import Checkpoint
+    from tallystick_state.trust.keys import PublicKey
+    from tallystick_state.trust.policy import TrustRoot
+
+_LOG = logging.getLogger(__name__)
+
+
+class Ledger:
+    """A store and the rules that its state follows."""
+
+    def __init__(
+        self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
+    ) -> None:
+        """Use `open` or `create`."""
+        self.store, self.hearing = store, hearing
+        self._known = RulesInForce.of(rules)
+        self._scorer: tuple[int, Scorer] | None = None
+        self._scorers: dict[str, Scorer] = {}
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self.store.shown!r} of {' and '.join(self._known.lines)}>"
+
+    @classmethod
+    def create(  # noqa: PLR0913  # what a state begins with
+        cls,
+        where: PathLike,
+        reference: PathLike | Sequence[PathLike],
+        *,
+        validator: str | None = None,
+        hear: Iterable[str] = (),
+        trust: PathLike | None = None,
+        pools: Mapping[str, str | Decimal] | None = None,
+        idle: str = "proportional",
+        burn: int | None = None,
+        registry: Registry | None = None,
+    ) -> Self:
+        """Begin a state under a rule set, or under one of each of several lines.
+
+        Args:
+            where: a path, for SQLite, or a URL.
+            reference: the rule set; or several, each of another line.
+            validator: the hotkey of the validator whose state it is; what it says by closing a
+                round stands above what others say in its name.
+            hear: the hotkeys of the validators that it hears beside its own; by default all.
+            trust: the trust file, which says whose signatures count, and then whom it hears.
+            pools: of a state of several lines, the share of all weight that each gives out; by
+                default each has weights of its own.
+            idle: where the share of a line goes in which nobody has a weight: ``equal``,
+                ``proportional`` or ``burn``.
+            burn: the slot that burns it.
+            registry: the plugins; by default the installed ones.
+
+        Raises:
+            InputError: the place is neither text nor a path, or the trust file cannot be read.
+            RuleSetError: the rule set does not load.
+            StateError: a hotkey is not possible, two things say whom it hears, the rule sets do
+                not go together, or the pools are none of their lines.
+            StoreError: there is something at that place already, or it cannot be written.
+            TrustError: the trust file is none.
+        """
+        from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
+
+        place = path_text(where, PLACE)
+        heard = frozenset(texts(hear, "hear"))
+        for hotkey in sorted(heard if validator is None else heard | {validator}):
+            check_text(hotkey, "validator")
+            check_hotkey(hotkey)
+        if heard and trust is not None:
+            raise StateError(
+                "found validators to hear beside a trust file, expected one of the two: the trust "
+                "file says whom the state hears"
+            )
+        hearing = Hearing(validator, heard or None)
+        given: Any = reference
+        is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
+        references = [given] if is_one else [*given]
+        rules = [proved_rules_of(load(each, registry=registry)) for each in references]
+        root = None if trust is None else read_root(trust)
+        in_force = begun(rules, registry or installed_plugins())
+        shared = None if pools is None else pools_of(pools, in_force.lines, idle, burn)
+        in_force = in_force.begun_with(root, shared)
+        with Store.create(place) as (store, transaction):
+            log = EventLog(transaction, in_force, hearing)
+            log.begin()
+            log.finish()
+        if store.data_checksums() is False:
+            _LOG.warning(
+                "found a PostgreSQL without checksums of its pages, expected them: have its server "
+                "make them with pg_checksums --enable, as a disk that errs is else found late"
+            )
+        return cls(store, in_force, hearing)
+
+    @classmethod
+    def open(
+        cls, where: PathLike, *, registry: Registry | None = None, shown: str | None = None
+    ) -> Self:
+        """Open a state.
+
+        Args:
+            where: a path, for SQLite, or a URL.
+            registry: the plugins; by default the installed ones.
+            shown: what errors name in place of a file that is temporary.
+
+        Raises:
+            DamagedError: the log does not begin with a rule set, or the plugins are others.
+            InputError: the place is neither text nor a path.
+            StoreError: there is no store of ours, it cannot be used, or is of an older format.
+        """
+        store = Store.open(path_text(where, PLACE), shown=shown)
+        with store.reading() as transaction:
+            genesis = next(transaction.entries(), None)
+            later = transaction.rules_entries()
+            head = transaction.head()
+            envelopes = stored_envelopes(transaction.envelope, store.shown)
+            check_format(genesis, store.shown)
+            in_force = read(genesis, later, store.shown, registry, envelopes)
+        rules = in_force.at(0 if head is None else head.epoch)
+        names = ", ".join(each.rule_set.reference for each in rules.lines)
+        told = {"state": store.shown, "rule_set": names, "digest": rules.digest}
+        _LOG.info("opened a state", extra=told)
+        return cls(store, in_force, genesis_hearing(genesis, store.shown))
+
+    @property
+    def in_force(self) -> RulesInForce:
+        """Which rules the state has in each epoch, as its log says now."""
+        with self.store.reading() as transaction:
+            return self._in_force(transaction)
+
+    @property
+    def rules(self) -> StateRules:
+        """The rules of the open epoch of a state of one line.
+
+        Raises:
+            StateError: the state has several lines.
+        """
+        with self.queries() as queries:
+            return queries.rules.only()
+
+    @property
+    def scorer(self) -> Scorer:
+        """What scores records, each by the rules that its epoch has.
+
+        Raises:
+            RuleSetError: formulas, types and schemas do not fit.
+        """
+        return self._scorer_of(self.in_force)
+
+    @scorer.setter
+    def scorer(self, scorer: Scorer) -> None:
+        self._scorer = self._known.seq, scorer
+
+    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
+        known = self._scorer
+        if known is None or known[0] != in_force.seq:
+            from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # as below
+            from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # as below
+
+            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
+            known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return known[1]
+
+    def _bound(self, rules: StateRules) -> BoundRules:
+        """A rule set, bound once."""
+        if rules.digest not in self._scorers:
+            from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+
+            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
+        return self._scorers[rules.digest]
+
+    def _in_force(self, transaction: Transaction) -> RulesInForce:
+        """The rules as a transaction sees them: another process may have adopted some."""
+        # a local, as another thread may be in a transaction that sees another log
+        last, known = transaction.last_rules_seq(), self._known
+        if last < known.seq:
+            # an older copy is in its place now
+            known = known.at_genesis()
+        if last > known.seq:
+            later, where = transaction.rules_entries(known.seq + 1), self.store.shown
+            envelopes = stored_envelopes(transaction.envelope, where)
+            known = continued(known, later, where, envelopes)
+        self._known = known
+        return known
+
+    def close(self) -> None:
+        """End the use of the state; no connection outlives its transaction."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> MinerInfo:
+        """Register a miner in a slot; see `miners.register`.
+
+        Raises:
+            StateError: the hotkey, the slot or a type is not possible.
+        """
+        check_text(hotkey, "hotkey")
+        slot, declared = whole(uid, "uid"), texts(types, "types")
+        with self._writing() as log:
+            log.register(hotkey, slot, declared)
+        return MinerInfo.of(log.state.miners[hotkey])
+
+    def sync_miners(self, source: PathLike | Iterable[Mapping[str, Any]]) -> Synced:
+        """Give every slot to whom a list says: register, move and retire, in one transaction.
+
+        Args:
+            source: a file with a line for each slot that is taken, as CSV or JSONL, or the same as
+                mappings; see `slots`.
+
+        Raises:
+            InputError: the file cannot be read, or has no miners.
+            RefusedError: a line is bad; nothing has changed.
+        """
+        from tallystick_state.slots import slots_of  # noqa: PLC0415  # a query needs none
+
+        given = path_or_items(source, "a file of miners, or an iterable of mappings")
+        name = str(given) if isinstance(given, Path) else "miners"
+        with self._writing() as log:
+            slots = slots_of(given, log.rules, name)
+            before = log.state.miners
+            present = {slot.hotkey for slot in slots}
+            gone = [h for h, each in before.items() if each.uid is not None and h not in present]
+            for hotkey in sorted(gone):
+                log.retire(hotkey)
+            for slot in slots:
+                log.register(slot.hotkey, slot.uid, slot.types)
+        return synced(before, slots, sorted(gone))
+
+    def clear(self, hotkey: str, at: datetime | None = None) -> int:
+        """Clear the collusion flags of a miner; gives how many it had.
+
+        Raises:
+            StateError: there is no such miner.
+        """
+        with self._writing() as log:
+            flags = miner_of(log.state, hotkey).flags
+            log.clear(hotkey, timestamp(at))
+        return flags
+
+    def rotate_trust(self, path: PathLike, *, authority: Authority = OPERATOR) -> TrustRoot:
+        """Put a trust file in force, at once.
+
+        Args:
+            path: the trust file, with its snapshots of stake beside it.
+            authority: signed by the groups ``root`` of this one and of the one before; by nobody
+                where it is the first one, which is the operator's decision.
+
+        Raises:
+            InputError: a file cannot be read.
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
+        """
+        root = read_root(path)
+        with self._writing() as log:
+            log.rotate(root, authority)
+        return root
+
+    def import_events(
+        self,
+        source: PathLike | Iterable[RecordLike],
+        *,
+        authority: Authority = OPERATOR,
+        groups: PathLike | Iterable[GroupLike] | None = None,
+        progress: Progress | None = None,
+        bad: Bad = "refuse",
+    ) -> Ingested:
+        """Record records and late events, whichever round they are of.
+
+        Args:
+            source: a file of them, or mappings or lines.
+            groups: a file of the groups of the records, or mappings or lines: records get their
+                consensus from them.
+            authority: the batch in which their validator has signed them; in a state with a trust
+                file there must be one.
+            progress: told how many bytes of how many are read.
+            bad: as for `close_round`.
+
+        Raises:
+            InputError: the file cannot be read, or there is no record.
+            RefusedError: a line is bad; nothing is recorded. What another validator, or nobody
+                that is heard, stands for is no bad line: see `Ingested`.
+            TrustError: the batch does not hold, or is missing.
+        """
+        with self._writing() as log:
+            if authority != OPERATOR or log.in_force.root is not None:
+                log.begin_batch(authority)
+            return self._ingest(log, source, progress=progress, groups=groups, bad=bad)
+
+    def close_round(  # noqa: PLR0913  # what an operator may give
+        self,
+        source: PathLike | Iterable[RecordLike],
+        number: int | None = None,
+        at: datetime | None = None,
+        *,
+        authority: Authority = OPERATOR,
+        groups: PathLike | Iterable[GroupLike] | None = None,
+        progress: Progress | None = None,
+        bad: Bad = "refuse",
+    ) -> tuple[tuple[ClosedRound, ...], Ingested]:
+        """Record records and give the scores of their rounds.
+
+        Args:
+            source: a file of records, or mappings or lines.
+            groups: as for `import_events`.
+            number: the round that they all are of; by default each closes its own.
+            at: when, with an offset.
+            authority: the batch in which another validator has signed records; those of the state's
+                own need none.
+            progress: told how many bytes of how many are read.
+            bad: ``refuse``: one bad record refuses them all; or ``reject``: the good ones are
+                recorded, `Ingested.results` has each outcome in order, and a round is pinned to the
+                epoch that most of its records name.
+
+        Raises:
+            InputError: the file cannot be read, or there is no record.
+            RefusedError: a line is bad, or of another round; nothing is recorded.
+            TrustError: the batch does not hold.
+        """
+        from tallystick_state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
+
+        pinned = Rounds(None if number is None else whole(number, "round"), self.hearing)
+        with self._writing() as log:
+            if authority != OPERATOR:
+                log.begin_batch(authority)
+            recorded = self._ingest(log, source, pinned, progress=progress, groups=groups, bad=bad)
+            for closed in sorted(pinned.epochs):
+                log.close_round(closed, timestamp(at))
+            queries = StateQueries(log.transaction, log.in_force)
+            rounds = tuple(queries.closed_round(*each) for each in sorted(pinned.epochs.items()))
+        return rounds, recorded
+
+    def accept(self, claims: Iterable[int], at: datetime | None = None) -> None:
+        """Record claims that are in quarantine.
+
+        Args:
+            claims: their numbers, as `StateQueries.quarantine` has them.
+            at: when, with an offset.
+
+        Raises:
+            StateError: a claim is not in quarantine, or another one stands against it.
+        """
+        numbers = [whole(each, "claim") for each in claims]
+        with self._writing() as log:
+            log.accept(numbers, timestamp(at))
+
+    def drop(self, claims: Iterable[int], at: datetime | None = None) -> int:
+        """Leave claims out that are in quarantine; gives how many others that releases.
+
+        Args:
+            claims: their numbers, as `StateQueries.quarantine` has them.
+            at: when, with an offset.
+
+        Raises:
+            StateError: a claim is not in quarantine.
+        """
+        numbers = [whole(each, "claim") for each in claims]
+        with self._writing() as log:
+            log.drop(numbers, timestamp(at))
+        return sum(after == RECORDED for _, after in log.moved.values())
+
+    def close_epoch(
+        self,
+        epoch: int | None = None,
+        at: datetime | None = None,
+        *,
+        salt: str | None = None,
+        round: PathLike | Mapping[str, Any] | None = None,  # noqa: A002  # what it is called everywhere
+    ) -> ClosedEpoch:
+        """Close an epoch; one that is closed already stays as it is.
+
+        Args:
+            epoch: which; by default the one that is open as the call begins.
+            at: when, with an offset.
+            salt: 16 to 64 bytes in hexadecimal digits, which go into the leaf of the epoch.
+            round: what the rules ask of the rounds that the epoch has counted, and of miners,
+                beside the records: the file of a round, or what stands in it.
+
+        Raises:
+            InputError: the file cannot be read, or says something that the rules do not ask for.
+            StateError: the epoch has not begun, an argument is of another kind, the epoch was
+                closed without this salt or these attributes, or what is carried needs some.
+        """
+        wanted = self.open_epoch() if epoch is None else whole(epoch, "epoch")
+        with self._writing(whole=True) as log:
+            already = wanted < log.state.epoch
+            if not 0 <= wanted <= log.state.epoch:
+                raise StateError(
+                    f"found the epoch {wanted}, expected 0 to {log.state.epoch}, the open "
+                    "one: close the epochs before it first"
+                )
+            at_time = timestamp(at)
+            said = None if round is None else read_said(round, log.in_force.at(wanted).lines)
+            if already:
+                check_closed_with(log.transaction, wanted, salt, said)
+                snapshot = log.snapshot(wanted + 1)
+            else:
+                snapshot = log.close_epoch(at_time, salt, said)
+        return ClosedEpoch(wanted, already, SnapshotInfo.of(snapshot))
+
+    def adopt(
+        self,
+        reference: PathLike,
+        at_epoch: int,
+        *,
+        major: bool = False,
+        authority: Authority = OPERATOR,
+    ) -> Adoption:
+        """Schedule a rule set of one of the state's lines for an epoch that has not begun.
+
+        Args:
+            reference: the rule set.
+            at_epoch: the first epoch under it.
+            major: whether it may take away what others name.
+            authority: what stands behind it.
+
+        Raises:
+            InputError: the reference is neither text nor a path.
+            RuleSetError: the rule set does not load, or does not bind.
+            StateError: the state does not allow it; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        from tallystick.rules.loading import load  # noqa: PLC0415  # a query needs none
+
+        epoch = whole(at_epoch, "epoch")
+        # proofs take a while: nobody has to wait for them
+        rules = StateRules.of(load(reference, self._known.plugins))
+        proved_rules_of(self._bound(rules))
+        with self._writing() as log:
+            return log.adopt(rules, epoch, major=major, authority=authority)
+
+    def withdraw(self, line: str | None = None, *, authority: Authority = OPERATOR) -> Adoption:
+        """Take back the last adoption of a line, as long as it has not begun; gives what it was.
+
+        Args:
+            line: which; by default the only one.
+            authority: what stands behind it.
+
+        Raises:
+            StateError: there is none that has not begun; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        with self._writing() as log:
+            return log.withdraw(line, authority=authority)
+
+    def share(  # what pools are, and from when
+        self,
+        pools: Mapping[str, str | Decimal],
+        at_epoch: int,
+        *,
+        idle: str = "proportional",
+        burn: int | None = None,
+        authority: Authority = OPERATOR,
+    ) -> PoolsChange:
+        """Schedule other pools for an epoch that has not begun.
+
+        They replace what was scheduled for that epoch or a later one.
+
+        Args:
+            pools: the share of all weight that each line gives out.
+            at_epoch: the first epoch with them.
+            idle: as for `create`.
+            burn: as for `create`.
+            authority: what stands behind it; the groups that adopt rules sign it.
+
+        Raises:
+            StateError: the state does not allow it; its ``code`` says why.
+            TrustError: nobody has signed it who may.
+        """
+        epoch = whole(at_epoch, "epoch")
+        with self._writing() as log:
+            found = pools_of(pools, log.in_force.lines, idle, burn)
+            return log.share(found, epoch, authority=authority)
+
+    def select_group(
+        self, skill_type: str, number: int, seed: str, epoch: int | None = None
+    ) -> Group:
+        """Select the group of a dispatch and note it in the log.
+
+        Args:
+            skill_type: of the task.
+            number: the round.
+            seed: what makes the draw of auditors unforeseeable; any text.
+            epoch: whose snapshot the round is pinned to; by default the open one.
+
+        Raises:
+            StateError: the type or the epoch is unknown, or the rule set has no groups.
+        """
+        check_text(seed, "seed")
+        dispatched = whole(number, "round")
+        with self._writing() as log:
+            pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
+            return log.select_group(skill_type, dispatched, seed, pinned)
+
+    @contextmanager
+    def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
+        """The closed epochs, with their leaves and rows.
+
+        Args:
+            keep: whether leaves that are computed are kept in the store.
+            trust: whether leaves that were kept are taken as they are.
+        """
+        from tallystick_state.epoch_log import EpochLog  # noqa: PLC0415  # rarely
+
+        with self.store.writing() if keep else self.store.reading() as transaction:
+            yield EpochLog(transaction, self._in_force(transaction), keep, trust)
+
+    def verify(
+        self, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
+    ) -> Verified:
+        """Replay the log from its first entry and compare everything; see `replay.verify`.
+
+        Raises:
+            DamagedError: something that is stored does not follow from the log.
+            TrustError: something that must be signed is not, or the log is not the checkpoint's.
+        """
+        from tallystick_state.replay import verify  # noqa: PLC0415  # rarely
+
+        return verify(self, checkpoint, keys)
+
+    def export(self, path: PathLike, *, follow_links: bool = False) -> Exported:
+        """Write the log to a file, from which ``state import`` makes the same state.
+
+        Raises:
+            OutputError: the file cannot be written, or is of the store itself.
+            StoreError: the store cannot be read.
+        """
+        from tallystick_state.transfer import export_state  # noqa: PLC0415  # rarely
+
+        return export_state(self, path, follow_links=follow_links)
+
+    def backup(self, path: PathLike, *, follow_links: bool = False) -> Exported:
+        """Write the store to a file, which is checked before it takes its name.
+
+        Raises:
+            DamagedError: the store is damaged.
+            OutputError: the file cannot be written, or is of the store itself.
+            StoreError: the store cannot be read.
+        """
+        from tallystick_state.backup import back_up  # noqa: PLC0415  # rarely
+
+        return back_up(self.store, path, follow_links=follow_links)
+
+    def open_epoch(self) -> int:
+        """The number of the open epoch."""
+        with self.queries() as queries:
+            return queries.state.epoch
+
+    @contextmanager
+    def queries(self) -> Iterator[StateQueries]:
+        """Queries that all see the state at one instant."""
+        with self.store.reading() as transaction:
+            yield StateQueries(transaction, self._in_force(transaction))
+
+    @contextmanager
+    def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
+        """A scorer that scores each record by the rules and the snapshot that it is pinned to.
+
+        Args:
+            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
+                other, this one is used. By default the rules in force are bound.
+
+        Raises:
+            RuleSetError: rules of the state do not bind.
+            StateError: the scorer has a rule set that the state never follows.
+        """
+        with self.store.reading() as transaction:
+            in_force = self._in_force(transaction)
+            known = in_force.rule_sets()
+            if scorer is not None and scorer.digest not in known:
+                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
+                raise StateError(
+                    f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
+                    f"that of the state, {names}"
+                )
+            if scorer is None or len(known) > 1:
+                scorer = self._scorer_of(in_force)
+            yield scorer.with_snapshots(StoredSnapshots(transaction))
+
+    @contextmanager
+    def _writing(self, *, whole: bool = False) -> Iterator[EventLog]:
+        with self.store.writing(whole=whole) as transaction:
+            log = EventLog(transaction, self._in_force(transaction), self.hearing)
+            before = log.entries
+            yield log
+            log.finish()
+        told = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
+        _LOG.info("wrote to the log of the state", extra=told)
+
+    def _ingest(
+        self,
+        log: EventLog,
+        source: PathLike | Iterable[RecordLike],
+        rounds: Rounds | None = None,
+        **options: Any,  # noqa: ANN401  # those of `ingest_from`
+    ) -> Ingested:
+        from tallystick_state.ingest import ingest_from  # noqa: PLC0415  # loads NumPy
+
+        scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
+        return ingest_from(log, source, scorer, rounds, **options)

@@ -1,0 +1,175 @@
+"""Miners: registration, and the collusion flags that eject (reputation.txt, Initial Value)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from tallystick.diagnostics import nearest
+from tallystick.errors import StateError
+from tallystick.records.messages import shown
+from tallystick_allocation.uint16 import LAST_UID
+from tallystick_state.model import Miner, State
+from tallystick_state.reputation import initial_reputation
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import TypeRules
+
+Flags = Mapping[tuple[str, str], int]
+"""How many flags come to each miner from each validator; below 0 for those that go."""
+
+ENGINE = ""
+"""Who gave the flags that the engine itself computes: no validator has this hotkey."""
+FLAG = "collusion_flag"
+"""The event of the record format that flags a miner (E35 of docs/errata.md)."""
+LONGEST_HOTKEY = 64
+"""The most characters that a hotkey has, as in a record."""
+
+
+def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
+    """The state with a miner registered in a slot.
+
+    A newcomer starts at the initial reputation for each type that it declares. Whoever held the
+    slot is left behind with its reputations. A hotkey that registers again keeps its own, and now
+    declares the given types.
+
+    Raises:
+        StateError: the hotkey, the slot or a type is not possible.
+    """
+    declared = tuple(sorted(set(types)))
+    _check(rules, hotkey, uid, declared)
+    before = state.miners.get(hotkey)
+    fresh = {
+        name: initial_reputation(of_type)
+        for name in declared
+        if (of_type := rules.type_rules[name]).rule_set.reputation is not None
+    }
+    kept = before.reputation if before is not None else {}
+    others = {
+        name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
+        for name, miner in state.miners.items()
+    }
+    reputation = {**fresh, **kept}
+    miner = (
+        Miner(hotkey, uid, declared, reputation)
+        if before is None
+        else attrs.evolve(before, uid=uid, types=declared, reputation=reputation)
+    )
+    return attrs.evolve(state, miners={**others, hotkey: miner})
+
+
+def retire(state: State, hotkey: str) -> State:
+    """The state with a miner that has no slot any more; it keeps its reputations and its types.
+
+    Raises:
+        StateError: there is no such miner.
+    """
+    miner = attrs.evolve(miner_of(state, hotkey), uid=None)
+    return attrs.evolve(state, miners={**state.miners, hotkey: miner})
+
+
+def clear(state: State, hotkey: str) -> State:
+    """The state with a miner's collusion flags cleared, which ends its ejection (E35).
+
+    Raises:
+        StateError: there is no such miner.
+    """
+    miner = attrs.evolve(miner_of(state, hotkey), flags=0, flagged_by={})
+    return attrs.evolve(state, miners={**state.miners, hotkey: miner})
+
+
+def flag(state: State, rules: TypeRules, flags: Flags) -> State:
+    """The state with so many more collusion flags for some miners, or so many fewer."""
+    if not flags:
+        return state
+    changed = dict(state.miners)
+    for (hotkey, validator), more in flags.items():
+        miner = changed[hotkey]
+        by = dict(miner.flagged_by)
+        if rules.quorum > 1:
+            by[validator] = by.get(validator, 0) + more
+        changed[hotkey] = attrs.evolve(
+            miner,
+            flags=miner.flags + more,
+            flagged_by={name: by[name] for name in sorted(by) if by[name]},
+        )
+    return attrs.evolve(state, miners=changed)
+
+
+def as_of(state: State, pinned: State, rules: TypeRules) -> State:
+    """The miners of a state as they are, with the reputations of a pinned one.
+
+    A miner, or a type of it, that the pinned state lacks has the initial reputation. Of a type that
+    the rules lack, of which there is no group, it is left as it is.
+    """
+    return attrs.evolve(
+        state,
+        miners={
+            hotkey: attrs.evolve(
+                miner,
+                reputation={
+                    name: pinned_reputation(pinned, rules.type_rules[name], hotkey, name)
+                    if name in rules.type_rules
+                    else nano
+                    for name, nano in miner.reputation.items()
+                },
+            )
+            for hotkey, miner in state.miners.items()
+        },
+    )
+
+
+def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skill_type: str) -> int:
+    """The reputation of a miner in a pinned state, in nano; of one that it lacks, the initial."""
+    miner = pinned.miners.get(hotkey) if pinned is not None else None
+    known = miner.reputation.get(skill_type) if miner is not None else None
+    return initial_reputation(rules) if known is None else known
+
+
+def miner_of(state: State, hotkey: str) -> Miner:
+    """The miner with a hotkey.
+
+    Raises:
+        StateError: there is none.
+    """
+    if hotkey not in state.miners:
+        raise StateError(
+            f"found the hotkey {shown(hotkey)}, expected a registered miner: "
+            "register it with tallystick miner register"
+        )
+    return state.miners[hotkey]
+
+
+def has_declared(miner: Miner, skill_type: str) -> bool:
+    """Whether a miner declares a type, or ever did."""
+    return skill_type in miner.types or skill_type in miner.reputation
+
+
+def check_hotkey(hotkey: str) -> None:
+    """Refuse what cannot be a hotkey.
+
+    Raises:
+        StateError: it is no Unicode text, or has too few or too many characters.
+    """
+    if not hotkey.isascii() and hotkey.encode("utf-8", "replace").decode() != hotkey:
+        raise StateError(f"found the hotkey {hotkey!a}, expected Unicode text")
+    if not 1 <= len(hotkey) <= LONGEST_HOTKEY:
+        raise StateError(
+            f"found the hotkey {shown(hotkey)} of {len(hotkey)} characters, expected 1 to "
+            f"{LONGEST_HOTKEY}"
+        )
+
+
+def _check(rules: TypeRules, hotkey: str, uid: int, types: tuple[str, ...]) -> None:
+    check_hotkey(hotkey)
+    if not 0 <= uid <= LAST_UID:
+        raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
+    known = rules.type_rules
+    for name in types:
+        if name not in known:
+            raise StateError(
+                f"found the skill type {shown(name)}, expected some of {', '.join(known)}"
+                f"{nearest(name, known)}"
+            )
+    if not types:
+        raise StateError(f"found no skill type, expected some of {', '.join(known)}")

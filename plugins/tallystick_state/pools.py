@@ -1,0 +1,219 @@
+"""Pools: which share of all weight each line of a state gives out.
+
+A state of several lines may say so as it begins; from then on its weights are one vector, the mean
+of those that its lines publish. A line in which nobody has a weight is idle, and its share goes
+where the pools say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from typing import Any, Literal, get_args
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.errors import StateError
+from tallystick.records.messages import shown
+from tallystick.rules.timeline import Timeline
+from tallystick_allocation.uint16 import LAST_UID
+
+POOLS = "pools"
+"""The kind of the entries that change the pools."""
+Idle = Literal["equal", "proportional", "burn"]
+"""Where the share of an idle line goes: to the others in equal parts, or in proportion to their
+shares, or to a slot that burns it."""
+IDLE: tuple[Idle, ...] = get_args(Idle)
+_PLACES = 9
+
+
+@attrs.frozen
+class Pools:
+    """How the lines of a state share its weight.
+
+    Attributes:
+        shares: of each line, in the order of names; they sum to 1.
+        idle: where the share of an idle line goes.
+        burn: the slot on the chain that burns it, which need be no miner's; None unless ``idle`` is
+            ``burn``.
+    """
+
+    shares: Mapping[str, Decimal]
+    idle: Idle = "proportional"
+    burn: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What an entry of the log says of them."""
+        shares = {line: str(share) for line, share in self.shares.items()}
+        burn = {} if self.burn is None else {"burn": self.burn}
+        return {"idle": self.idle, "shares": shares, **burn}
+
+    @property
+    def digest(self) -> str:
+        """The digest of what they say."""
+        return digest(self.to_dict())
+
+
+@attrs.frozen
+class PoolsChange:
+    """Pools that a state has from an epoch on, or will.
+
+    Attributes:
+        epoch: the first epoch with them.
+        pools: what they are.
+        previous: the digest of the pools of the epoch before; None where it has none.
+        sequence: its number among the changes of pools, from 1.
+        block: that its entry states; None where it states none.
+        statement: the digest of the statement that was signed; None where the operator decided.
+        signed_by: the names of those who signed it, as the trust file of then calls them.
+    """
+
+    epoch: int
+    pools: Pools
+    previous: str | None
+    sequence: int
+    block: int | None = None
+    statement: str | None = None
+    signed_by: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What its entry says, without what stands behind it."""
+        return {
+            "epoch": self.epoch,
+            "pools": self.pools.to_dict(),
+            "previous": self.previous,
+            "sequence": self.sequence,
+        }
+
+
+@attrs.frozen
+class PoolsInForce:
+    """Which pools a state has in each epoch.
+
+    Attributes:
+        timeline: the pools from epoch to epoch; None where the lines share nothing.
+        changes: those that hold or are scheduled, in the order of epochs.
+        sequence: how many changes the log has, those too that another one replaced.
+    """
+
+    timeline: Timeline[Pools | None]
+    changes: tuple[PoolsChange, ...] = ()
+    sequence: int = 0
+
+    @classmethod
+    def begun(cls, pools: Pools | None) -> PoolsInForce:
+        """Of a state that begins with pools, or without any."""
+        return cls(Timeline(pools))
+
+    @property
+    def first(self) -> Pools | None:
+        """The pools that the state began with."""
+        return self.timeline.first
+
+    def at(self, epoch: int) -> Pools | None:
+        """The pools of an epoch."""
+        return self.timeline.at(epoch)
+
+    def change(self, pools: Pools, epoch: int) -> PoolsChange:
+        """The change that the state makes if it has other pools from an epoch on."""
+        before = self.at(max(epoch - 1, 0))
+        previous = None if before is None else before.digest
+        return PoolsChange(epoch, pools, previous, self.sequence + 1)
+
+    def changed(self, change: PoolsChange) -> PoolsInForce:
+        """The pools after an entry that changes them.
+
+        What was scheduled for its epoch or a later one is replaced.
+
+        Raises:
+            ValueError: it is not the next change.
+        """
+        expected = self.change(change.pools, change.epoch)
+        if (change.previous, change.sequence) != (expected.previous, expected.sequence):
+            raise ValueError(change.sequence)
+        kept = tuple(each for each in self.timeline.later if each[0] < change.epoch)
+        timeline = Timeline(self.timeline.first, (*kept, (change.epoch, change.pools)))
+        changes = tuple(each for each in self.changes if each.epoch < change.epoch)
+        return PoolsInForce(timeline, (*changes, change), change.sequence)
+
+
+NO_POOLS = PoolsInForce(Timeline(None))
+"""Of a state whose lines share nothing."""
+
+
+def pools_of(
+    shares: Mapping[str, str | Decimal],
+    lines: Collection[str],
+    idle: str = "proportional",
+    burn: int | None = None,
+) -> Pools:
+    """The pools of the lines of a state.
+
+    Args:
+        shares: by line, more than 0, with up to nine places.
+        lines: those of the state; each has one.
+        idle: where the share of an idle line goes.
+        burn: the slot that burns it.
+
+    Raises:
+        StateError: the shares are not those of the lines, or do not sum to 1; or nothing says, or
+            two things say, where an idle share goes. Its ``code`` is ``bad-pools``.
+    """
+    found = {line: _share(line, shares[line]) for line in sorted(shares)}
+    if [*found] != sorted(lines):
+        raise _bad(f"pools of {', '.join(map(shown, found)) or 'no line'}", _of_each(lines))
+    if len(found) < 2:  # one line has all weight
+        raise _bad("pools of one line", "none, as they share the weight of several lines")
+    total = sum(found.values())
+    if total != 1:
+        raise _bad(f"shares that sum to {total}", "shares of pools that sum to 1")
+    kind = next((each for each in IDLE if each == idle), None)
+    if kind is None:
+        raise _bad(f"the word {shown(idle)} for idle lines", f"one of {', '.join(IDLE)}")
+    if (kind == "burn") != (burn is not None):
+        what = "no slot to burn at" if burn is None else f"the slot {burn} beside {kind}"
+        raise _bad(what, "a slot where idle lines burn their share, and only there")
+    if burn is not None and not 0 <= burn <= LAST_UID:
+        raise _bad(f"the slot {burn}", f"a slot from 0 to {LAST_UID}")
+    return Pools(found, kind, burn)
+
+
+def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
+    """The pools that an entry of the log says; None where it says none.
+
+    Raises:
+        StateError: as `pools_of`.
+        TypeError: it says something else.
+    """
+    if said is None:
+        return None
+    shares, idle, burn = said["shares"], said["idle"], said.get("burn")
+    texts = all(isinstance(each, str) for each in (*shares, *shares.values(), idle))
+    if not texts or not (burn is None or type(burn) is int):
+        raise TypeError(said)
+    found = pools_of(shares, lines, idle, burn)
+    if found.to_dict() != said:
+        raise TypeError(said)
+    return found
+
+
+def _share(line: str, share: str | Decimal) -> Decimal:
+    text = str(share)
+    whole, _, places = text.partition(".")
+    plain = all(part.isascii() and part.isdigit() for part in (whole, places or "0"))
+    if len(text) > 2 * _PLACES or not plain or len(places) > _PLACES or not Decimal(text):
+        raise _bad(
+            f"the share {shown(text)} of {shown(line)}",
+            "a decimal above 0 with up to nine places, such as 0.7",
+        )
+    # one spelling of one share, as the digest covers the text
+    return Decimal(f"{int(whole)}.{places.rstrip('0')}".rstrip("."))
+
+
+def _of_each(lines: Collection[str]) -> str:
+    return f"one for each line of the state: {', '.join(sorted(lines))}"
+
+
+def _bad(found: str, expected: str) -> StateError:
+    return StateError(f"found {found}, expected {expected}", code="bad-pools")

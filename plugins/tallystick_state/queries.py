@@ -1,0 +1,570 @@
+"""Queries: what can be asked of a state, as it is at one instant.
+
+The answers are the operator's; what a miner may be told of them is said by `visibility`. Nothing
+here tells of a task of anyone (reputation.txt, Visibility).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property
+from operator import attrgetter
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.errors import StateError, StoreError
+from tallystick.numbers.nano import to_decimals
+from tallystick.records.messages import shown
+from tallystick_allocation.files import RoundFile
+from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
+from tallystick_state.chain_weights import Weights, by_slot, chain_weights, pooled
+from tallystick_state.claims import DROPPED
+from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
+from tallystick_state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
+from tallystick_state.line_records import LineRecords
+from tallystick_state.line_weights import LineWeights
+from tallystick_state.miners import miner_of, pinned_reputation
+from tallystick_state.model import Snapshot, State, unstructure
+from tallystick_state.outcomes import ClosedRound
+from tallystick_state.reasons import NO_LINE, NO_RECORD, REFUSED, no_candidates, no_weights
+from tallystick_state.round_scores import round_epoch, round_scores
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import EpochRules, RulesInForce
+from tallystick_state.said import NOTHING_SAID, said_of
+from tallystick_state.store.transaction import LogHead, Transaction
+
+
+@attrs.frozen
+class Profile:
+    """A miner, whole.
+
+    Attributes:
+        hotkey: who it is.
+        epoch: the open epoch.
+        reputation: by skill type.
+        rank: by declared skill type, its rank; None while it cannot be selected.
+        rounds: in how many rounds it was dispatched lately.
+    """
+
+    hotkey: str
+    epoch: int
+    reputation: Mapping[str, Decimal]
+    rank: Mapping[str, int | None]
+    rounds: int
+
+
+@attrs.frozen
+class StateInfo:
+    """A state at a glance.
+
+    Attributes:
+        epoch: the open epoch.
+        snapshot: the digest of the snapshot that it began with.
+        miners: how many hotkeys are known.
+        slots: how many of them hold a slot.
+        records_round: the last round with records; None when there is none.
+        closed_rounds: how many rounds are closed.
+        open_events: how many events are recorded in the open epoch.
+        entries: how many entries the log has.
+        hash: of the last entry.
+        quarantine: how many claims are in quarantine, without those that were dropped.
+    """
+
+    epoch: int
+    snapshot: str
+    miners: int
+    slots: int
+    records_round: int | None
+    closed_rounds: int
+    open_events: int
+    entries: int
+    hash: str
+    quarantine: int = 0
+
+
+@attrs.frozen
+class RoundInfo:
+    """A round with records.
+
+    Attributes:
+        round: its number.
+        epoch: the epoch that it is pinned to: the first that its records name.
+        closed: whether it was closed; records can come by an import alone.
+        at: when, as it was said; None when nobody said.
+        records: how many records there are.
+        miners: of how many miners.
+    """
+
+    round: int
+    epoch: int
+    closed: bool
+    at: str | None
+    records: int
+    miners: int
+
+
+@attrs.frozen
+class EpochInfo:
+    """An epoch that has begun.
+
+    Attributes:
+        epoch: its number.
+        is_open: whether it is the open one.
+        at: when it was closed, as it was said; None when nobody said, or it is open.
+        events: how many events were recorded while it was open.
+        snapshot: the state that it began with.
+    """
+
+    epoch: int
+    is_open: bool
+    at: str | None
+    events: int
+    snapshot: SnapshotInfo
+
+
+class StateQueries:
+    """Questions to one transaction."""
+
+    def __init__(self, transaction: Transaction, rules: StateRules | RulesInForce) -> None:
+        """Ask nothing yet."""
+        self._transaction, self.in_force = transaction, RulesInForce.of(rules)
+        self._states: dict[int, State | None] = {}
+
+    def __repr__(self) -> str:
+        return f"<StateQueries of {' and '.join(self.in_force.lines)}>"
+
+    @property
+    def transaction(self) -> Transaction:
+        """What is asked."""
+        return self._transaction
+
+    @cached_property
+    def head(self) -> LogHead:
+        """The end of the log, with the live state."""
+        found = self._transaction.head()
+        if found is None:
+            raise StoreError("found a store without a state, expected one: restore a copy")
+        return found
+
+    @property
+    def state(self) -> State:
+        """The live state."""
+        return self.head.state
+
+    @property
+    def rules(self) -> EpochRules:
+        """The rules of the open epoch."""
+        return self.in_force.at(self.state.epoch)
+
+    def digest(self) -> str:
+        """The digest of the state: of the last snapshot, of the miners, and of what is recorded.
+
+        It is free of the order in which records came, of batches, and of times.
+        """
+        epoch = self.state.epoch
+        return digest(
+            {
+                "evidence": events_digest(self._transaction.event_lines(epoch)),
+                "snapshot": self._snapshot(epoch).digest,
+                "state": unstructure(self.state),
+            }
+        )
+
+    def rules_digest(self) -> str:
+        """Return the digest of the rules in force and scheduled, which `digest` does not cover."""
+        return self.in_force.digest_from(self.state.epoch)
+
+    def pinned(self, epoch: int) -> State | None:
+        """The state at the start of an epoch; None for one that has not begun."""
+        if epoch not in self._states:
+            found = self._transaction.snapshot(epoch)
+            self._states[epoch] = found.state if found is not None else None
+        return self._states[epoch]
+
+    def round_scores(self, number: int, line: str | None = None) -> dict[str, Decimal]:
+        """The scores of a round by hotkey, by the rules of the epoch it is pinned to.
+
+        Args:
+            number: of the round.
+            line: whose rules; by default those of the only line.
+
+        Raises:
+            StateError: the state has no such line, or several where none is named.
+        """
+        name = self.named_line(line)
+        return self._round_scores(name, self._transaction.events_of_round(number))
+
+    def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
+        """By line, the scores of a round; see `round_scores`."""
+        events = [*self._transaction.events_of_round(number)]
+        return {line: self._round_scores(line, events) for line in self.in_force.lines}
+
+    def reruns(self, number: int) -> list[Rerun]:
+        """The submissions of a round that are to be run again, in their order."""
+        events = self._transaction.events_of_round(number)
+        asked = (Rerun.of(each) for each in events if each.rerun)
+        return sorted(asked, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
+
+    def snapshot_digest(self, epoch: int) -> str:
+        """The digest of the snapshot of an epoch.
+
+        Raises:
+            StateError: it has not begun.
+        """
+        return self._snapshot(epoch).digest
+
+    def recorded(self, number: int) -> frozenset[str]:
+        """The digests of the records of a round that are recorded."""
+        events = self._transaction.events_of_round(number)
+        return frozenset(each.record for each in events if each.record is not None)
+
+    def shadow_scores(
+        self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
+    ) -> dict[str, Decimal]:
+        """What other rules would make of a round, by hotkey, with the reputations it had.
+
+        Args:
+            number: the round.
+            scored: what they make of its records, by the digest of the record.
+            rules: the other rules.
+        """
+        events = self._transaction.events_of_round(number)
+        digests = (each.record for each in events)
+        theirs = [scored[each] for each in digests if each is not None and each in scored]
+        return to_decimals(round_scores(theirs, rules, self._reputation_of))
+
+    def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
+        """A miner, whole.
+
+        Args:
+            hotkey: of the miner.
+            at: the end of the hours over which dispatches are counted; by default the latest
+                recorded round.
+
+        Raises:
+            StateError: there is no such miner.
+        """
+        miner = miner_of(self.state, hotkey)
+        return Profile(
+            hotkey=hotkey,
+            epoch=self.state.epoch,
+            reputation=MinerInfo.of(miner).reputation,
+            rank={name: self._rank(hotkey, name) for name in miner.types},
+            rounds=rounds_dispatched(
+                self._transaction.dispatched(hotkey), self._times(), at, self.rules.watching()
+            ),
+        )
+
+    def miner(self, hotkey: str) -> MinerInfo:
+        """A miner.
+
+        Raises:
+            StateError: there is none with the hotkey.
+        """
+        return MinerInfo.of(miner_of(self.state, hotkey))
+
+    def board(self, skill_type: str) -> list[Standing]:
+        """The leaderboard of a skill type.
+
+        Raises:
+            StateError: the rule set has no such type.
+        """
+        return leaderboard(self.state, skill_type, self.rules.of_type(skill_type))
+
+    def weights(
+        self,
+        immune: Collection[str] = (),
+        line: str | None = None,
+        found: LineWeights | None = None,
+    ) -> Weights:
+        """The weights of the miners that have a slot.
+
+        They are what the allocation of the rules makes of the records; what reads the records of
+        one round reads those of the last closed one, of several lines the last that has records of
+        the line.
+
+        Args:
+            immune: hotkeys of miners that the chain still protects, which warm up.
+            line: whose rules give them; by default those of the only line.
+            found: what `line_weights` gave of the line, where it was asked already.
+
+        Raises:
+            StateError: one of them is no miner; or the state has no such line, or several where
+                none is named.
+        """
+        name, slots = self.named_line(line), self._slots
+        found = self.line_weights(name, immune) if found is None else found
+        reason = no_weights(self.state, self.weighing(name), self._last_round(name))
+        weights = by_slot(found.weights, slots)
+        return chain_weights(weights, self._without(found), len(slots), found.refused or reason)
+
+    def shared_weights(
+        self, immune: Collection[str] = (), found: Mapping[str, LineWeights] | None = None
+    ) -> Weights | None:
+        """The weights that all lines come to by the pools of the open epoch; None without pools.
+
+        Args:
+            immune: as for `weights`.
+            found: what `line_weights` gave of every line, where it was asked already.
+
+        Raises:
+            StateError: as `weights`.
+        """
+        pools = self.in_force.pools.at(self.state.epoch)
+        if pools is None:
+            return None
+        of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
+        lines = {line: each.weights for line, each in of_lines.items()}
+        weights = by_slot(pooled(pools, lines, self._slots), self._slots)
+        lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in weights)
+        without = dict.fromkeys(lacking, NO_LINE)
+        return chain_weights(weights, without, len(self._slots), "no line has a weight")
+
+    def line_weights(
+        self, line: str, immune: Collection[str] = (), said: RoundFile | None = None
+    ) -> LineWeights:
+        """The weights of a line with every column that they come of.
+
+        Args:
+            line: whose rules give them.
+            immune: as for `weights`.
+            said: what the rules ask of miners and of the rounds so far beside the records; by
+                default what the last epoch was closed with, unless the open one has records.
+
+        Raises:
+            StateError: one of them is no miner.
+        """
+        for hotkey in immune:
+            miner_of(self.state, hotkey)
+        epoch, last = self.state.epoch, self._last_round(line)
+        records = self._records(line, said)
+        return records.weighed(self.weighing(line), epoch, self._slots, last, immune)
+
+    def quarantine(
+        self,
+        validator: str | None = None,
+        number: int | None = None,
+        reasons: Collection[str] = (),
+    ) -> Iterator[ClaimInfo]:
+        """The claims that are not recorded, in the order in which they came.
+
+        Args:
+            validator: only those of this one.
+            number: only those about this round.
+            reasons: only those that are there for one of these; by default all but what the
+                operator has dropped.
+        """
+        for claim in self._transaction.claims.waiting():
+            wanted = claim.reason in reasons if reasons else claim.reason != DROPPED
+            of_validator = validator in {None, claim.event.validator}
+            if claim.reason and wanted and of_validator and number in {None, claim.event.round}:
+                yield ClaimInfo.of(claim, claim.reason)
+
+    def no_candidates(self, skill_type: str) -> str:
+        """Why no group of a type, and no leaderboard, has anyone."""
+        return no_candidates(self.state, skill_type, self.rules.of_type(skill_type))
+
+    def info(self) -> StateInfo:
+        """The state at a glance."""
+        head, newest = self.head, self._transaction.newest_rounds(1)
+        miners = head.state.miners.values()
+        return StateInfo(
+            epoch=head.epoch,
+            snapshot=self._snapshot(head.epoch).digest,
+            miners=len(miners),
+            slots=sum(each.uid is not None for each in miners),
+            records_round=newest[0] if newest else None,
+            closed_rounds=len(self._transaction.rounds()),
+            open_events=self._transaction.counted_events().get(head.epoch, 0),
+            entries=head.entries,
+            hash=head.hash,
+            quarantine=sum(
+                claims
+                for reason, claims in self._transaction.claims.reasons().items()
+                if reason != DROPPED
+            ),
+        )
+
+    def miners(self) -> list[MinerInfo]:
+        """The miners: those with a slot by their slots, then the others by hotkey."""
+        found = map(MinerInfo.of, self.state.miners.values())
+        return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
+
+    def rounds(self, last: int | None = None) -> list[RoundInfo]:
+        """The rounds with records, in their order; given ``last``, only so many of the end."""
+        if last is None:
+            return self._rounds()
+        newest = self._transaction.newest_rounds(last)
+        return self._rounds(newest[-1]) if newest else []
+
+    def round(self, number: int) -> RoundInfo:
+        """One round.
+
+        Raises:
+            StateError: it has no records.
+        """
+        found = self._rounds(number, number)
+        if found:
+            return found[0]
+        every = self._rounds()
+        known = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
+        raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+
+    def closed_round(self, number: int, named: int) -> ClosedRound:
+        """A round that a file has closed, in which its records name an epoch."""
+        epoch = self.round_epoch(number)
+        return ClosedRound(number, named if epoch is None else epoch, self.scores_of_lines(number))
+
+    def round_epoch(self, number: int) -> int | None:
+        """The epoch that a round is pinned to, as `RoundInfo` has it; None without records."""
+        found = self._transaction.recorded_rounds(number, number)
+        return found[0][-1] if found else None
+
+    def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
+        closed = self._transaction.rounds()
+        return [
+            RoundInfo(number, epoch, number in closed, closed.get(number), records, miners)
+            for number, records, miners, epoch in self._transaction.recorded_rounds(first, last)
+        ]
+
+    def epochs(self, last: int | None = None) -> list[EpochInfo]:
+        """The epochs that have begun, in their order; given ``last``, only so many of the end."""
+        begun = range(self.state.epoch + 1)
+        # each has a snapshot to read
+        return self._epochs(begun if last is None else begun[-last:])
+
+    def epoch(self, number: int) -> EpochInfo:
+        """One epoch.
+
+        Raises:
+            StateError: it has not begun.
+        """
+        if not 0 <= number <= self.state.epoch:
+            raise StateError(
+                f"found the epoch {number}, expected 0 to {self.state.epoch}, the open one"
+            )
+        (found,) = self._epochs([number])
+        return found
+
+    def _epochs(self, numbers: Iterable[int]) -> list[EpochInfo]:
+        times = {}
+        for body in self._transaction.bodies_of_kind("epoch"):
+            said = json.loads(body)
+            times[said["epoch"]] = said["at"]
+        counts, current = self._transaction.counted_events(), self.state.epoch
+        return [
+            EpochInfo(
+                n,
+                n == current,
+                times.get(n),
+                counts.get(n, 0),
+                SnapshotInfo.of(self._snapshot(n)),
+            )
+            for n in numbers
+        ]
+
+    def _rank(self, hotkey: str, skill_type: str) -> int | None:
+        rules = self.rules.type_rules.get(skill_type)
+        if rules is None or rules.rule_set.groups is None:
+            return None
+        return rank_of(self.state, hotkey, skill_type, rules)
+
+    def named_line(self, line: str | None) -> str:
+        """The name of a line, or of the only one.
+
+        Raises:
+            StateError: the state has no such line, or several where none is named.
+        """
+        name = self.rules.only().line if line is None else line
+        if name not in self.in_force.lines:
+            lines = ", ".join(self.in_force.lines)
+            raise StateError(
+                f"found the line {shown(name)}, expected one of {lines}", code="other-line"
+            )
+        return name
+
+    def _round_scores(self, line: str, events: Iterable[StateEvent]) -> dict[str, Decimal]:
+        own = self._own(line, events)
+        epoch = round_epoch(own)
+        if epoch is None:
+            return {}
+        rules = self.in_force.lines[line].at(epoch)
+        scores = round_scores(own, rules, self._reputation_of, own_rules=self._own_rules)
+        return to_decimals(scores)
+
+    def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
+        """The events of the skill types of a line."""
+        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
+
+    def _weights_epoch(self, line: str) -> int:
+        """The epoch whose rules give the weights of a line: that of the last closed round.
+
+        Before a round is closed it is that of the last one with records, of whichever line, and
+        before that the open one.
+        """
+        if not self.in_force.changes:
+            return 0
+        last = self._last_round(line)
+        if last is None:
+            last = next(iter(self._transaction.newest_rounds(1)), None)
+        events = [] if last is None else [*self._transaction.events_of_round(last)]
+        epoch = round_epoch(self._own(line, events) or events)
+        return self.state.epoch if epoch is None else epoch
+
+    def weighing(self, line: str) -> StateRules:
+        """The rules that give the weights of a line: of the epoch of its last closed round."""
+        return self.in_force.lines[line].at(self._weights_epoch(line))
+
+    def _records(self, line: str, given: RoundFile | None) -> LineRecords:
+        transaction, in_force, opened = self._transaction, self.in_force, self.state.epoch
+
+        def said(epoch: int) -> RoundFile:
+            if epoch < opened:
+                return said_of(transaction, in_force, line, epoch)
+            if given is not None:
+                return given
+            closed = said_of(transaction, in_force, line, opened - 1)
+            lines = (in_force.line_of(each.skill_type) for each in transaction.events(opened))
+            # the rounds so far are others than those that it was said of
+            return NOTHING_SAID if closed and line in lines else closed
+
+        return LineRecords(transaction, in_force, line, self.pinned, said=said)
+
+    @property
+    def _slots(self) -> dict[str, int]:
+        return {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
+
+    def _without(self, found: LineWeights) -> dict[str, str]:
+        """By hotkey, why a miner with a slot has no weight."""
+        if found.refused:
+            return dict.fromkeys(sorted(self._slots), REFUSED)
+        why = {} if found.allocation is None else found.allocation.without
+        lacking = [hotkey for hotkey in self._slots if not found.weights.get(hotkey)]
+        return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
+
+    def _last_round(self, line: str) -> int | None:
+        """The last closed round; where there are several lines, the last with records of one."""
+        types = self.in_force.types_apart(line)
+        return self._transaction.last_closed_round(types=types)
+
+    def _reputation_of(self, event: StateEvent) -> int:
+        pinned, rules = self.pinned(event.epoch), self._own_rules(event)
+        return pinned_reputation(pinned, rules, event.hotkey, event.skill_type)
+
+    def _own_rules(self, event: StateEvent) -> StateRules:
+        """The rules of the epoch that an event is pinned to."""
+        return self.in_force.at(event.epoch).of_type(event.skill_type)
+
+    def _snapshot(self, epoch: int) -> Snapshot:
+        found = self._transaction.snapshot(epoch)
+        if found is None:
+            raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
+        return found
+
+    def _times(self) -> dict[int, datetime]:
+        rounds = self._transaction.rounds().items()
+        return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}

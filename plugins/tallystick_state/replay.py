@@ -1,0 +1,420 @@
+"""Replay: the entries of a log applied again, to import a state or to verify a stored one.
+
+An entry says what its transition needs and what it gives; so applying a log from its first entry
+proves everything that is stored beside it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import groupby, zip_longest
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+import attrs
+import msgspec
+
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
+from tallystick.records.messages import shown
+from tallystick_state.authority import (
+    Authority,
+    Envelopes,
+    authority_of,
+    no_envelopes,
+    stored_envelopes,
+)
+from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
+from tallystick_state.checkpoints import check_leaves, check_signed
+from tallystick_state.claims import Rank
+from tallystick_state.event import Number, StateEvent
+from tallystick_state.event_log import RANKS, EventLog
+from tallystick_state.ingest import refusal
+from tallystick_state.pools import read_pools
+from tallystick_state.rules import GENESIS
+from tallystick_state.rules_log import load_rules, renewed
+from tallystick_state.said import of_body
+from tallystick_state.store.integrity import check_integrity
+from tallystick_state.store.integrity import data_checksums as checksums_of_pages
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import (
+    CLAIM_COUNTS,
+    ENVELOPES,
+    EVENTS,
+    HEAD,
+    LOG,
+    QUARANTINE,
+    ROUNDS,
+    SNAPSHOTS,
+)
+from tallystick_state.store.transaction import STATING
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust_in_force import root_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.store.transaction import Transaction
+    from tallystick_state.trust.checkpoint import Checkpoint
+
+TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
+"""Everything that a store holds and its log leads to, the shortest to read first."""
+FLAGS = "flag"
+"""The kind of the entries that say whom the engine flags, which follow from those before."""
+EVENTS_AT_ONCE = 10_000
+"""How many state events in a row are applied at a time."""
+
+
+class _Miner(TypedDict):
+    hotkey: str
+    uid: Number
+    types: list[str]
+
+
+class _Retired(TypedDict):
+    hotkey: str
+
+
+class _Cleared(TypedDict):
+    hotkey: str
+    at: str | None
+
+
+class _Round(TypedDict):
+    round: Number
+    at: str | None
+
+
+class _Decision(TypedDict):
+    at: str | None
+    claims: list[Number]
+
+
+class _Stating(TypedDict):
+    block: NotRequired[Number]
+    statement: NotRequired[str]
+
+
+class _Batch(_Stating):
+    validator: str
+
+
+class _Trust(_Stating):
+    digest: str
+    text: str
+    stakes: dict[str, str]
+
+
+class _Epoch(TypedDict):
+    at: str | None
+    salt: NotRequired[str]
+    attributes: NotRequired[dict[str, Any]]
+
+
+class _RuleSet(TypedDict):
+    text: str
+    reference: str
+    digest: str
+
+
+class _Rules(_Stating):
+    epoch: Number
+    rule_set: _RuleSet
+    major: NotRequired[bool]
+
+
+class _Withdrawal(_Stating):
+    line: str
+
+
+class _Pools(_Stating):
+    epoch: Number
+    pools: dict[str, Any]
+
+
+class _Group(TypedDict):
+    skill_type: str
+    round: Number
+    seed: str
+    epoch: Number
+
+
+_BODIES: Mapping[str, Any] = MappingProxyType(
+    {
+        "genesis": dict[str, Any],
+        "miner": _Miner,
+        "retire": _Retired,
+        "clear": _Cleared,
+        "accept": _Decision,
+        "drop": _Decision,
+        "batch": _Batch,
+        "trust": _Trust,
+        "round": _Round,
+        "epoch": _Epoch,
+        FLAGS: dict[str, Any],
+        "group": _Group,
+        "rules": _Rules,
+        "withdraw": _Withdrawal,
+        "pools": _Pools,
+    }
+)
+"""What is read of the body of each kind of entry; the rest follows from the entries before it."""
+
+
+@attrs.frozen
+class Verified:
+    """What was proved.
+
+    Attributes:
+        entries: so many entries of the log are chained and lead to what is stored.
+        snapshots: so many snapshots are what the log leads to.
+        epochs: so many closed epochs are what a checkpoint says; None without a checkpoint.
+        signers: the keys that signed it.
+        data_checksums: whether PostgreSQL has checksums of its pages; None of SQLite.
+    """
+
+    entries: int
+    snapshots: int
+    epochs: int | None = None
+    signers: frozenset[PublicKey] = frozenset()
+    data_checksums: bool | None = None
+
+
+class Renewal:
+    """The entries of an older log as this format has them, one after the other.
+
+    They say the same, but for the format and the digests of the snapshots that they lead to now. So
+    what is applied can still be compared with them, hash by hash.
+
+    Attributes:
+        hash: of the last one.
+        other_snapshots: the epochs that begin with another snapshot than they did.
+    """
+
+    def __init__(self) -> None:
+        self.hash, self.other_snapshots = GENESIS_HASH, list[int]()
+
+    def renew(self, log: EventLog, chunk: Iterable[Entry]) -> None:
+        """Go on over entries that were applied to the log."""
+        for entry in chunk:
+            body = entry.body
+            if entry.kind == GENESIS:
+                body = renewed(entry)
+            elif entry.kind == "epoch":
+                said, epoch = msgspec.json.decode(body), log.state.epoch
+                derived = log.snapshot(epoch).digest
+                if said.get("snapshot") != derived:
+                    self.other_snapshots.append(epoch)
+                    body = canonical_bytes({**said, "snapshot": derived}).decode()
+            self.hash = chained(self.hash, entry.seq, entry.kind, body).hash
+
+
+def replay(
+    log: EventLog,
+    entries: Iterable[Entry],
+    envelopes: Envelopes = no_envelopes,
+    renewal: Renewal | None = None,
+) -> None:
+    """Apply entries, in their order, to the log of an empty or a shorter store.
+
+    Args:
+        log: where they go.
+        entries: those of another log.
+        envelopes: what stands behind them.
+        renewal: of entries of an older format, which they are renewed by.
+
+    Raises:
+        DamagedError: an entry says what its state does not allow, or leads to something else than
+            it says; `OtherSnapshotError` where that is the snapshot of an epoch.
+        TrustError: an entry must be signed, and is not as it must.
+    """
+    for _, group in groupby(entries, key=_run):
+        chunk = list(group)
+        told = f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied"
+        try:
+            _apply(log, chunk, envelopes)
+        except TrustError as error:
+            raise TrustError(f"{told}: {error}", code=error.code) from error
+        except (StateError, DamagedError, msgspec.MsgspecError) as error:
+            raise DamagedError(f"{told}: {error}") from error
+        if renewal is not None:
+            renewal.renew(log, chunk)
+        if log.hash != (chunk[-1].hash if renewal is None else renewal.hash):
+            raise _unlike(log, chunk[-1])
+
+
+def verify(
+    ledger: Ledger, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
+) -> Verified:
+    """Replay the log of a state into an empty store and compare the two.
+
+    Args:
+        ledger: the state.
+        checkpoint: what its log of epochs was; a history that was rewritten whole, or cut back,
+            follows from its own log, and is found by this alone.
+        keys: one of which must have signed the checkpoint; without any no signature is checked.
+
+    Raises:
+        DamagedError: the chain is broken, or something that is stored does not follow from it.
+        TrustError: something that must be signed is not as it must, nobody of ``keys`` signed the
+            checkpoint, or the log is not what it says.
+    """
+    signers = frozenset[PublicKey]()
+    if checkpoint is not None and keys:
+        signers = check_signed(checkpoint, keys)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ledger.store.reading() as stored,
+        Store.create(
+            str(Path(folder) / "replayed"), shown=f"the replay of {ledger.store.shown} in {folder}"
+        ) as (_, transaction),
+    ):
+        log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.hearing)
+        replay(log, check(stored.entries()), stored_envelopes(stored.envelope, ledger.store.shown))
+        log.finish()
+        rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
+        # what a replay reads no page of: indexes, totals, leaves
+        check_integrity(stored.connection)
+        data_checksums = checksums_of_pages(stored.connection)
+
+    _check_epochs(ledger, checkpoint)
+    epochs = None if checkpoint is None else checkpoint.size
+    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers, data_checksums)
+
+
+def _check_epochs(ledger: Ledger, checkpoint: Checkpoint | None) -> None:
+    """Compare the leaves that are kept, and those of a checkpoint, with what is computed anew."""
+    with ledger.epoch_log(trust=False) as log:
+        kept = log.transaction.epoch_leaves()
+        for epoch, leaf in kept.items():
+            if epoch >= len(log.closed) or log.leaves[epoch].to_bytes() != leaf.encode():
+                raise DamagedError(
+                    f"the leaf of the epoch {epoch}: found {leaf:.200}, expected what the log "
+                    "leads to: the store was changed, restore a copy"
+                )
+        if checkpoint is not None:
+            check_leaves(log, checkpoint)
+
+
+def _unlike(log: EventLog, entry: Entry) -> DamagedError:
+    """What an entry says that the entries before it do not lead to."""
+    if entry.kind == "epoch":
+        found = str(msgspec.json.decode(entry.body).get("snapshot"))[:80]
+        derived = log.snapshot(log.state.epoch).digest
+        if found != derived:
+            return OtherSnapshotError(entry.seq, log.state.epoch - 1, found, derived)
+    return DamagedError(
+        f"entry {entry.seq} of the log ({entry.kind}): found {entry.body:.200}, expected what the "
+        "entries before it lead to: the log was changed"
+    )
+
+
+def _run(entry: Entry) -> tuple[str, int]:
+    """What entries that are applied together share: events in a row do, others stand alone."""
+    if entry.kind == FLAGS:
+        return FLAGS, 0
+    return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
+
+
+def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
+    if chunk[0].kind not in RANKS:
+        _apply_one(log, chunk[0], envelopes)
+        return
+    events, hearing = [StateEvent.from_line(entry.body) for entry in chunk], log.hearing
+    for entry, event in zip(chunk, events, strict=True):
+        refused = refusal(log.state, log.in_force, entry.seq, event)
+        if refused is not None:
+            raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
+        if not hearing.hears(event.validator):
+            raise StateError(
+                f"found a claim of {shown(event.validator)}, whom the state does not hear"
+            )
+    rank = RANKS[chunk[0].kind]
+    if rank is Rank.OWN and not all(map(hearing.is_own, events)):
+        raise StateError("found an own claim of another validator than the state's own")
+    log.record(events, rank)
+
+
+def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
+    if entry.kind not in _BODIES:
+        raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
+    # an entry that somebody forged may hold anything
+    body = msgspec.json.decode(entry.body, type=_BODIES[entry.kind])
+    if entry.kind in STATING:
+        _AUTHORISED[entry.kind](log, body, authority_of(body, envelopes))
+    else:
+        _DECIDED[entry.kind](log, body)
+
+
+def _adopt(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
+    rules = load_rules(body["rule_set"], "the log", log.in_force.plugins)
+    log.adopt(rules, body["epoch"], major=body.get("major", False), authority=authority)
+
+
+def _share(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
+    try:
+        pools = read_pools(body["pools"], log.in_force.lines)
+    except (KeyError, TypeError, AttributeError):
+        pools = None
+    if pools is None:
+        raise StateError("found pools that are none, expected shares of the lines")
+    log.share(pools, body["epoch"], authority=authority)
+
+
+def _take_batch(log: EventLog, _: object, authority: Authority) -> None:
+    log.begin_batch(authority)
+    log.write_batch()
+
+
+def _rotate(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # as above
+    log.rotate(root_of(body, "the log"), authority)
+
+
+_DECIDED: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
+    {
+        "genesis": lambda log, _: log.begin(),
+        "miner": lambda log, body: log.register(body["hotkey"], body["uid"], body["types"]),
+        "retire": lambda log, body: log.retire(body["hotkey"]),
+        "clear": lambda log, body: log.clear(body["hotkey"], body["at"]),
+        "accept": lambda log, body: log.accept(body["claims"], body["at"]),
+        "drop": lambda log, body: log.drop(body["claims"], body["at"]),
+        "round": lambda log, body: log.close_round(body["round"], body["at"]),
+        "epoch": lambda log, body: log.close_epoch(
+            body["at"],
+            body.get("salt"),
+            of_body(body.get("attributes", {}), log.rules.lines),
+        ),
+        FLAGS: lambda log, _: log.flag_colluders(),
+        "group": lambda log, body: log.select_group(
+            body["skill_type"], body["round"], body["seed"], body["epoch"]
+        ),
+    }
+)
+"""What each kind of entry does again that is the operator's decision."""
+_AUTHORISED: Mapping[str, Callable[[EventLog, Any, Authority], object]] = MappingProxyType(
+    {
+        "batch": _take_batch,
+        "pools": _share,
+        "rules": _adopt,
+        "trust": _rotate,
+        "withdraw": lambda log, body, given: log.withdraw(body["line"], authority=given),
+    }
+)
+"""What each kind of entry does again that may have to be signed."""
+
+
+def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:
+    """How many rows a table has, which are those that the log leads to."""
+    number = 0
+    for number, (found, wanted) in enumerate(
+        zip_longest(stored.rows(table), replayed.rows(table)), 1
+    ):
+        if found != wanted:
+            raise DamagedError(
+                f"row {number} of {table.name}: found {found!s:.200}, expected {wanted!s:.200}, to "
+                "which the log leads: the store was changed, restore a copy"
+            )
+    return number

@@ -1,0 +1,156 @@
+"""Reports: what closing a round or an epoch did, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick_state.claims import DROPPED
+from tallystick_state.miners import FLAG, pinned_reputation
+
+if TYPE_CHECKING:
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.model import State
+    from tallystick_state.rules_in_force import EpochRules
+
+
+@attrs.frozen
+class RoundReport:
+    """What a round has.
+
+    Attributes:
+        records: how many records of it are recorded.
+        miners: of how many miners.
+        late: how many of the records are missed deadlines, late submissions among them.
+        reruns: how many submissions are to be run again.
+    """
+
+    records: int
+    miners: int
+    late: int
+    reruns: int
+
+
+def round_report(ledger: Ledger, number: int) -> RoundReport:
+    """Return what a round has; nothing, where none of its records is recorded."""
+    with ledger.store.reading() as transaction:
+        records = [each for each in transaction.events_of_round(number) if each.is_record]
+    return RoundReport(
+        records=len(records),
+        miners=len({each.hotkey for each in records}),
+        late=sum(each.missed for each in records),
+        reruns=sum(bool(each.rerun) for each in records),
+    )
+
+
+@attrs.frozen
+class ReputationMove:
+    """A reputation that is another, in nano."""
+
+    hotkey: str
+    skill_type: str
+    before: int
+    after: int
+
+
+@attrs.frozen
+class ThresholdMove:
+    """A tracked threshold that is another, in nano; None where it was not, or is no more."""
+
+    skill_type: str
+    name: str
+    before: int | None
+    after: int | None
+
+
+@attrs.frozen
+class EpochReport:
+    """What closing an epoch did.
+
+    Attributes:
+        records: how many records it counted.
+        miners: of how many miners.
+        late: how many of the records are missed deadlines, late submissions among them.
+        alone: how many events it counted that came alone.
+        reputations: those that moved, the largest moves first.
+        kept: how many reputations did not move.
+        thresholds: those that moved.
+        tracked: how many thresholds follow results.
+        flagged: how many collusion flags the epoch counted, by hotkey.
+        begins: the rule sets that begin with the next epoch, by line.
+        waiting: how many claims are in quarantine, by reason.
+    """
+
+    records: int
+    miners: int
+    late: int
+    alone: int
+    reputations: tuple[ReputationMove, ...]
+    kept: int
+    thresholds: tuple[ThresholdMove, ...]
+    tracked: int
+    flagged: Mapping[str, int]
+    begins: Mapping[str, str]
+    waiting: Mapping[str, int]
+
+
+def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
+    """Return what closing an epoch did; the epoch is closed.
+
+    Raises:
+        StateError: it is not.
+    """
+    in_force = ledger.in_force
+    records, flagged = Counter[str](), Counter[str]()
+    late = alone = 0
+    with ledger.store.reading() as transaction:
+        for event in transaction.events(epoch):
+            flagged[event.hotkey] += event.events.count(FLAG)
+            late += event.missed
+            if event.is_record:
+                records[event.hotkey] += 1
+            else:
+                alone += 1
+        before, after = transaction.snapshot(epoch), transaction.snapshot(epoch + 1)
+        waiting = transaction.claims.reasons()
+    if before is None or after is None:
+        raise StateError(f"found the epoch {epoch}, expected one that is closed")
+    moves = [*_reputations(before.state, after.state, in_force.at(epoch))]
+    moved = [each for each in moves if each.before != each.after]
+    moved.sort(key=lambda each: (-abs(each.after - each.before), each.hotkey, each.skill_type))
+    begun = ((line, each.begins(epoch + 1)) for line, each in in_force.lines.items())
+    return EpochReport(
+        records=records.total(),
+        miners=len(records),
+        late=late,
+        alone=alone,
+        reputations=tuple(moved),
+        kept=len(moves) - len(moved),
+        thresholds=tuple(_thresholds(before.state, after.state)),
+        tracked=sum(map(len, after.state.thresholds.values())),
+        flagged={hotkey: many for hotkey, many in sorted(flagged.items()) if many},
+        begins={line: each.rule_set.reference for line, each in begun if each is not None},
+        waiting={reason: many for reason, many in waiting.items() if reason != DROPPED},
+    )
+
+
+def _reputations(before: State, after: State, rules: EpochRules) -> Iterator[ReputationMove]:
+    """Each reputation; who registered while the epoch was open began with the initial one."""
+    for hotkey, miner in after.miners.items():
+        for skill_type, nano in miner.reputation.items():
+            own = rules.type_rules.get(skill_type)
+            if own is not None and own.rule_set.reputation is not None:
+                base = pinned_reputation(before, own, hotkey, skill_type)
+                yield ReputationMove(hotkey, skill_type, base, nano)
+
+
+def _thresholds(before: State, after: State) -> Iterator[ThresholdMove]:
+    for skill_type in sorted({*before.thresholds, *after.thresholds}):
+        old, new = (each.thresholds.get(skill_type, {}) for each in (before, after))
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                yield ThresholdMove(skill_type, name, old.get(name), new.get(name))

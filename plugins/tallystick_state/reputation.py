@@ -1,0 +1,180 @@
+"""Reputation: what the events of a record do to it, and how the mean of an epoch moves it.
+
+The events of one record multiply and add to the reputation that its round was pinned to; what that
+changes is the record's delta. At the end of an epoch the mean of the deltas moves the reputation,
+which is clamped and published once. Between the two nothing is rounded. See reputation.txt, Per
+Round Updates to Clamping, and E26 to E29 and E39 of docs/errata.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from fractions import Fraction
+
+import attrs
+
+from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_fraction
+from tallystick.records.decoding import MISSED
+from tallystick_state.rules import StateRules
+
+
+@attrs.frozen
+class Effect:
+    """What the events of one record do together, whatever their order (E28).
+
+    Attributes:
+        factor: the product of what multiplies, exact.
+        added: the sum of what adds, exact, in units of 1.
+        takes_part: whether the record takes part in the mean of its epoch (E29).
+    """
+
+    factor: Fraction
+    added: Fraction
+    takes_part: bool
+
+    def delta(self, reputation: int) -> Fraction:
+        """What it changes of a reputation in nano: exact, in units of 1, not clamped."""
+        return to_fraction(reputation) * (self.factor - 1) + self.added
+
+
+def initial_reputation(rules: StateRules) -> int:
+    """The reputation of a newcomer, in nano (reputation.txt, Initial Value).
+
+    Raises:
+        StateError: the rule set has no reputation.
+    """
+    return from_decimal(rules.reputation.initial)
+
+
+def clamped(rules: StateRules, reputation: int) -> int:
+    """A reputation in nano, kept within floor and ceiling (reputation.txt, Clamping).
+
+    Raises:
+        StateError: the rule set has no reputation.
+    """
+    floor, ceiling = rules.reputation.floor, rules.reputation.ceiling
+    return max(from_decimal(floor), min(from_decimal(ceiling), reputation))
+
+
+def consensus_event(rules: StateRules, consensus: int) -> str | None:
+    """The event that a published consensus is (reputation.txt, Update Rules).
+
+    Args:
+        rules: the rules.
+        consensus: in nano.
+
+    Returns:
+        The name of the event whose band holds the consensus; None when no band does, or when the
+        rule set has no reputation.
+    """
+    reputation = rules.rule_set.reputation
+    return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
+
+
+def events_of_record(reported: Iterable[str], arisen: str | None) -> tuple[str, ...]:
+    """The events of a record, sorted: those that it reports, and the one that its consensus is.
+
+    A missed deadline makes no consensus event, also where a late submission was given a consensus
+    (E29 of docs/errata.md). What else is reported with it stays, or who misbehaves would only have
+    to be late.
+
+    Args:
+        reported: the events that the record has; they may repeat.
+        arisen: the event that its consensus is, if it is one.
+    """
+    events = [*reported]
+    if arisen is not None and MISSED not in events:
+        events.append(arisen)
+    return tuple(sorted(events))
+
+
+def effect(rules: StateRules, events: Iterable[str]) -> Effect:
+    """What some events of one record do together; one that comes n times counts n times.
+
+    Events that the rule set does not list change nothing (E39). A record is left out of the mean
+    when it has events that keep it out, and no other event that the rule set lists (E29).
+
+    Raises:
+        StateError: the rule set has no reputation.
+    """
+    table = rules.reputation.events
+    listed = [(table[name], times) for name, times in Counter(events).items() if name in table]
+    factor, added = Fraction(1), Fraction(0)
+    for event, times in listed:
+        factor *= Fraction(1 if event.multiply is None else event.multiply) ** times
+        added += Fraction(0 if event.add is None else event.add) * times
+    return Effect(factor, added, not listed or any(event.in_mean for event, _ in listed))
+
+
+def record_delta(rules: StateRules, reputation: int, events: Iterable[str]) -> Fraction:
+    """``reputation · Π multiply + Σ add − reputation`` of the events of one record (E27, E28).
+
+    Args:
+        rules: the rules.
+        reputation: that the round was pinned to, in nano.
+        events: of the record, in any order.
+
+    Returns:
+        The delta in units of 1, exact, neither clamped nor rounded.
+
+    Raises:
+        StateError: the rule set has no reputation.
+    """
+    return effect(rules, events).delta(reputation)
+
+
+def mean_delta(
+    rules: StateRules, sums: Iterable[tuple[int, int]], unit: int = NANO
+) -> Fraction | None:
+    """The mean delta of one miner and skill type over an epoch (E29), exact, in units of 1.
+
+    Args:
+        rules: the rules.
+        sums: of each validator, the sum of the deltas of its records that take part, as a count
+            of 1/unit, and the number of those records, which may be 0.
+        unit: what the sums count.
+
+    Returns:
+        The mean over all records, or over the mean of each validator, as the rule set says; None
+        without records.
+
+    Raises:
+        StateError: the rule set has no reputation.
+    """
+    present = [(total, records) for total, records in sums if records]
+    if not present:
+        return None
+    if rules.reputation.mean == "validators":
+        return _across(present) / unit
+    return Fraction(sum(t for t, _ in present), sum(n for _, n in present) * unit)
+
+
+def _across(sums: list[tuple[int, int]]) -> Fraction:
+    """The mean of the means; those over equally many records are added as integers first."""
+    totals: dict[int, int] = defaultdict(int)
+    for total, records in sums:
+        totals[records] += total
+    return sum((Fraction(t, n) for n, t in totals.items()), Fraction(0)) / len(sums)
+
+
+def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:
+    """The reputation that the mean delta of an epoch leads to, clamped and published once.
+
+    Args:
+        rules: the rules.
+        reputation: before, in nano.
+        mean: of the deltas, in units of 1; None without records, which changes nothing.
+
+    Returns:
+        The reputation in nano, in [floor, ceiling] (reputation.txt, Per Round Updates; E26).
+
+    Raises:
+        StateError: the rule set has no reputation.
+    """
+    if mean is None:
+        return reputation
+    damping = rules.reputation.damping
+    kept = Fraction(damping.keep or 0) if damping.mode == "replace" else Fraction(1)
+    # floor and ceiling are published values, so that clamping after publishing is the same
+    return clamped(rules, publish(kept * to_fraction(reputation) + Fraction(damping.apply) * mean))

@@ -1,0 +1,147 @@
+"""The groups that come with the records of a round, and what they say of each record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import InputError, RefusedError
+from tallystick.numbers.text import numbered
+from tallystick.records.rejects import Reject
+from tallystick_consensus.join import Join, with_consensus
+from tallystick_consensus.run import GroupFile, GroupScorer, Key, item_of, key_of
+from tallystick_state.arguments import path_or_items
+
+if TYPE_CHECKING:
+    from tallystick.io.paths import PathLike
+    from tallystick.records.decoding import Item
+    from tallystick.records.struct_builder import Record
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick_consensus.group import GroupConsensus
+    from tallystick_consensus.run import GroupLike
+    from tallystick_state.event import StateEvent
+    from tallystick_state.store.transaction import Transaction
+
+Alignment = tuple[str, str]
+"""How alike a member is to primaries and to auditors, as exact fractions."""
+
+
+@attrs.define
+class RoundGroups:
+    """The groups that come with records.
+
+    Attributes:
+        rejects: lines that are no groups.
+    """
+
+    rejects: list[Reject] = attrs.field(factory=list, init=False)
+    _join: Join = attrs.field(factory=Join, init=False)
+    _records: int = attrs.field(default=0, init=False)
+    _joined: int = attrs.field(default=0, init=False)
+    _alignments: dict[tuple[Key, str], Alignment] = attrs.field(factory=dict, init=False)
+    _reruns: set[tuple[Key, str]] = attrs.field(factory=set, init=False)
+
+    @classmethod
+    def of(
+        cls, items: Iterable[Item], rules: BoundRules, seeds: Mapping[tuple[str, int], str]
+    ) -> RoundGroups:
+        """The groups of some lines or mappings.
+
+        Args:
+            items: the groups.
+            rules: of the epochs that they name.
+            seeds: of the draw of groups, by skill type and round; without one it is empty.
+
+        Raises:
+            RuleSetError: no rules have a consensus.
+        """
+        scorer, found = GroupScorer(rules, unique=True, seeds=seeds), cls()
+        for each in scorer.each(items):
+            if isinstance(each, Reject):
+                found.rejects.append(each)
+            else:
+                found._add(each)
+        return found
+
+    def applied(self, record: Record, item: Item) -> Item:
+        """The item of a record, with the consensus of its group.
+
+        Raises:
+            RecordError: the record says something else than its group, or has a consensus.
+        """
+        self._records += 1
+        self._joined += self._join.has_group_of(record)
+        return with_consensus(item, self._join.components_of(record))
+
+    def pass_over(self, item: Item) -> None:
+        """Note a record that is rejected: its group is none of other records."""
+        if not self._joined:
+            self._joined += self._join.may_have_group_of(item)
+
+    def filled(self, event: StateEvent, item: Item) -> Item:
+        """The item of a record, with the consensus of its group, once its event is made."""
+        return with_consensus(item, self._join.components(_key_of_event(event), event.hotkey))
+
+    def check_joined(self, name: str) -> None:
+        """Refuse groups of which none is that of a record: they are of other records.
+
+        Args:
+            name: of the records in errors.
+
+        Raises:
+            InputError: there are records and groups, and none belongs to the other.
+        """
+        if self._records and not self._joined and len(self._join):
+            raise InputError(
+                f"{name}: found no record of any of {numbered(len(self._join), 'group')}, expected "
+                "the groups of these records: they join by validator, skill_type, task_id and round"
+            )
+
+    def noted(self, event: StateEvent) -> StateEvent:
+        """The event of a record, with what its group says of it."""
+        key = _key_of_event(event), event.hotkey
+        alignment, rerun = self._alignments.get(key), key in self._reruns
+        if alignment is None and not rerun:
+            return event
+        return attrs.evolve(event, alignment=alignment, rerun=rerun or None)
+
+    def _add(self, found: GroupConsensus) -> None:
+        key = key_of(found.group)
+        self._join.add(found)
+        self._reruns |= {(key, hotkey) for hotkey in found.rerun}
+        for member in found.members:
+            sides = member.aligned_with_primaries, member.aligned_with_auditors
+            if sides[0] is not None and sides[1] is not None:
+                self._alignments[key, member.hotkey] = str(sides[0]), str(sides[1])
+
+
+def _key_of_event(event: StateEvent) -> Key:
+    return event.validator, event.skill_type, event.task_id, event.round
+
+
+def seeds_of(transaction: Transaction) -> dict[tuple[str, int], str]:
+    """By skill type and round, the seed by which the last group was selected."""
+    bodies = map(json.loads, transaction.bodies_of_kind("group"))
+    return {(body["skill_type"], body["round"]): body["seed"] for body in bodies}
+
+
+def groups_of(
+    source: PathLike | Iterable[GroupLike], rules: BoundRules, transaction: Transaction
+) -> RoundGroups:
+    """The groups of records: a file of them, or mappings or lines.
+
+    Raises:
+        InputError: the file cannot be read.
+        RefusedError: a line is no group.
+        RuleSetError: no rules have a consensus.
+    """
+    given = path_or_items(source, "a file of groups, or an iterable of groups")
+    items = GroupFile(given).lines() if isinstance(given, Path) else map(item_of, given)
+    found = RoundGroups.of(items, rules, seeds_of(transaction))
+    if found.rejects:
+        raise RefusedError(str(given) if isinstance(given, Path) else "groups", found.rejects)
+    return found

@@ -1,0 +1,82 @@
+"""Round scores: what the step of an allocation gives that reads the records of one round alone.
+
+``[aggregation.round]`` is such a step: a miner's mean emission, weighted by its reputations. See
+"How Reputation Drives Round Aggregation" of reputation.txt and E36 to E38 of docs/errata.md. A
+score is rounded half-even once; like an emission it may exceed 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+import attrs
+
+from tallystick.numbers.nano import publish
+from tallystick.rules.allocation import UNGROUPED, AllocationRules, Collect, round_score
+from tallystick_allocation.collect import CollectStep
+from tallystick_state.event import StateEvent
+from tallystick_state.rules import StateRules
+from tallystick_state.samples import samples_of
+
+
+def round_epoch(events: Iterable[StateEvent]) -> int | None:
+    """The epoch that a round is pinned to: the first one that its records name.
+
+    A sound round names one; of another one it does not matter which record came first. None without
+    records.
+    """
+    return min((event.epoch for event in events if event.is_record), default=None)
+
+
+def round_scores(
+    events: Iterable[StateEvent],
+    rules: StateRules,
+    reputation_of: Callable[[StateEvent], int],
+    *,
+    own_rules: Callable[[StateEvent], StateRules] | None = None,
+) -> dict[str, int]:
+    """The round scores, in nano, by hotkey; empty where the rule set has none.
+
+    Args:
+        events: of one round; events that came alone and records of types without an emission do
+            not count. Each validator's record of a task counts on its own.
+        rules: the rules of the round.
+        reputation_of: the reputation, in nano, of a record's miner in its type, in the snapshot
+            that the round is pinned to.
+        own_rules: the rules of the epoch that a record is pinned to, by which it was scored and
+            which have its base weight; by default the rules of the round.
+
+    Raises:
+        StateError: a record has no emission, although it was not missed.
+    """
+    step, allocation = round_score(rules.rule_set), rules.rule_set.allocation
+    # with groups there is no one score of a miner
+    if step is None or (allocation is not None and allocation.groups):
+        return {}
+    collect = CollectStep(
+        rules=step, inputs=(), shape="flat", origin=(), groups=(UNGROUPED,), grouping=""
+    )
+    own = [*events]
+    records = _OfRound(reputation_of, own_rules or (lambda _: rules))
+    found = samples_of(AllocationRules((step,)), records, {each.hotkey for each in own}, own)
+    samples = found.of_round.get(step.value, {}).get(UNGROUPED, {})
+    ratios = {hotkey: collect.ratio(each) or _empty(step) for hotkey, each in samples.items()}
+    return {hotkey: publish(Fraction(*ratio)) for hotkey, ratio in ratios.items() if ratio}
+
+
+def _empty(step: Collect) -> tuple[int, int] | None:
+    return None if step.empty is None else step.empty.as_integer_ratio()
+
+
+@attrs.frozen
+class _OfRound:
+    """The records of a round, whose steps look no further back."""
+
+    reputation: Callable[[StateEvent], int]
+    rules_of: Callable[[StateEvent], StateRules]
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        """None: nothing looks further back."""
+        del hotkey
+        return ()

@@ -1,0 +1,185 @@
+"""The rules that a state follows in an epoch: what a rule set says, as the transitions need it.
+
+A state keeps its rule sets, whole, in its log; `rules_in_force` says which holds when. Transitions
+and queries read the sections of a rule set; formulas are bound when the threshold of a tier is
+asked for, and records are scored by a `Scorer` that the ledger binds when it needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick.numbers.nano import from_decimal
+from tallystick.plugins.registry import Registry
+from tallystick.rules.model import RuleSet
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.sections import Epochs, Groups, Reputation
+
+if TYPE_CHECKING:
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick.scoring.threshold_snapshots import Thresholds
+    from tallystick.scoring.tiers import Tiers
+    from tallystick_allocation.step import BoundAllocation
+
+GENESIS = "genesis"
+"""The kind of the first entry of a log, which holds the rule set."""
+
+Section = TypeVar("Section")
+
+
+@attrs.frozen(eq=False, slots=False)
+class StateRules:
+    """The rule set of a state.
+
+    Attributes:
+        loaded: the rule set, with its text and its digest.
+        registry: the plugins that have its formulas.
+    """
+
+    loaded: LoadedRuleSet
+    registry: Registry
+
+    def __repr__(self) -> str:
+        return f"<StateRules of {self.rule_set.reference}, {self.digest}>"
+
+    @classmethod
+    def of(cls, loaded: LoadedRuleSet) -> StateRules:
+        """A rule set that is loaded, with the plugins that it was loaded with."""
+        return cls(loaded, loaded.registry)
+
+    @property
+    def rule_set(self) -> RuleSet:
+        """The rule set as a value."""
+        return self.loaded.rule_set
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the rule set means."""
+        return self.loaded.digest
+
+    def to_dict(self) -> dict[str, str]:
+        """What an entry of the log says of it: the rule set, whole."""
+        return {
+            "digest": self.digest,
+            "reference": self.rule_set.reference,
+            "text": self.loaded.text,
+        }
+
+    @property
+    def line(self) -> str:
+        """The name of the line of rule sets that this one is a version of."""
+        return self.rule_set.rule_set.name
+
+    @cached_property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """By skill type, these rules: for who asks by type, whatever lines there are."""
+        return dict.fromkeys(self.rule_set.skill_types, self)
+
+    @property
+    def quorum(self) -> int:
+        """How many validators the flags have to come from that eject a miner."""
+        reputation = self.rule_set.reputation
+        collusion = None if reputation is None else reputation.collusion
+        return 1 if collusion is None else collusion.quorum
+
+    @cached_property
+    def events(self) -> frozenset[str]:
+        """The names of the events that change a reputation."""
+        reputation = self.rule_set.reputation
+        return frozenset() if reputation is None else frozenset(reputation.events)
+
+    @cached_property
+    def base_weights(self) -> Mapping[str, int]:
+        """By skill type, the base weight in nano; types without an emission are left out."""
+        types = self.rule_set.skill_types.items()
+        weights = {name: rules.base_weight for name, rules in types}
+        return {name: from_decimal(w) for name, w in weights.items() if w is not None}
+
+    @cached_property
+    def allocation(self) -> BoundAllocation | None:
+        """The steps from scores to weights; None where the rule set has none."""
+        from tallystick_allocation.binding import bind_allocation  # noqa: PLC0415  # of few commands
+
+        return bind_allocation(self.rule_set, self.registry)
+
+    @cached_property
+    def tiers(self) -> Mapping[str, Tiers]:
+        """By skill type, its tiers; types without tiers are left out."""
+        from tallystick.scoring.binding import bind_tiers  # noqa: PLC0415  # proves formulas
+
+        tiers = bind_tiers(self.loaded, self.registry)
+        return {} if tiers is None else dict.fromkeys(self._baselines, tiers)
+
+    @cached_property
+    def seeds(self) -> Mapping[str, Thresholds]:
+        """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
+        epochs = self.rule_set.epochs
+        tracked = set() if epochs is None else set(epochs.thresholds)
+        found: dict[str, Thresholds] = {}
+        for name, tiers in self.tiers.items():
+            seeds = tiers.thresholds(dict.fromkeys(tiers.tracked, self._baselines[name]))
+            names = {*tiers.tracked, *tracked}
+            found[name] = {each: nano for each, nano in seeds.items() if each in names}
+        return found
+
+    @property
+    def _baselines(self) -> Mapping[str, int]:
+        types = self.rule_set.skill_types.items()
+        seeds = {name: rules.baseline for name, rules in types}
+        return {name: from_decimal(seed) for name, seed in seeds.items() if seed is not None}
+
+    @property
+    def reputation(self) -> Reputation:
+        """How reputations come about.
+
+        Raises:
+            StateError: the rule set does not say.
+        """
+        return self._section(self.rule_set.reputation, "reputation")
+
+    @property
+    def groups(self) -> Groups:
+        """How groups are selected.
+
+        Raises:
+            StateError: the rule set does not say.
+        """
+        return self._section(self.rule_set.groups, "groups")
+
+    @property
+    def epochs(self) -> Epochs:
+        """What happens when an epoch ends.
+
+        Raises:
+            StateError: the rule set does not say.
+        """
+        return self._section(self.rule_set.epochs, "epochs")
+
+    def _section(self, section: Section | None, name: str) -> Section:
+        if section is None:
+            raise StateError(
+                f"found no [{name}] in {self.rule_set.reference}, expected a rule set that has it"
+            )
+        return section
+
+
+def state_rules_of(rules: BoundRules) -> StateRules:
+    """The rules of a state that follows the bound rule set."""
+    return StateRules(rules.loaded, rules.registry)
+
+
+def proved_rules_of(rules: BoundRules) -> StateRules:
+    """The same of a rule set that a state begins with or adopts.
+
+    Raises:
+        RuleSetError: a formula of its allocation cannot be proved safe.
+    """
+    from tallystick_allocation.proofs import proved_allocation  # noqa: PLC0415  # a query needs none
+
+    proved_allocation(rules)
+    return state_rules_of(rules)

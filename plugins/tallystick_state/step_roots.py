@@ -1,0 +1,421 @@
+"""Step roots: what an epoch came to, step by step, as rows whose trees have roots.
+
+The rows of a step are sorted by their keys, miner first, so that arrival does not matter and one
+changed row moves no other. A row is the RFC 8785 form of an array: the parts of its key, then its
+value; no two of a step have one key. Its bytes are a leaf of RFC 6962. Decimals are text of nine
+places, deltas and means text of a fraction in lowest terms.
+
+============  ============================================  =====================================
+step          key                                           value
+============  ============================================  =====================================
+inputs        hotkey, type, validator, round, task, epoch,  the digest of the record, or of the
+              id of an event that came alone, or ""         event that came alone; the flags of the
+                                                            engine are none, as they follow
+facts         as inputs, of records                         the digest of what was read of it
+results       as inputs                                     events, role, missed, quality,
+                                                            emission; group, measures and
+                                                            alignment, where there are any
+deltas        hotkey, type, validator, round, task, epoch   delta, and whether it takes part
+reputations   hotkey, type                                  before, mean delta, after, next
+thresholds    type, name                                    before, after, next
+weights       hotkey, line                                  uid, epoch of its rules, round, score,
+                                                            weight, and what is carried, if any is
+============  ============================================  =====================================
+
+``after`` is what the closing makes, ``next`` what the next epoch begins with: another value only
+where it begins under other rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import attrs
+import msgspec
+
+from tallystick.canonical import canonical_bytes
+from tallystick.numbers.nano import from_text, to_text
+from tallystick_state.adoption import adopt
+from tallystick_state.epoch import (
+    Closing,
+    Owner,
+    aggregate_deltas,
+    recompute_baselines,
+    recompute_thresholds,
+    record_deltas,
+)
+from tallystick_state.event import StateEvent, measure_texts, measures_of
+from tallystick_state.miners import ENGINE
+from tallystick_state.model import Miner, State
+from tallystick_state.reputation import damped, initial_reputation
+from tallystick_state.rules import StateRules
+from tallystick_state.trust.merkle import TileTree, leaf_hash
+
+Step = Literal["inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights"]
+"""What is computed of an epoch, each of those before it."""
+STEPS: tuple[Step, ...] = get_args(Step)
+FORMAT = 1
+"""The version of leaves."""
+Key = tuple[str | int, ...]
+"""By what the rows of a step are sorted."""
+Row = Sequence[Any]
+"""The parts of a key, and a value."""
+ALIGNMENT = "alignment"
+"""Of the value of a result what no record says: its group does."""
+KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
+"""How many parts the keys of a step have."""
+
+# RFC 8785 as long as keys are ASCII and numbers are whole
+_json = msgspec.json.Encoder(order="sorted").encode
+
+
+@attrs.frozen
+class StepRoot:
+    """The tree of a step.
+
+    Attributes:
+        root: its root.
+        size: how many rows it has.
+    """
+
+    root: bytes
+    size: int
+
+
+@attrs.frozen
+class EpochLeaf:
+    """What a log of epochs holds of one that is closed.
+
+    Attributes:
+        epoch: its number.
+        genesis: the digest of what the state began under.
+        rules: by line, the digest of the rules that counted it.
+        adopted: by line, the digest of rules that begin with the next epoch.
+        steps: the roots; None of a step that has no rows because nobody kept what they need.
+        snapshot: the digest of the snapshot that the next epoch began with.
+        salt: 16 to 64 bytes in hexadecimal digits, which keep the hash of the leaf from saying
+            anything before they are published; None without.
+    """
+
+    epoch: int
+    genesis: str
+    rules: Mapping[str, str]
+    adopted: Mapping[str, str]
+    steps: Mapping[Step, StepRoot | None]
+    snapshot: str
+    salt: str | None = None
+
+    def to_value(self) -> dict[str, Any]:
+        """It as a JSON value, of ``epoch-leaf-1``."""
+        return {
+            "epoch": self.epoch,
+            "format": FORMAT,
+            "genesis": self.genesis,
+            "rules": dict(self.rules),
+            **({"adopted": dict(self.adopted)} if self.adopted else {}),
+            **({} if self.salt is None else {"salt": self.salt}),
+            "snapshot": self.snapshot,
+            "steps": {step: _root_value(root) for step, root in self.steps.items()},
+        }
+
+    @classmethod
+    def of_value(cls, value: Mapping[str, Any]) -> EpochLeaf:
+        """The leaf that a JSON value of ``epoch-leaf-1`` is."""
+        return cls(
+            epoch=value["epoch"],
+            genesis=value["genesis"],
+            rules=value["rules"],
+            adopted=value.get("adopted", {}),
+            steps={step: _root(value["steps"][step]) for step in STEPS},
+            snapshot=value["snapshot"],
+            salt=value.get("salt"),
+        )
+
+    def to_bytes(self) -> bytes:
+        """The data of the leaf: its RFC 8785 form."""
+        return canonical_bytes(self.to_value())
+
+
+@attrs.frozen
+class Counted:
+    """What the rows of an epoch are made of.
+
+    Attributes:
+        epoch: its number.
+        rules: by line, the rules that count it.
+        line_of: the line of a skill type.
+        adopted: by line, rules that begin with the next epoch.
+        rules_at: by line, the rules in an epoch.
+        events: all that were recorded while it was open.
+        before: the state as it began.
+        after: the state as the next epoch begins.
+        pinned: by epoch, the state at its start: of each epoch that an event is pinned to.
+        scores: by hotkey and line, what weights come of.
+    """
+
+    epoch: int
+    rules: Mapping[str, StateRules]
+    line_of: Callable[[str], str | None]
+    adopted: Mapping[str, StateRules]
+    rules_at: Mapping[str, Callable[[int], StateRules]]
+    events: Sequence[StateEvent]
+    before: State
+    after: State
+    pinned: Mapping[int, State]
+    scores: Mapping[tuple[str, str], Share]
+
+    def closings(self) -> Iterable[Closing]:
+        """What each line closes over; its state has the reputations and thresholds of before."""
+        for line, rules in self.rules.items():
+            own = tuple(each for each in self.events if self.line_of(each.skill_type) == line)
+            yield Closing(rules, self.pinned, own, self.before, self.rules_at[line])
+
+
+@attrs.frozen
+class Share:
+    """What the weight of a miner comes of, in one line.
+
+    Attributes:
+        uid: its slot.
+        epoch: whose rules give the weights: that which the last closed round is pinned to.
+        round: that round, where steps read its records alone; None where a window is counted.
+        score: the last rounded value that the weight comes of, in nano; None without one.
+        weight: in nano; None where nobody has a score above 0.
+        carry: by column, what the next epoch begins with, in nano.
+    """
+
+    uid: int
+    epoch: int
+    round: int | None
+    score: int | None
+    weight: int | None
+    carry: Mapping[str, int] = attrs.field(factory=dict)
+
+
+def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
+    """The rows of every step, as the data of leaves, in the order of their keys."""
+    # what the engine says itself follows from the results, and changes deltas
+    events = [each for each in found.events if each.validator != ENGINE]
+    records = [each for each in events if each.is_record]
+    has_facts = all(each.facts is not None or each.missed for each in records)
+    kept = records and has_facts and any(each.facts is not None for each in records)
+    return {
+        "inputs": sorted_rows((*key_of(each), each.claim_digest) for each in events),
+        "facts": sorted_rows((*key_of(each), each.facts) for each in records) if kept else None,
+        "results": sorted_rows(result_row(each) for each in events),
+        "deltas": sorted_rows(row for each in found.closings() for row in delta_rows(each)),
+        "reputations": sorted_rows(_reputation_rows(found)),
+        "thresholds": sorted_rows(_threshold_rows(found)),
+        "weights": sorted_rows(weight_row(*owner, share) for owner, share in found.scores.items()),
+    }
+
+
+def step_tree(rows: Iterable[bytes]) -> TileTree:
+    """The tree of the rows of a step."""
+    return TileTree(map(leaf_hash, rows))
+
+
+def sorted_rows(rows: Iterable[Row]) -> list[bytes]:
+    """Rows in the order of their keys, as the data of leaves."""
+    return [_json(row) for row in sorted(rows, key=row_key)]
+
+
+def row_key(row: Row) -> Key:
+    """The key of a row: everything but its value."""
+    return tuple(row[:-1])
+
+
+def row_data(row: Row) -> bytes:
+    """A row as the data of its leaf."""
+    return _json(row)
+
+
+def key_of(event: StateEvent) -> Key:
+    """The key of an event in the first three steps."""
+    dispatch = event.validator, event.round, event.task_id, event.epoch
+    return (event.hotkey, event.skill_type, *dispatch, event.id or "")
+
+
+def result_row(event: StateEvent) -> Row:
+    """What an event says of its record, as it was scored."""
+    value = {
+        "emission": _text(event.emission),
+        "events": event.events,
+        "missed": event.missed,
+        "quality": _text(event.quality),
+        "role": event.role,
+        **({"group": event.group} if event.group is not None else {}),
+        **({"measures": measure_texts(event.measures)} if event.measures else {}),
+        **({ALIGNMENT: event.alignment} if event.alignment is not None else {}),
+    }
+    return (*key_of(event), value)
+
+
+def event_of(row: Row) -> StateEvent:
+    """The event that a row of results is of, without the digests that it has elsewhere."""
+    hotkey, skill_type, validator, number, task, epoch, identifier, value = row
+    return StateEvent(
+        validator=validator,
+        hotkey=hotkey,
+        skill_type=skill_type,
+        task_id=task,
+        round=number,
+        epoch=epoch,
+        events=tuple(value["events"]),
+        id=identifier or None,
+        role=value["role"],
+        missed=value["missed"],
+        quality=_nano(value["quality"]),
+        emission=_nano(value["emission"]),
+        group=value.get("group"),
+        measures=measures_of(value.get("measures", {})),
+        alignment=tuple(value[ALIGNMENT]) if ALIGNMENT in value else None,
+    )
+
+
+def delta_rows(closing: Closing) -> Iterable[Row]:
+    """What each record of a line changes."""
+    for key, (delta, takes_part) in record_deltas(closing).items():
+        validator, hotkey, skill_type, task, number, epoch = key
+        value = {"delta": str(delta), "takes_part": takes_part}
+        yield (hotkey, skill_type, validator, number, task, epoch, value)
+
+
+def reputation_row(
+    owner: Owner,
+    before: int | None,
+    mean: Fraction | None,
+    rules: StateRules | None,
+    adopted: StateRules | None,
+) -> Row:
+    """How a reputation moves.
+
+    Args:
+        owner: whose, and of which type.
+        before: in nano; None where the miner has none as the epoch ends.
+        mean: of its deltas, in units of 1; None without.
+        rules: of its line, which count the epoch; None where no line has the type.
+        adopted: the rules that begin with the next epoch, if any do.
+    """
+    counts = before is not None and rules is not None and rules.rule_set.reputation is not None
+    after = damped(rules, before, mean) if counts else before  # type: ignore[arg-type]  # counted
+    following = after if adopted is None else _adopted(owner, after, rules, adopted)
+    value = {
+        "after": _text(after),
+        "before": _text(before),
+        "mean": None if mean is None else str(mean),
+        "next": _text(following),
+    }
+    return (*owner, value)
+
+
+def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row]:
+    """How the thresholds of a line move.
+
+    Args:
+        closing: its events, and the thresholds of before in its state.
+        adopted: the rules that begin with the next epoch, if any do.
+    """
+    rules, epochs = closing.rules, closing.rules.rule_set.epochs
+    before = {
+        name: {**seeds, **closing.state.thresholds.get(name, {})}
+        for name, seeds in rules.seeds.items()
+    }
+    moved = attrs.evolve(closing, state=State(closing.state.epoch, {}, before))
+    for step in epochs.steps if epochs is not None else ():
+        if step in _THRESHOLD_STEPS:
+            moved = _THRESHOLD_STEPS[step](moved)
+    after = moved.state.thresholds
+    following = after if adopted is None else adopt(moved.state, rules, adopted).thresholds
+    owners = {
+        (name, each) for known in (before, following) for name in known for each in known[name]
+    }
+    for name, each in owners:
+        value = {
+            part: _text(known.get(name, {}).get(each))
+            for part, known in (("after", after), ("before", before), ("next", following))
+        }
+        yield (name, each, value)
+
+
+def weight_row(hotkey: str, line: str, share: Share) -> Row:
+    """What a miner weighs in a line."""
+    value: dict[str, Any] = {
+        "epoch": share.epoch,
+        "round": share.round,
+        "score": _text(share.score),
+        "uid": share.uid,
+        "weight": _text(share.weight),
+    }
+    if share.carry:
+        value["carry"] = {name: to_text(nano) for name, nano in share.carry.items()}
+    return (hotkey, line, value)
+
+
+_THRESHOLD_STEPS: Mapping[str, Callable[[Closing], Closing]] = {
+    "recompute_baselines": recompute_baselines,
+    "recompute_thresholds": recompute_thresholds,
+}
+
+
+def _reputation_rows(found: Counted) -> Iterable[Row]:
+    means = dict[Owner, Fraction]()
+    for closing in found.closings():
+        means.update(aggregate_deltas(closing).means)
+    for hotkey, miner in found.after.miners.items():
+        for skill_type, nano in miner.reputation.items():
+            owner, line = (hotkey, skill_type), found.line_of(skill_type) or ""
+            rules, adopted = found.rules.get(line), found.adopted.get(line)
+            before = _before(found, owner, rules)
+            *_, value = reputation_row(owner, before, means.get(owner), rules, adopted)
+            # what is stored is shown, also where it is not what it should be
+            shown = {"next": to_text(nano)} | ({"after": to_text(nano)} if adopted is None else {})
+            yield (*owner, value | shown)
+
+
+def _before(found: Counted, owner: Owner, rules: StateRules | None) -> int | None:
+    """The reputation that a miner has as the epoch ends, before it is closed."""
+    miner, skill_type = found.before.miners.get(owner[0]), owner[1]
+    known = None if miner is None else miner.reputation.get(skill_type)
+    if known is not None or rules is None or rules.rule_set.reputation is None:
+        return known
+    return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
+
+
+def _threshold_rows(found: Counted) -> Iterable[Row]:
+    stored = found.after.thresholds
+    for closing in found.closings():
+        adopted = found.adopted.get(closing.rules.line)
+        for name, each, value in threshold_rows(closing, adopted):
+            # as with reputations
+            nano = _text(stored.get(name, {}).get(each))
+            shown = {"next": nano} | ({"after": nano} if adopted is None else {})
+            yield (name, each, value | shown)
+
+
+def _adopted(
+    owner: Owner, after: int | None, old: StateRules | None, new: StateRules
+) -> int | None:
+    """The reputation that the next epoch begins with, under other rules."""
+    hotkey, skill_type = owner
+    kept = {} if after is None else {skill_type: after}
+    state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), kept)}, {})
+    return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
+
+
+def _root_value(root: StepRoot | None) -> dict[str, Any] | None:
+    return None if root is None else {"root": root.root.hex(), "size": root.size}
+
+
+def _root(value: Mapping[str, Any] | None) -> StepRoot | None:
+    return None if value is None else StepRoot(bytes.fromhex(value["root"]), value["size"])
+
+
+def _text(nano: int | None) -> str | None:
+    return None if nano is None else to_text(nano)
+
+
+def _nano(text: str | None) -> int | None:
+    return None if text is None else from_text(text)

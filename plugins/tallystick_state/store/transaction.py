@@ -1,0 +1,477 @@
+"""One transaction on a store: what it reads, and what it writes.
+
+Long results come page after page: no cursor stays open behind a reader who stops early. Rows that
+are read whole are checked by their checksums; nothing is checked against the chain.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from tallystick.canonical import canonical_bytes, digest_of_bytes
+from tallystick.errors import DamagedError, NumberError
+from tallystick_state.chain import Entry
+from tallystick_state.claims import Rank
+from tallystick_state.event import AGE, NUMBER_LIMIT, StateEvent
+from tallystick_state.model import Snapshot, State, structure, unstructure
+from tallystick_state.store.checksums import (
+    ENVELOPES,
+    EVENTS,
+    HEAD,
+    LEAVES,
+    LOG,
+    ROUNDS,
+    SNAPSHOTS,
+    checked_rows,
+    delete,
+    insert,
+    rows_of,
+)
+from tallystick_state.store.claim_rows import ClaimRows
+from tallystick_state.store.connection import MOST_VALUES, WAY_BACK, Connection, marks
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from tallystick.rules.sections import Role
+
+# rows of a page that is read, and of the first one for who wants the first entry alone
+_READ, _FIRST_READ = 2_000, 100
+_ROUNDS = 32
+_T = TypeVar("_T")
+STATING = ("batch", "pools", "rules", "trust", "withdraw")
+"""The kinds of the entries that may state a block and name a signed statement."""
+
+# the statements; the tables and their indexes are in `tables`
+_ENTRIES = "FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
+_SNAPSHOT = "FROM tallystick_snapshots WHERE epoch = ?"
+# SQLite uses the index of rare kinds only where the query has its very term
+_RARE = "kind NOT IN ('signal', 'own', 'signed')"
+_RULES = f"FROM tallystick_log WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {_RARE}"
+_BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
+# a canonical line begins with the first of its keys
+_ALIGNED = '{"alignment":'
+_ROUNDS_OF_RECORDS = (
+    "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
+)
+_ROUNDS_WITH_ROLE = (
+    "FROM tallystick_signals WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
+)
+
+
+@attrs.frozen
+class LogHead:
+    """Where the log has led.
+
+    Attributes:
+        epoch: the open epoch.
+        entries: how many entries the log has.
+        hash: of the last entry.
+        state: the live state.
+    """
+
+    epoch: int
+    entries: int
+    hash: str
+    state: State
+
+
+@attrs.frozen
+class Transaction:
+    """Reads and writes of one transaction.
+
+    All reads see the store at one instant. What is written is seen by the reads after it, and by
+    others once the transaction is committed. In a transaction for reading every write raises
+    `StoreError`.
+    """
+
+    connection: Connection
+
+    def head(self) -> LogHead | None:
+        """Where the log has led; None before the first head is put."""
+        rows = checked_rows(self.connection, [HEAD], f"FROM {HEAD}")
+        if not rows:
+            return None
+        if len(rows) > 1:
+            raise DamagedError(f"found {len(rows)} heads of the log, expected one: {WAY_BACK}")
+        _, epoch, entries, digest, state = rows[0]
+        return LogHead(epoch, entries, digest, _structured(state, State, "a state"))
+
+    def log_hash(self) -> str | None:
+        """The hash of the last entry of the log, as the head has it; None without a head."""
+        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")  # noqa: S608  # ours
+        return rows[0][0] if rows else None
+
+    def entries(self, first: int = 1) -> Iterator[Entry]:
+        """The entries of the log in their order, from the one with the number ``first``."""
+        after, size = first - 1, _FIRST_READ
+        while rows := self._log(_ENTRIES, (after, size)):
+            yield from (Entry(*row) for row in rows)
+            after, size = rows[-1][0], _READ
+
+    def events(self, counted_in: int) -> Iterator[StateEvent]:
+        """The events that were recorded while an epoch was open, in the order of the log."""
+        return map(StateEvent.from_line, self.event_lines(counted_in))
+
+    def aligned_events(self, counted_in: int) -> Iterator[StateEvent]:
+        """Those of them that have an alignment."""
+        lines = self.event_lines(counted_in)
+        return map(StateEvent.from_line, (line for line in lines if line.startswith(_ALIGNED)))
+
+    def flagged_rounds(self, hotkey: str, skill_type: str) -> list[int]:
+        """The rounds for which the engine has flagged a miner in a skill type, ascending."""
+        query = (
+            f"SELECT seq, tallystick_signals.round {_BODY_OF} hotkey = ? AND is_record = ? "
+            "AND skill_type = ? AND kind = 'flag' ORDER BY tallystick_signals.round"
+        )
+        return [row[1] for row in self.connection.rows(query, (hotkey, False, skill_type))]
+
+    def event_lines(self, counted_in: int) -> Iterator[str]:
+        """The canonical lines of `events`."""
+        return self._bodies("counted_in", counted_in)
+
+    def events_of_round(self, number: int, counted_by: int | None = None) -> Iterator[StateEvent]:
+        """The events of a round, those that came alone too, in the order of the log.
+
+        Args:
+            number: the round.
+            counted_by: only those that were recorded by the end of this epoch; by default all.
+        """
+        return map(StateEvent.from_line, self._bodies("round", number, counted_by))
+
+    def claimed(self) -> Iterator[StateEvent]:
+        """The event of every claim, recorded or not, in the order of the log."""
+        source = f"FROM tallystick_log WHERE seq > ? AND NOT ({_RARE}) ORDER BY seq LIMIT ?"
+        after = 0
+        while rows := self._log(source, (after, _READ)):
+            yield from (StateEvent.from_line(body) for _, _, body, _ in rows)
+            after = rows[-1][0]
+
+    @property
+    def claims(self) -> ClaimRows:
+        """The claims, those in quarantine too."""
+        return ClaimRows(self.connection)
+
+    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
+        """Every row of a table as the database has it, in the order of its key."""
+        return map(_plain, rows_of(self.connection, table.name))
+
+    def roles(
+        self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
+    ) -> list[tuple[int, Role]]:
+        """Which roles a miner had in the newest rounds of a type that it took part in.
+
+        Args:
+            skill_type: the type.
+            hotkey: the miner.
+            before_round: this round and later ones do not count.
+            limit_rounds: of how many rounds at most.
+
+        Returns:
+            Rounds and roles, newest first; a round with two roles comes twice.
+        """
+        of_miner = skill_type, hotkey, before_round
+        newest = self.connection.rows(
+            f"SELECT DISTINCT round {_ROUNDS_WITH_ROLE} ORDER BY round DESC LIMIT ?",
+            (*of_miner, limit_rounds),
+        )
+        if not newest:
+            return []
+        query = f"SELECT DISTINCT round, role {_ROUNDS_WITH_ROLE} AND round >= ?"
+        rows = self.connection.rows(query, (*of_miner, newest[-1][0]))
+        return sorted(((row[0], row[1]) for row in rows), reverse=True)
+
+    def dispatched(self, hotkey: str) -> set[int]:
+        """The rounds with a record of a miner."""
+        return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
+
+    def scored(self, hotkey: str, counted_by: int | None = None) -> Iterator[StateEvent]:
+        """The records of a miner, newest first: by round, task, skill type, and validator.
+
+        The order is that of numbers and of code points, whatever the order of arrival.
+
+        Args:
+            hotkey: of the miner.
+            counted_by: only those that were recorded by the end of this epoch; by default all.
+        """
+        source = (
+            f"{_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? AND counted_in <= ?"
+        )
+        last = NUMBER_LIMIT if counted_by is None else counted_by
+        for newest, oldest in self._spans(hotkey):
+            rows = self._log(source, (hotkey, True, oldest, newest, last))
+            found = [StateEvent.from_line(body) for _, _, body, _ in rows]
+            yield from sorted(found, key=AGE, reverse=True)
+
+    def snapshot(self, epoch: int) -> Snapshot | None:
+        """The snapshot of an epoch; None when there is none."""
+        rows = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, (epoch,))
+        return _structured(rows[0][2], Snapshot, "a snapshot") if rows else None
+
+    def snapshots(self) -> Iterator[tuple[int, str, str]]:
+        """Epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
+        epochs = self.connection.rows("SELECT epoch FROM tallystick_snapshots ORDER BY epoch")
+        for epoch in epochs:
+            ((number, digest, body),) = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, epoch)
+            yield number, digest, body
+
+    def rounds(self) -> dict[int, str | None]:
+        """The time of every round, None where it is not known, in the order of rounds."""
+        return dict(checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} ORDER BY round"))
+
+    def last_closed_round(
+        self,
+        before: int | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        counted_by: int = NUMBER_LIMIT,
+    ) -> int | None:
+        """The highest round that is closed; None without any.
+
+        Args:
+            before: only those that an entry before the one with this number closed; by default all.
+            types: only those with records of one of these skill types; by default all.
+            counted_by: of the records, only those that were recorded by the end of this epoch.
+        """
+        closed = sorted(self._closed_before(before) if before is not None else self.rounds())
+        of_types = (
+            number
+            for number in reversed(closed)
+            if types is None or self._has_records(number, types, counted_by)
+        )
+        return next(of_types, None)
+
+    def _closed_before(self, seq: int) -> set[int]:
+        source = f"FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"
+        rows = self._log(source, (seq,))
+        return {json.loads(body)["round"] for _, _, body, _ in rows}
+
+    def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
+        query = (
+            "SELECT 1 FROM tallystick_signals WHERE round = ? AND is_record = ? "  # noqa: S608  # ours
+            f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
+        )
+        return bool(self.connection.rows(query, (number, True, counted_by, *types)))
+
+    def newest_rounds(self, limit: int) -> list[int]:
+        """The highest rounds with records, so many at most, the last first."""
+        query = (
+            "SELECT DISTINCT round FROM tallystick_signals WHERE is_record = ? "
+            "ORDER BY round DESC LIMIT ?"
+        )
+        return [number for (number,) in self.connection.rows(query, (True, limit))]
+
+    def recorded_rounds(
+        self, first: int = 0, last: int = NUMBER_LIMIT
+    ) -> list[tuple[int, int, int, int]]:
+        """The rounds with records, in their order, from one number to another.
+
+        Returns:
+            Of each its number, how many records it has, of how many miners, and the first epoch
+            that they name.
+        """
+        query = (
+            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM tallystick_signals "
+            "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
+        )
+        rows = self.connection.rows(query, (True, first, last))
+        return [(number, records, miners, epoch) for number, records, miners, epoch in rows]
+
+    def counted_events(self) -> dict[int, int]:
+        """By epoch, how many events were recorded while it was open; others have none."""
+        query = "SELECT counted_in, COUNT(*) FROM tallystick_signals GROUP BY counted_in"
+        return dict(self.connection.rows(query))
+
+    def bodies_of_kind(self, kind: str) -> Iterator[str]:
+        """The bodies of the entries of a kind that is no claim, in the order of the log."""
+        return (body for _, body in self.numbered_bodies_of_kind(kind))
+
+    def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
+        """The same bodies, each with the number of its entry."""
+        rows = self._log(f"FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq", (kind,))
+        return [(seq, body) for seq, _, body, _ in rows]
+
+    def closing(self, epoch: int) -> str | None:
+        """The body of the entry with which an epoch was closed; None of one that is not."""
+        # they are closed one after the other, from the first
+        source = (
+            f"FROM tallystick_log WHERE kind = 'epoch' AND {_RARE} ORDER BY seq LIMIT 1 OFFSET ?"
+        )
+        rows = [] if epoch < 0 else self._log(source, (epoch,))
+        return rows[0][2] if rows else None
+
+    def epoch_leaves(self) -> dict[int, str]:
+        """By epoch, the leaves that are kept."""
+        return dict(checked_rows(self.connection, [LEAVES], f"FROM {LEAVES} ORDER BY epoch"))
+
+    def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
+        """Keep the leaf of a closed epoch, which has none so far."""
+        insert(self.connection, LEAVES, [(epoch, leaf)])
+
+    def stated_block(self) -> int | None:
+        """The greatest block that an entry states; None where none does.
+
+        Stated blocks never go back, so it is the newest one of a kind of entries.
+        """
+        newest = (self._newest_block(kind) for kind in STATING)
+        return max((block for block in newest if block is not None), default=None)
+
+    def _newest_block(self, kind: str) -> int | None:
+        source = (
+            f"FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
+        )
+        rows = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
+        while rows:
+            for _, _, body, _ in rows:
+                block = json.loads(body).get("block")
+                if block is not None:
+                    return int(block)
+            rows = self._log(source, (kind, rows[-1][0], _FIRST_READ))
+        return None
+
+    def envelope(self, statement: str) -> str | None:
+        """The envelope of the statement with a digest; None when there is none."""
+        source = f"FROM {ENVELOPES} WHERE statement = ?"
+        rows = checked_rows(self.connection, [ENVELOPES], source, (statement,))
+        return rows[0][1] if rows else None
+
+    def has_envelopes(self) -> bool:
+        """Whether there is any."""
+        return bool(self.connection.rows("SELECT 1 FROM tallystick_envelopes LIMIT 1"))
+
+    def put_envelope(self, statement: str, envelope: str) -> None:
+        """Keep an envelope, in place of one of the same statement."""
+        delete(self.connection, ENVELOPES, "statement", statement)
+        insert(self.connection, ENVELOPES, [(statement, envelope)])
+
+    def rules_entries(self, first: int = 1) -> list[Entry]:
+        """The entries that say which rules, trust file and pools are in force.
+
+        Args:
+            first: from the one with this number on.
+        """
+        rows = self._log(f"{_RULES} AND seq >= ? ORDER BY seq", (first,))
+        return [Entry(*row) for row in rows]
+
+    def last_rules_seq(self) -> int:
+        """The number of the last entry of `rules_entries`; 0 if only the first entry says so."""
+        ((last,),) = self.connection.rows(f"SELECT MAX(seq) {_RULES}")
+        return last or 0
+
+    def put_head(self, head: LogHead) -> None:
+        """Say where the log has led, in place of what was said before."""
+        state = canonical_bytes(unstructure(head.state)).decode()
+        row = 1, head.epoch, head.entries, head.hash, state
+        delete(self.connection, HEAD, "id", 1)
+        insert(self.connection, HEAD, [row])
+
+    def append(self, entries: Iterable[Entry]) -> None:
+        """Add entries to the log; their chain is the caller's to make."""
+        rows = ((each.seq, each.kind, each.body, each.hash) for each in entries)
+        insert(self.connection, LOG, rows)
+
+    def put_events(
+        self, events: Iterable[tuple[int, StateEvent, int]], rank: Rank = Rank.IMPORTED
+    ) -> None:
+        """Index events that are recorded.
+
+        Args:
+            events: for each, the number of its entry in the log, the event, and the epoch that
+                was open when it was recorded.
+            rank: of all of them.
+        """
+        insert(self.connection, EVENTS, (_indexed(*each, int(rank)) for each in events))
+
+    def put_snapshot(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot for ever.
+
+        Raises:
+            StoreError: its epoch has one, once the transaction ends.
+        """
+        body = canonical_bytes(unstructure(snapshot))
+        row = snapshot.state.epoch, digest_of_bytes(body), body.decode()
+        insert(self.connection, SNAPSHOTS, [row])
+
+    def put_round(self, number: int, at: str | None) -> None:
+        """Keep a round and its time; of several times the earliest stays.
+
+        Args:
+            number: of the round.
+            at: ISO text, all of one form, so that earlier times are lesser text; None when it is
+                not known.
+        """
+        rows = checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} WHERE round = ?", (number,))
+        earlier = rows[0][1] if rows else None
+        if not rows or (at is not None and (earlier is None or at < earlier)):
+            delete(self.connection, ROUNDS, "round", number)
+            insert(self.connection, ROUNDS, [(number, at)])
+
+    def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
+        """The lines of the events with a value in a column of their index, in the log's order.
+
+        Those that were recorded after the epoch ``counted_by`` are left out.
+
+        Their numbers are read first, then the log by its key: so a page costs what it holds, and
+        not what the pages before it held.
+        """
+        chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
+        values = (value,) if counted_by is None else (value, counted_by)
+        query = f"SELECT seq FROM tallystick_signals WHERE {chosen} ORDER BY seq"  # noqa: S608
+        numbers = [row[0] for row in self.connection.rows(query, values)]
+        for start in range(0, len(numbers), MOST_VALUES):
+            page = numbers[start : start + MOST_VALUES]
+            dense = page[-1] - page[0] + 1 == len(page)
+            among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
+            rows = self._log(
+                f"FROM tallystick_log WHERE seq {among} ORDER BY seq",
+                (page[0], page[-1]) if dense else page,
+            )
+            if len(rows) < len(page):
+                raise DamagedError(
+                    f"found {len(rows)} of {len(page)} entries of the log from {page[0]} to "
+                    f"{page[-1]}, expected all of them: the file was damaged or changed"
+                )
+            yield from (body for _, _, body, _ in rows)
+
+    def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
+        """The rounds of a miner's records, newest first: spans that hold so many of them."""
+        newest_first = f"ORDER BY round DESC LIMIT {_ROUNDS}"
+        page = self.connection.rows(f"{_ROUNDS_OF_RECORDS} {newest_first}", (hotkey, True))
+        while page:
+            oldest = page[-1][0]
+            yield page[0][0], oldest
+            page = self.connection.rows(
+                f"{_ROUNDS_OF_RECORDS} AND round < ? {newest_first}", (hotkey, True, oldest)
+            )
+
+    def _log(self, source: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
+        """Read entries of the log by a query from ``FROM`` on."""
+        return checked_rows(self.connection, [LOG], source, values)
+
+
+def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
+
+
+def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
+    miner = event.hotkey, event.skill_type, event.role, event.is_record
+    return seq, event.identity, counted_in, event.round, *miner, rank, event.epoch
+
+
+def _structured(text: str, cls: type[_T], what: str) -> _T:
+    """The value that a stored text is the canonical form of; ``what`` names it in errors.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    try:
+        return structure(json.loads(text), cls)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, NumberError) as error:
+        raise DamagedError(
+            f"found {what} in the store that cannot be read ({error}), expected what tallystick "
+            "wrote: the store is damaged, so take it back from a copy"
+        ) from error

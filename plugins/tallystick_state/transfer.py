@@ -1,0 +1,352 @@
+"""Transfer: a whole state as one file, from store to store, byte for byte.
+
+The file is JSON lines: a header with the number of entries and the hash of the last one, then the
+entries of the log. Before the first entry that names a signed statement stands its envelope.
+Everything else follows from them and is made again by the import, so that a file that was changed
+or cut cannot come in.
+
+A state of an older format leaves its store by the same file. The import replays it by the rules of
+this format: the entries are the same but for the format and the digests of snapshots, and so their
+hashes are others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import attrs
+
+from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
+from tallystick.io.atomic import atomic_files, output_path
+from tallystick.io.inputs import opened
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.io.paths import PathLike, path_of, path_text
+from tallystick.plugins.registry import Registry
+from tallystick_state.authority import Envelopes, stored_envelope, stored_envelopes
+from tallystick_state.chain import Entry, check
+from tallystick_state.event_log import EventLog
+from tallystick_state.replay import Renewal, replay
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_log import FORMAT as STATE_FORMAT
+from tallystick_state.rules_log import format_of, genesis_hearing, read
+from tallystick_state.store.store import PLACE, Store
+from tallystick_state.store.transaction import STATING, Transaction
+from tallystick_state.trust_in_force import ROTATION, read_root
+
+if TYPE_CHECKING:
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.envelope import Envelope
+    from tallystick_state.trust.policy import TrustRoot
+
+FORMAT, SIGNED_FORMAT = 3, 4
+"""The version of the file, and that of one with envelopes."""
+OLDER, SIGNED_OLDER = 1, 2
+"""The same of a file whose log is of an older format."""
+LONGEST_ENTRY = 1 << 26
+"""The most bytes of a line: the longest entry is of 65 536 miners, a thousand bytes of each."""
+_START = b'{"entries":'
+
+
+@attrs.frozen
+class Exported:
+    """What a file holds.
+
+    Attributes:
+        entries: how many entries.
+        hash: of the last one.
+        signed: whether envelopes stand among them.
+        older: whether the log is of an older format.
+        renewed_from: of what was imported, the format of the file if an older one; else None.
+        other_snapshots: then the epochs that begin with another snapshot than they did.
+    """
+
+    entries: int
+    hash: str
+    signed: bool = False
+    older: bool = False
+    renewed_from: int | None = None
+    other_snapshots: tuple[int, ...] = ()
+
+    def to_line(self) -> bytes:
+        """The header of the file."""
+        plain, signed = (OLDER, SIGNED_OLDER) if self.older else (FORMAT, SIGNED_FORMAT)
+        version = signed if self.signed else plain
+        header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
+        return json.dumps(header, separators=(",", ":")).encode() + b"\n"
+
+
+def export_state(ledger: Ledger | Store, path: PathLike, *, follow_links: bool = False) -> Exported:
+    """Write the log of a state to a file; ``follow_links`` allows a name that is a link.
+
+    A store that no ledger opens, as its state is of an older format, is exported as it is.
+
+    Raises:
+        OutputError: the file cannot be written, or is of the store itself.
+        StoreError: the store cannot be read.
+    """
+    path = path_of(path, "a file for the state")
+    store = ledger if isinstance(ledger, Store) else ledger.store
+    if store.holds(path):
+        raise OutputError(f"{path}: found a file of the store itself, expected another one")
+    place = output_path(path, follow_links=follow_links)
+    with store.reading() as transaction, atomic_files(place) as (file,):
+        head = transaction.head()
+        if head is None:
+            raise StoreError("found a store without a state, expected one: restore a copy")
+        older = format_of(next(transaction.entries(), None), store.shown) < STATE_FORMAT
+        exported = Exported(head.entries, head.hash, transaction.has_envelopes(), older)
+        file.write(exported.to_line())
+        before = set[str]()
+        for entry in transaction.entries():
+            statement = _statement_of(entry)
+            if statement is not None and statement not in before:
+                before.add(statement)
+                file.write(_envelope_line(statement, transaction.envelope(statement)))
+            file.write(line_of(entry))
+    return exported
+
+
+def _statement_of(entry: Entry) -> str | None:
+    """The signed statement that an entry names, if it does."""
+    if entry.kind not in STATING:
+        return None
+    found: str | None = json.loads(entry.body).get("statement")
+    return found
+
+
+def _envelope_line(statement: str, text: str | None) -> bytes:
+    """The line of an envelope in the file."""
+    if text is None:
+        raise DamagedError(
+            f"found no envelope of {statement}, expected the one that the log names: restore a copy"
+        )
+    return f'{{"envelope":{text},"statement":"{statement}"}}\n'.encode()
+
+
+def line_of(entry: Entry) -> bytes:
+    """The line of an entry in the file."""
+    head = f'{{"hash":"{entry.hash}","seq":{entry.seq},"kind":"{entry.kind}","body":'
+    return head.encode() + entry.body.encode() + b"}\n"
+
+
+def import_state(  # noqa: PLR0913  # what an import may be asked for
+    path: PathLike,
+    where: PathLike,
+    *,
+    trust: PathLike | None = None,
+    registry: Registry | None = None,
+    accept: Callable[[StateRules], None] = lambda _: None,
+    renew: bool = True,
+) -> Exported:
+    """Begin a store with the state of a file.
+
+    Args:
+        path: what `export_state` wrote.
+        where: the new store.
+        trust: the first trust file that the state must have; by default whichever it has.
+        registry: the plugins; by default the installed ones.
+        accept: is asked of the rules of each line in the open epoch, before anything is kept, and
+            raises what it refuses.
+        renew: whether the state of an older format is made again in this one; else refuse it, as
+            its snapshots and hashes would be others than those that were published.
+
+    Returns:
+        What the new store holds.
+
+    Raises:
+        InputError: the file cannot be read, is no whole state, was changed, or is of an older
+            format.
+        StoreError: there is something at that place already.
+        TrustError: something that must be signed is not as it must, or the state has another first
+            trust file.
+    """
+    path, place = path_of(path, "a file with a state"), path_text(where, PLACE)
+    pinned = None if trust is None else read_root(trust)
+
+    def check_whole(log: EventLog) -> None:
+        for each in log.in_force.at(log.state.epoch).lines:
+            accept(each)
+        if pinned is not None:
+            _check_first(path, log.transaction, pinned)
+
+    try:
+        return _imported(path, place, registry, check_whole, renew=renew)
+    except DamagedError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _imported(
+    path: Path,
+    where: str,
+    registry: Registry | None,
+    check_whole: Callable[[EventLog], None],
+    *,
+    renew: bool,
+) -> Exported:
+    with opened(path) as file:
+        header = _header(path, file.readline(MAX_LINE_BYTES))
+        lines = _Lines(path, file)
+        entries = check(lines.entries())
+        genesis = next(entries, None)
+        if genesis is None:
+            raise _cut(path, 0, header)
+        before = format_of(genesis, str(path))
+        if (before < STATE_FORMAT) != header.older:
+            raise _bad_header(path)
+        if header.older and not renew:
+            raise InputError(
+                f"{path}: found a state of the format {before}, expected {STATE_FORMAT}: make it "
+                "again with tallystick state import, and export that one"
+            )
+        renewal = Renewal() if header.older else None
+        rules = read(genesis, (), str(path), registry)
+        with Store.create(where) as (_, transaction):
+            log = EventLog(transaction, rules, genesis_hearing(genesis, str(path)))
+            replay(log, [genesis], renewal=renewal)
+            try:
+                replay(log, entries, lines.envelopes_of(transaction), renewal)
+            except TrustError as error:
+                raise TrustError(f"{path}: {error}", code=error.code) from error
+            last = Exported(log.entries, lines.last, lines.signed, header.older)
+            if last != header:
+                raise _cut(path, log.entries, header)
+            check_whole(log)
+            log.finish()
+    if renewal is None:
+        return header
+    return Exported(
+        log.entries,
+        log.hash,
+        header.signed,
+        renewed_from=before,
+        other_snapshots=tuple(renewal.other_snapshots),
+    )
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file begins as `export_state` begins one; not of what is no file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if not path.is_file():
+        return False
+    with opened(path) as file:
+        return file.read(len(_START)) == _START
+
+
+def _check_first(path: Path, transaction: Transaction, pinned: TrustRoot) -> None:
+    """Refuse a state whose first trust file is another one."""
+    genesis = next(transaction.entries())
+    first = json.loads(genesis.body).get("trust")
+    if first is None:
+        rotations = map(json.loads, transaction.bodies_of_kind(ROTATION))
+        first = next(rotations, None)
+    found = "none" if first is None else first["digest"]
+    if found != pinned.digest:
+        message = f"{path}: found {found} as the first trust file, expected {pinned.digest}"
+        raise TrustError(message, code="other-root")
+
+
+def _header(path: Path, line: bytes) -> Exported:
+    try:
+        found = json.loads(line)
+        version = found["tallystick_state"]
+        signed, older = version in (SIGNED_FORMAT, SIGNED_OLDER), version in (OLDER, SIGNED_OLDER)
+        exported = Exported(found["entries"], found["hash"], signed, older)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _bad_header(path) from None
+    if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT}:
+        raise InputError(
+            f"{path}: found the format {version}, expected {OLDER} to {SIGNED_FORMAT}: update "
+            "tallystick"
+        )
+    return exported
+
+
+def _bad_header(path: Path) -> InputError:
+    return InputError(
+        f"{path}: found no header of a state, expected a file of tallystick state export"
+    )
+
+
+class _Lines:
+    """The lines of a file behind its header.
+
+    Attributes:
+        signed: whether there was an envelope among those that were read.
+        last: the hash of the last entry that was read.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path, self._file = path, file
+        self._kept: dict[str, Envelope] = {}
+        self.signed, self.last = False, ""
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries, one after the other; the envelope before one is kept for it."""
+        lines = iter(lambda: self._file.readline(LONGEST_ENTRY), b"")
+        before: str | None = None
+        for number, line in enumerate(lines, 2):
+            if line.startswith(_ENVELOPE):
+                if before is not None:
+                    raise _bad_line(self._path, number, line)
+                before, envelope = _envelope(self._path, number, line)
+                self._kept[before], self.signed = envelope, True
+                continue
+            entry = _entry(self._path, number, line)
+            if before is not None and _statement_of(entry) != before:
+                raise _bad_line(self._path, number, line)
+            before, self.last = None, entry.hash
+            yield entry
+
+    def envelopes_of(self, transaction: Transaction) -> Envelopes:
+        """The envelopes: those that were read and not used yet, and those that are stored."""
+        stored = stored_envelopes(transaction.envelope, str(self._path))
+
+        def envelopes(statement: str) -> Envelope | None:
+            return self._kept.pop(statement, None) or stored(statement)
+
+        return envelopes
+
+
+_ENVELOPE = b'{"envelope":'
+
+
+def _envelope(path: Path, number: int, line: bytes) -> tuple[str, Envelope]:
+    """The envelope of a line, behind the digest of its statement."""
+    text, _, statement = line.removeprefix(_ENVELOPE).rpartition(b',"statement":"')
+    found = stored_envelope(text.decode("utf-8", "replace"), f"{path}:{number}")
+    digest = found.statement_digest
+    if statement != f'{digest}"}}\n'.encode():
+        raise _bad_line(path, number, line)
+    return digest, found
+
+
+def _entry(path: Path, number: int, line: bytes) -> Entry:
+    try:
+        found = json.loads(line)
+        body = line.partition(b',"body":')[2].removesuffix(b"}\n").decode()
+        entry = Entry(found["seq"], found["kind"], body, found["hash"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        entry = None
+    if entry is None or line_of(entry) != line:
+        raise _bad_line(path, number, line)
+    return entry
+
+
+def _bad_line(path: Path, number: int, line: bytes) -> InputError:
+    return InputError(
+        f"{path}:{number}: found {line[:60]!r}, expected an entry of a log: "
+        "the file was cut or changed, export it again"
+    )
+
+
+def _cut(path: Path, entries: int, header: Exported) -> InputError:
+    return InputError(
+        f"{path}: found {entries} entries, expected {header.entries} that end in {header.hash}: "
+        "the file was cut, export it again"
+    )

@@ -1,0 +1,78 @@
+"""Ed25519 (RFC 8032), by the library ``cryptography``, which is loaded when it is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick import extras
+from tallystick.errors import TrustError
+from tallystick_state.trust.points import ORDER, is_edwards_key, scalar_of
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+NAME = "ed25519"
+SIGNATURE_SIZE = 64
+
+is_key = is_edwards_key
+"""Whether bytes can be a public key."""
+
+
+def defect(signature: bytes) -> str | None:
+    """What is wrong with the form of a signature, whoever signed; None where nothing is."""
+    if len(signature) != SIGNATURE_SIZE:
+        return f"has {len(signature)} bytes, expected {SIGNATURE_SIZE}"
+    if scalar_of(signature[32:]) >= ORDER:
+        return "is not canonical: its scalar is not below the order of the group"
+    return None
+
+
+def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether the signature is of the message by the key, without the cofactor, as RFC 8032 has it.
+
+    Raises:
+        TrustError: the library is missing.
+    """
+    if defect(signature) is not None:
+        return False
+    try:
+        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # heavy, optional
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # as above
+            Ed25519PublicKey,
+        )
+    except ImportError as error:
+        raise missing() from error
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def missing() -> TrustError:
+    """The error where the library is not installed."""
+    return TrustError(extras.missing("cryptography"), code="library-missing")
+
+
+@attrs.frozen
+class Pair:
+    """A private key with its public one.
+
+    Attributes:
+        public: the 32 bytes of the public key.
+        private: the key as the library has it.
+    """
+
+    public: bytes
+    private: Ed25519PrivateKey = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, private: Ed25519PrivateKey) -> Pair:
+        """The pair of a private key."""
+        return cls(private.public_key().public_bytes_raw(), private)
+
+    def sign(self, message: bytes) -> bytes:
+        """The signature of a message; the same each time."""
+        return self.private.sign(message)

@@ -1,0 +1,231 @@
+"""DSSE envelopes (version 1.0): a payload with its type, and signatures of both.
+
+What is signed is the *pre-authentication encoding* of type and payload (`pae`), so that no payload
+can be taken for another of another type. A signature is no part of any digest: the statement that
+is signed has one, of what is signed. See github.com/secure-systems-lab/dsse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from tallystick.canonical import digest_of_bytes
+from tallystick.errors import TrustError
+from tallystick.io.text import json_text
+from tallystick_state.trust.encoding import base64_bytes, base64_text, check_size, json_value
+from tallystick_state.trust.keys import PublicKey, Signer
+from tallystick_state.trust.schema import check
+
+MOST_BYTES = 16 * 1024 * 1024
+"""The largest envelope, in bytes."""
+MOST_SIGNATURES = 256
+"""No envelope has more."""
+MOST_TRIES = 4096
+"""So often a signature is tried with a key before an envelope is refused."""
+
+
+def pae(payload_type: str, payload: bytes) -> bytes:
+    """What DSSE signs: the type and the payload, each behind its length."""
+    kind = payload_type.encode("utf-8")
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+@attrs.frozen(order=True)
+class Signature:
+    """A signature of an envelope.
+
+    Attributes:
+        keyid: a hint at its key, which decides nothing; may be empty.
+        data: its bytes.
+    """
+
+    keyid: str
+    data: bytes
+
+
+@attrs.frozen
+class Verification:
+    """What the signatures of an envelope come to.
+
+    Attributes:
+        signers: the keys whose signature holds, each once.
+        failed: the signatures that hold by no key, with the reason as far as it is known.
+    """
+
+    signers: frozenset[PublicKey]
+    failed: tuple[tuple[Signature, str], ...]
+
+
+@attrs.frozen(slots=False)
+class Envelope:
+    """A payload and its signatures.
+
+    Attributes:
+        payload: what is signed, as bytes.
+        payload_type: how to read it.
+        signatures: those that it has, which may hold or not.
+    """
+
+    payload: bytes
+    payload_type: str
+    signatures: tuple[Signature, ...] = ()
+
+    @cached_property
+    def pae(self) -> bytes:
+        """What its signatures are of."""
+        return pae(self.payload_type, self.payload)
+
+    @cached_property
+    def statement_digest(self) -> str:
+        """``sha256:`` and the digest of what is signed: what a log names."""
+        return digest_of_bytes(self.pae)
+
+    @classmethod
+    def of_json(cls, data: bytes, where: str) -> Envelope:
+        """The envelope in a JSON text; members that DSSE does not know are ignored.
+
+        Args:
+            data: the text.
+            where: its name, for errors.
+
+        Raises:
+            TrustError: it is too large, cut short, or no envelope.
+        """
+        check_size(data, MOST_BYTES, where, "an envelope")
+        return cls.of_value(json_value(data, where, "bad-envelope"), where)
+
+    @classmethod
+    def of_value(cls, value: Any, where: str) -> Envelope:  # noqa: ANN401  # any JSON value
+        """The envelope that a JSON value is, whose size was checked.
+
+        Raises:
+            TrustError: it is no envelope.
+        """
+        signatures = value.get("signatures") if isinstance(value, Mapping) else None
+        if isinstance(signatures, list) and len(signatures) > MOST_SIGNATURES:
+            message = (
+                f"{where}: found {len(signatures)} signatures, expected at most {MOST_SIGNATURES}"
+            )
+            raise TrustError(message, code="too-many-signatures")
+        check("envelope-1", value, where, "bad-envelope")
+        found = [
+            Signature(each.get("keyid", ""), base64_bytes(each["sig"], f"{where}: signature {at}"))
+            for at, each in enumerate(value["signatures"], 1)
+        ]
+        payload = base64_bytes(value["payload"], f"{where}: payload")
+        return cls(payload, value["payloadType"], _in_order(found))
+
+    def to_value(self) -> dict[str, Any]:
+        """The envelope as a JSON value: standard base64, signatures in order of keyid and bytes."""
+        return {
+            "payload": base64_text(self.payload),
+            "payloadType": self.payload_type,
+            "signatures": [
+                {"keyid": each.keyid, "sig": base64_text(each.data)}
+                for each in _in_order(self.signatures)
+            ],
+        }
+
+    def to_json(self) -> bytes:
+        """The envelope as a file: one line of JSON, in which nothing unseen is raw."""
+        return json_text(self.to_value(), sort_keys=True).encode("utf-8") + b"\n"
+
+    def signed(self, signer: Signer) -> Envelope:
+        """The envelope with one more signature; a signer that signed already replaces its own.
+
+        Raises:
+            TrustError: what the signer gave is no signature by its key.
+        """
+        data = signer.sign(self.pae)
+        if not signer.public.verifies(self.pae, data):
+            message = f"found no signature by {signer.public} from the signer, expected one"
+            raise TrustError(message, code="signer-failed")
+        kept = [each for each in self.signatures if not signer.public.verifies(self.pae, each.data)]
+        return self._with([*kept, Signature(signer.public.keyid, data)])
+
+    def joined(self, other: Envelope) -> Envelope:
+        """The envelope with the signatures of another of the same statement as well.
+
+        Raises:
+            TrustError: the other is of another statement, or they have too many signatures.
+        """
+        if other.pae != self.pae:
+            message = f"found {other.statement_digest}, expected a signature of the same statement"
+            raise TrustError(f"{message}: {self.statement_digest}", code="other-subject")
+        return self._with([*self.signatures, *other.signatures])
+
+    def _with(self, signatures: Iterable[Signature]) -> Envelope:
+        found = _in_order(signatures)
+        if len(found) > MOST_SIGNATURES:
+            message = f"found {len(found)} signatures, expected at most {MOST_SIGNATURES}"
+            raise TrustError(message, code="too-many-signatures")
+        return attrs.evolve(self, signatures=found)
+
+    def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
+        """Those of some keys whose signature it has, each once; see `verify`."""
+        return self.verify(keys).signers
+
+    def verify(self, keys: Iterable[PublicKey]) -> Verification:
+        """What the signatures come to by some keys.
+
+        A signature is tried with the keys that it hints at first, then with those that have none
+        yet; no hint decides.
+
+        Raises:
+            TrustError: that takes more than ``MOST_TRIES`` tries, or a library is missing.
+        """
+        known = tuple(dict.fromkeys(keys))
+        tries = _Tries()
+        found = set[PublicKey]()
+        rest = list[Signature]()
+        for each in self.signatures:
+            hinted = [key for key in known if key.keyid == each.keyid]
+            signer = tries.signer(self.pae, each, hinted)
+            found.add(signer) if signer else rest.append(each)
+        failed = list[tuple[Signature, str]]()
+        for each in rest:
+            open_keys = [key for key in known if key not in found and key.keyid != each.keyid]
+            signer = tries.signer(self.pae, each, open_keys)
+            found.add(signer) if signer else failed.append((each, _reason(each, known)))
+        return Verification(frozenset(found), tuple(failed))
+
+
+class _Tries:
+    """Counts what a stranger makes us compute."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def signer(
+        self, message: bytes, signature: Signature, keys: Iterable[PublicKey]
+    ) -> PublicKey | None:
+        return next(self._signers(message, signature, keys), None)
+
+    def _signers(
+        self, message: bytes, signature: Signature, keys: Iterable[PublicKey]
+    ) -> Iterator[PublicKey]:
+        for key in keys:
+            if key.defect(signature.data) is not None:
+                continue
+            self._count += 1
+            if self._count > MOST_TRIES:
+                text = f"found signatures that want more than {MOST_TRIES} tries, expected no more"
+                raise TrustError(text, code="too-many-signatures")
+            if key.verifies(message, signature.data):
+                yield key
+
+
+def _reason(signature: Signature, keys: Iterable[PublicKey]) -> str:
+    """Why a signature holds by none of some keys."""
+    hinted = next((key for key in keys if key.keyid == signature.keyid), None)
+    if hinted is None:
+        return "is of no known key"
+    return hinted.defect(signature.data) or "does not verify"
+
+
+def _in_order(signatures: Iterable[Signature]) -> tuple[Signature, ...]:
+    return tuple(sorted(set(signatures)))

@@ -1,0 +1,119 @@
+"""sr25519, the Schnorr signatures of a chain's wallets, by the library ``sr25519``.
+
+That is py-sr25519-bindings, over schnorrkel; the context is ``substrate``. A wallet signs data
+inside ``<Bytes>…</Bytes>``, so that nobody is brought to sign a transaction. So do we; both forms
+are accepted.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import attrs
+
+from tallystick.errors import TrustError
+from tallystick.extras import missing
+from tallystick_state.trust.points import ORDER, is_ristretto_key, scalar_of
+
+NAME = "sr25519"
+SIGNATURE_SIZE = 64
+
+is_key = is_ristretto_key
+"""Whether bytes can be a public key."""
+
+_START, _END = b"<Bytes>", b"</Bytes>"
+# the highest bit of a signature tells that it is of this scheme
+_MARKER = 0x80
+
+
+def defect(signature: bytes) -> str | None:
+    """What is wrong with the form of a signature, whoever signed; None where nothing is."""
+    if len(signature) != SIGNATURE_SIZE:
+        return f"has {len(signature)} bytes, expected {SIGNATURE_SIZE}"
+    if not signature[-1] & _MARKER:
+        return "is not canonical: it lacks the marker of sr25519"
+    if scalar_of(signature[32:]) - (_MARKER << 248) >= ORDER:
+        return "is not canonical: its scalar is not below the order of the group"
+    return None
+
+
+def wrapped(message: bytes) -> bytes:
+    """A message as wallets sign it."""
+    return _START + message + _END
+
+
+def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether the signature is of the message by the key, wrapped as wallets do or as it is.
+
+    A message that begins as a wrapped one does is never signed: it could be taken for another.
+
+    Raises:
+        TrustError: the library is missing.
+    """
+    if defect(signature) is not None or message.startswith(_START):
+        return False
+    library = _library()
+    return any(_verifies(library, public, form, signature) for form in (wrapped(message), message))
+
+
+def _verifies(library: ModuleType, public: bytes, message: bytes, signature: bytes) -> bool:
+    try:
+        return bool(library.verify(signature, message, public))
+    except ValueError:
+        return False
+    except BaseException as error:
+        # what panics in Rust is no Exception, and is no reason to end a run
+        if type(error).__name__ != "PanicException":
+            raise
+        return False
+
+
+def _library() -> ModuleType:
+    try:
+        import sr25519  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise TrustError(missing("sr25519"), code="library-missing") from error
+    library: ModuleType = sr25519
+    return library
+
+
+@attrs.frozen
+class Pair:
+    """A secret key with its public one.
+
+    Attributes:
+        public: the 32 bytes of the public key.
+        secret: the 64 bytes of the secret key: a scalar and a nonce.
+    """
+
+    public: bytes
+    secret: bytes = attrs.field(repr=False)
+
+    @classmethod
+    def of_seed(cls, seed: bytes) -> Pair:
+        """The pair of a seed of 32 bytes."""
+        return cls(*_library().pair_from_seed(seed))
+
+    @classmethod
+    def of_secret(cls, secret: bytes) -> Pair:
+        """The pair of a secret key of 64 bytes.
+
+        Raises:
+            TrustError: it is no secret key.
+        """
+        try:
+            return cls(_library().public_from_secret_key(secret), secret)
+        except ValueError as error:
+            raise TrustError(f"found no secret key of sr25519 ({error})", code="bad-key") from error
+
+    def sign(self, message: bytes) -> bytes:
+        """A signature of a message, wrapped as wallets do; another one each time.
+
+        Raises:
+            TrustError: the message begins as a wrapped one does.
+        """
+        if message.startswith(_START):
+            text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
+            raise TrustError(text, code="signer-failed")
+        signature: bytes = _library().sign((self.public, self.secret), wrapped(message))
+        return signature

@@ -1,0 +1,276 @@
+"""What is signed: in-toto Statements v1, with the predicates of this engine.
+
+A statement names its subjects by digest and says something of them, its *predicate*. Ours are
+canonical (RFC 8785), so that one statement has one digest. See github.com/in-toto/attestation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+from typing import Any, Literal
+
+import attrs
+
+from tallystick.canonical import PREFIX, canonical_bytes
+from tallystick.errors import TrustError
+from tallystick_state.trust.encoding import json_value
+from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.schema import check
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+MOST_EVENTS = 100_000
+"""The most events of one signed batch."""
+
+_PREDICATES = "urn:tallystick:predicate:"
+RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT = _KINDS = tuple(
+    f"{_PREDICATES}{name}-1"
+    for name in ("rule-set", "adoption", "pools", "events", "receipt", "trust", "checkpoint")
+)
+
+Action = Literal["adopt", "withdraw"]
+"""What the statement of an adoption does."""
+
+
+@attrs.frozen
+class Subject:
+    """What a statement is about.
+
+    Attributes:
+        name: its name, which decides nothing; may be empty.
+        digests: by algorithm, in hexadecimal digits.
+    """
+
+    name: str
+    digests: Mapping[str, str]
+
+    @classmethod
+    def of(cls, name: str, digest: str) -> Subject:
+        """The subject with a digest such as ``sha256:d75a…``."""
+        return cls(name, {"sha256": digest.removeprefix(PREFIX)})
+
+
+@attrs.frozen
+class Statement:
+    """A statement about some subjects.
+
+    Attributes:
+        predicate_type: what kind it is, such as `ADOPTION`.
+        predicate: what it says, as a JSON object.
+        subject: what it is about.
+    """
+
+    predicate_type: str
+    predicate: Mapping[str, Any]
+    subject: tuple[Subject, ...] = ()
+
+    @property
+    def payload(self) -> bytes:
+        """The statement as it is signed: RFC 8785."""
+        return canonical_bytes(
+            {
+                "_type": STATEMENT_TYPE,
+                "predicate": self.predicate,
+                "predicateType": self.predicate_type,
+                "subject": [
+                    {"digest": each.digests, "name": each.name}
+                    if each.name
+                    else {"digest": each.digests}
+                    for each in self.subject
+                ],
+            }
+        )
+
+    @property
+    def kind(self) -> str | None:
+        """The name of its predicate, such as ``adoption``; None of another's."""
+        if self.predicate_type not in _KINDS:
+            return None
+        return self.predicate_type.removeprefix(_PREDICATES).removesuffix("-1")
+
+    def envelope(self) -> Envelope:
+        """An envelope with the statement, which nobody has signed yet."""
+        return Envelope(self.payload, PAYLOAD_TYPE)
+
+
+def statement_of(envelope: Envelope, where: str) -> Statement:
+    """The statement that an envelope carries.
+
+    Args:
+        envelope: whose signatures may hold or not.
+        where: its name, for errors.
+
+    Raises:
+        TrustError: the payload is no statement; or it has a predicate of this engine and does not
+            fit it, or is not canonical.
+    """
+    if envelope.payload_type != PAYLOAD_TYPE:
+        kind = envelope.payload_type[:60]
+        message = f"{where}: found the payload type {kind!r}, expected {PAYLOAD_TYPE}"
+        raise TrustError(message, code="other-payload-type")
+    place = f"{where}: payload"
+    value = json_value(envelope.payload, place, "bad-statement")
+    check("statement-1", value, place, "bad-statement")
+    found = Statement(
+        value["predicateType"],
+        value.get("predicate", {}),
+        tuple(Subject(each.get("name", ""), each["digest"]) for each in value["subject"]),
+    )
+    if found.kind is not None:
+        check(f"predicate-{found.kind}-1", found.predicate, f"{place}: predicate", "bad-statement")
+        if found.payload != envelope.payload:
+            message = f"{place}: found another spelling, expected its canonical form (RFC 8785)"
+            raise TrustError(message, code="not-canonical")
+    return found
+
+
+def rule_set(*, reference: str, digest: str, text: str) -> Statement:
+    """A rule set, as its authors sign it.
+
+    Args:
+        reference: its name and version.
+        digest: of what it means.
+        text: the digest of its file.
+    """
+    predicate = {"format": 1, "reference": reference, "digest": digest, "text": text}
+    return Statement(RULE_SET, predicate, (Subject.of(reference, digest),))
+
+
+def adoption(  # noqa: PLR0913  # each is a part of what is signed
+    action: Action,
+    *,
+    genesis: str,
+    network: str,
+    line: str,
+    previous: str,
+    rule_set: str,
+    reference: str,
+    epoch: int,
+    sequence: int,
+    major: bool = False,
+    expires_at_block: int | None = None,
+) -> Statement:
+    """An adoption of a rule set by a state, or the withdrawal of one.
+
+    Args:
+        action: ``adopt`` or ``withdraw``.
+        genesis: the digest of how the state began.
+        network: that of the trust file in force.
+        line: the name of the line of rule sets.
+        previous: the digest of the rules before.
+        rule_set: the digest of the rules that are adopted, or withdrawn.
+        reference: their name and version.
+        epoch: the first under them.
+        sequence: counts adoptions and withdrawals of the line, from 1.
+        major: whether a major change is meant.
+        expires_at_block: from this block on it cannot be used any more.
+    """
+    predicate: dict[str, Any] = {
+        "format": 1,
+        "action": action,
+        "genesis": genesis,
+        "network": network,
+        "line": line,
+        "previous": previous,
+        "rule_set": rule_set,
+        "epoch": epoch,
+        "sequence": sequence,
+        "major": major,
+    }
+    if expires_at_block is not None:
+        predicate["expires_at_block"] = expires_at_block
+    return Statement(ADOPTION, predicate, (Subject.of(reference, rule_set),))
+
+
+def pools(  # noqa: PLR0913  # each is a part of what is signed
+    *,
+    genesis: str,
+    network: str,
+    previous: str | None,
+    pools: Mapping[str, Any],
+    digest: str,
+    epoch: int,
+    sequence: int,
+) -> Statement:
+    """Other shares of all weight for the lines of a state.
+
+    Args:
+        genesis: the digest of how the state began.
+        network: that of the trust file in force.
+        previous: the digest of the pools of the epoch before; None where it has none.
+        pools: what they are, as the log has it.
+        digest: of that.
+        epoch: the first with them.
+        sequence: counts the changes of pools, from 1.
+    """
+    predicate = {
+        "format": 1,
+        "genesis": genesis,
+        "network": network,
+        "previous": previous,
+        "pools": pools,
+        "epoch": epoch,
+        "sequence": sequence,
+    }
+    return Statement(POOLS, predicate, (Subject.of("pools", digest),))
+
+
+def events(  # noqa: PLR0913  # each is a part of what is signed
+    *, genesis: str, network: str, validator: str, digests: Iterable[str], file: str, digest: str
+) -> Statement:
+    """A batch of events of a validator.
+
+    Args:
+        genesis: the digest of how the state began.
+        network: that of the trust file in force.
+        validator: the hotkey of the validator.
+        digests: those of the events, in hexadecimal digits or with ``sha256:``.
+        file: the name of the file of events.
+        digest: of its bytes.
+
+    Raises:
+        TrustError: there are none, or more than ``MOST_EVENTS``.
+    """
+    listed = sorted({each.removeprefix(PREFIX) for each in digests})
+    if not 1 <= len(listed) <= MOST_EVENTS:
+        message = f"{file}: found {len(listed)} events, expected 1 to {MOST_EVENTS} in a batch"
+        raise TrustError(message, code="bad-statement")
+    predicate = {
+        "format": 1,
+        "genesis": genesis,
+        "network": network,
+        "validator": validator,
+        "events": listed,
+    }
+    return Statement(EVENTS, predicate, (Subject.of(PurePath(file).name, digest),))
+
+
+def receipt(value: Mapping[str, Any], subject: Iterable[Subject]) -> Statement:
+    """The receipt of a run, with the files that it is of."""
+    return Statement(RECEIPT, {"format": 1, "receipt": value}, tuple(subject))
+
+
+def trust(*, version: int, previous: str | None, digest: str) -> Statement:
+    """A trust file, as those sign it who rotate to it.
+
+    Args:
+        version: its version.
+        previous: the digest of the trust file before; None of a first one.
+        digest: that of the trust file.
+    """
+    predicate: dict[str, Any] = {"format": 1, "version": version, "digest": digest}
+    if previous is not None:
+        predicate["previous"] = previous
+    return Statement(TRUST, predicate, (Subject.of("trust.toml", digest),))
+
+
+def checkpoint(*, origin: str, root: str, note: str) -> Statement:
+    """A checkpoint of a log of epochs.
+
+    Args:
+        origin: the name of the log.
+        root: the hash of its tree, in hexadecimal digits.
+        note: the text of the checkpoint.
+    """
+    return Statement(CHECKPOINT, {"format": 1, "checkpoint": note}, (Subject.of(origin, root),))

@@ -1,0 +1,227 @@
+"""``trust.toml``: whose signatures count, read as a `TrustRoot`.
+
+Its digest is of what it says (RFC 8785 of its tables), so that comments and spelling are free. It
+has no dates: what expires, expires at a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tallystick.canonical import digest
+from tallystick.errors import TrustError
+from tallystick_state.trust import stake
+from tallystick_state.trust.encoding import check_size, hex_bytes, read_file
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.policy import SignerGroup, TrustedKey, TrustRoot, key_of_hotkey
+from tallystick_state.trust.schema import check
+from tallystick_state.trust.stake import StakeSnapshot
+
+MOST_BYTES = 1024 * 1024
+"""The largest trust file, in bytes."""
+
+_TABLES = (dict, list, str, bool, int)
+
+
+def read(path: Path, stakes: Path | None = None) -> TrustRoot:
+    """What a trust file says, with the stake snapshots that it names.
+
+    Args:
+        path: the file.
+        stakes: the folder of its snapshots; None: the one that it stands in.
+
+    Raises:
+        InputError: a file cannot be read.
+        TrustError: it is no trust file, contradicts itself, or a snapshot is another one.
+    """
+    where = str(path)
+    text = _text(read_file(path, MOST_BYTES, "a trust file"), where)
+    value = _tables(text, where)
+    folder = path.parent if stakes is None else stakes
+    texts = {
+        name: _text(
+            read_file(folder / each["file"], stake.MOST_BYTES, "a stake snapshot"), each["file"]
+        )
+        for name, each in value.get("stakes", {}).items()
+    }
+    return _root(value, text, texts, where)
+
+
+def parse(text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
+    """What the text of a trust file says.
+
+    Args:
+        text: the file.
+        stakes: the text of each snapshot, by its name in the file.
+        where: the name of the file, for errors.
+
+    Raises:
+        TrustError: it is no trust file, contradicts itself, or a snapshot is missing or another.
+    """
+    return _root(_tables(text, where), text, stakes, where)
+
+
+def _text(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _bad(where, "found bytes that are no UTF-8, expected text") from None
+
+
+def _tables(text: str, where: str) -> dict[str, Any]:
+    """The tables of a trust file, which fit its schema."""
+    check_size(text.encode("utf-8", "surrogatepass"), MOST_BYTES, where, "a trust file")
+    import tomli  # noqa: PLC0415  # where there is such a file
+
+    try:
+        value = tomli.loads(text)
+    except RecursionError:
+        raise _bad(where, "found tables that are nested too deep") from None
+    except ValueError as error:
+        raise _bad(where, f"found no TOML ({error})") from None
+    _refuse_other_values(value, where, "")
+    if not value.get("keys"):
+        message = f"{where}: found no key, expected at least one table such as [keys.NAME]"
+        raise TrustError(message, code="no-keys")
+    _refuse_other_types(value["keys"], where)
+    check("trust-1", value, where, "bad-trust-file")
+    return value
+
+
+def _refuse_other_values(value: object, where: str, path: str) -> None:
+    """Refuse what has no canonical form: numbers with a point, dates and times."""
+    if not isinstance(value, _TABLES):
+        raise _bad(where, f"{path}: found {value}, expected text or a whole number: no dates")
+    inner: Iterator[tuple[Any, object]] = iter(())
+    if isinstance(value, dict):
+        inner = iter(value.items())
+    elif isinstance(value, list):
+        inner = iter(enumerate(value))
+    for name, each in inner:
+        _refuse_other_values(each, where, f"{path}.{name}".removeprefix("."))
+
+
+def _refuse_other_types(keys: object, where: str) -> None:
+    """Refuse a type of keys that there is not, by its own code."""
+    for name, key in keys.items() if isinstance(keys, dict) else ():
+        kind = key.get("type") if isinstance(key, dict) else None
+        if isinstance(kind, str) and kind not in ("ed25519", "sr25519"):
+            message = f"{where}: keys.{name}.type: found {kind[:60]!r}, expected ed25519 or sr25519"
+            raise TrustError(message, code="unknown-key-type")
+
+
+def _root(value: Mapping[str, Any], text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
+    keys = {name: _key(name, each, where) for name, each in sorted(value["keys"].items())}
+    _check_one_hotkey(keys, where)
+    snapshots = {
+        name: _snapshot(name, each, stakes, where)
+        for name, each in sorted(value.get("stakes", {}).items())
+    }
+    groups = {
+        name: _group(name, each, keys, snapshots, where)
+        for name, each in sorted(value["groups"].items())
+    }
+    for role in ("adopt", "root"):
+        for name in value[role]:
+            if name not in groups:
+                raise _bad(where, f"{role}: found no group {name!r}, expected a table of [groups]")
+    return TrustRoot(
+        version=value["version"],
+        network=value["network"],
+        previous=value.get("previous"),
+        expires_at_block=value.get("expires_at_block"),
+        keys=keys,
+        groups=groups,
+        adopt=tuple(value["adopt"]),
+        root=tuple(value["root"]),
+        events=tuple(value["events"]),
+        stakes=snapshots,
+        digest=digest(value),
+        text=text,
+    )
+
+
+def _key(name: str, value: Mapping[str, Any], where: str) -> TrustedKey:
+    try:
+        public = PublicKey(value["type"], hex_bytes(value["public"]))
+    except TrustError as error:
+        raise TrustError(f"{where}: keys.{name}: {error}", code=error.code) from None
+    hotkey = value.get("hotkey")
+    own = key_of_hotkey(hotkey) if hotkey is not None else None
+    if own is not None and own.type == public.type and own != public:
+        message = f"{where}: keys.{name}: found {public}, expected {own}, whose address {hotkey} is"
+        raise TrustError(message, code="bad-key")
+    return TrustedKey(name, public, hotkey)
+
+
+def _check_one_hotkey(keys: Mapping[str, TrustedKey], where: str) -> None:
+    """Refuse a key that speaks for two hotkeys: it would count the stake of both."""
+    hotkeys = dict[PublicKey, str]()
+    for key in keys.values():
+        if key.hotkey is not None and hotkeys.setdefault(key.public, key.hotkey) != key.hotkey:
+            found = f"{hotkeys[key.public]} and {key.hotkey}"
+            raise _bad(where, f"keys.{key.name}: found one key for {found}, expected one hotkey")
+
+
+def _snapshot(
+    name: str, value: Mapping[str, Any], stakes: Mapping[str, str], where: str
+) -> StakeSnapshot:
+    if name not in stakes:
+        raise _bad(where, f"stakes.{name}: found no snapshot, expected {value['file']}")
+    found = stake.parse(stakes[name], value["file"])
+    for what, has, named in (
+        ("digest", found.digest, value["digest"]),
+        ("block", found.block, value["block"]),
+    ):
+        if has != named:
+            message = f"{where}: stakes.{name}: found {what} {has} in {value['file']}"
+            raise TrustError(f"{message}, expected {named}", code="stake-differs")
+    return found
+
+
+def _group(
+    name: str,
+    value: Mapping[str, Any],
+    keys: Mapping[str, TrustedKey],
+    snapshots: Mapping[str, StakeSnapshot],
+    where: str,
+) -> SignerGroup:
+    place = f"{where}: groups.{name}"
+    for each in value["keys"]:
+        if each not in keys:
+            raise _bad(place, f"found no key {each!r}, expected a table of [keys]")
+    members = [keys[each] for each in value["keys"]]
+    if "threshold" in value:
+        distinct = len({each.public for each in members})
+        if value["threshold"] > distinct:
+            found = f"found threshold {value['threshold']}, expected at most {distinct}"
+            message = f"{place}: {found}: so many distinct keys there are"
+            raise TrustError(message, code="unreachable-threshold")
+        return SignerGroup(tuple(value["keys"]), threshold=value["threshold"])
+    share = Fraction(value["share"])
+    if not 0 < share <= 1:
+        raise _bad(place, f"found the share {value['share']}, expected more than 0 and at most 1")
+    snapshot = snapshots.get(value["stake"])
+    if snapshot is None:
+        raise _bad(place, f"found no stake {value['stake']!r}, expected a table of [stakes]")
+    without = next((each.name for each in members if each.hotkey is None), None)
+    if without is not None:
+        raise _bad(place, f"found the key {without!r} without a hotkey, expected one: it has stake")
+    _check_reach(place, share, {each.hotkey or "" for each in members}, snapshot)
+    return SignerGroup(tuple(value["keys"]), share=share, stake=value["stake"])
+
+
+def _check_reach(place: str, share: Fraction, hotkeys: set[str], snapshot: StakeSnapshot) -> None:
+    """Refuse a share that all the keys of a group together do not have."""
+    total = snapshot.total
+    have = sum(snapshot.stake.get(hotkey, 0) for hotkey in hotkeys)
+    if have == 0 or have * share.denominator < total * share.numerator:
+        message = f"{place}: found {have} of {total} stake behind its keys, expected {share} of it"
+        raise TrustError(message, code="unreachable-threshold")
+
+
+def _bad(where: str, problem: str) -> TrustError:
+    return TrustError(f"{where}: {problem}", code="bad-trust-file")

@@ -1,0 +1,289 @@
+"""What a signed file says and whose signatures it has, verified with nothing else at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.errors import TrustError
+from tallystick_state.trust import policy
+from tallystick_state.trust.encoding import read_file
+from tallystick_state.trust.envelope import MOST_BYTES, Envelope, Verification
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.note import MOST_BYTES as MOST_NOTE_BYTES
+from tallystick_state.trust.note import read_note
+from tallystick_state.trust.policy import TrustRoot
+from tallystick_state.trust.proof import MOST_BYTES as MOST_PROOF_BYTES
+from tallystick_state.trust.proof import Growth, Proof, read_proof, row_text
+from tallystick_state.trust.statement import (
+    ADOPTION,
+    EVENTS,
+    PAYLOAD_TYPE,
+    POOLS,
+    TRUST,
+    Statement,
+    statement_of,
+)
+
+_LONGEST = 200
+
+
+@attrs.frozen
+class Against:
+    """What a file is verified against.
+
+    Attributes:
+        root: a trust file; None where there is none.
+        keys: keys, each of which must have signed.
+        block: the block that the caller states.
+        rows: keys of rows, or their first parts, each of which a proof must show.
+    """
+
+    root: TrustRoot | None = None
+    keys: tuple[PublicKey, ...] = ()
+    block: int | None = None
+    rows: tuple[tuple[object, ...], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to verify by."""
+        return self.root is None and not self.keys
+
+    @property
+    def known(self) -> tuple[PublicKey, ...]:
+        """Every key that counts: those that are given, and of a trust file its keys and hotkeys."""
+        found = [*self.keys]
+        if self.root is not None:
+            found += [each.public for each in self.root.keys.values()]
+            found += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
+        return tuple(dict.fromkeys(found))
+
+    def names(self, keys: Collection[PublicKey]) -> list[str]:
+        """Keys as a trust file calls them, or as they are."""
+        known = () if self.root is None else self.root.keys.values()
+        by_key = {each.public: each.name for each in known}
+        return sorted(by_key.get(each, str(each)) for each in keys)
+
+
+@attrs.frozen
+class Verified:
+    """What a file came to that holds as far as it was verified; one that does not is an error.
+
+    Attributes:
+        kind: what it is, such as ``envelope``.
+        checked: whether a signature was verified: without a key there is nothing to verify by.
+        view: all of it, as a JSON object.
+        lines: it, for people.
+    """
+
+    kind: str
+    checked: bool
+    view: Mapping[str, Any]
+    lines: tuple[str, ...]
+
+
+def verify_envelope(path: Path, against: Against) -> Verified:
+    """What an envelope says, and whose signatures it has.
+
+    By a trust file an adoption or a withdrawal needs the groups ``adopt``, a trust file the groups
+    ``root``, a batch of events its validator, anything else one key of the file.
+
+    Args:
+        path: a file with a DSSE envelope.
+        against: by what it is verified.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is no envelope, its statement does not fit its kind, or who signed does not
+            suffice.
+    """
+    where = str(path)
+    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), where)
+    statement = None
+    if envelope.payload_type == PAYLOAD_TYPE:
+        statement = statement_of(envelope, where)
+    signers = _signers(envelope, statement, against)
+    names = against.names(signers)
+    view = {
+        "kind": "envelope",
+        "statement": envelope.statement_digest,
+        "payload_type": envelope.payload_type,
+        "predicate_type": None if statement is None else statement.predicate_type,
+        "subject": [] if statement is None else _subjects(statement),
+        "predicate": None if statement is None else statement.predicate,
+        "keyids": [each.keyid for each in envelope.signatures],
+        "signed_by": names,
+        "checked": not against.is_empty,
+    }
+    lines = (*told(envelope, statement), *_told_signers(envelope, names, against))
+    return Verified("envelope", not against.is_empty, view, lines)
+
+
+def verify_note(path: Path, against: Against) -> Verified:
+    """What a signed note says, such as a checkpoint, and which known keys have signed it.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is no note, a signature of a known key does not hold, or none has signed.
+    """
+    note = read_note(read_file(path, MOST_NOTE_BYTES, "a note"))
+    names = against.names(_note_signers(note.signers(against.known), against))
+    view = {
+        "kind": "note",
+        "text": note.text,
+        "names": [each.name for each in note.signatures],
+        "signed_by": names,
+        "checked": not against.is_empty,
+    }
+    signers = [f"a signature that names {each.name}" for each in note.signatures]
+    lines = (*note.text.splitlines(), *_told_names(names, signers, against))
+    return Verified("note", not against.is_empty, view, lines)
+
+
+def verify_proof(path: Path, against: Against) -> Verified:
+    """What a proof shows, and which known keys have signed the checkpoints that it leads to.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is no proof, it does not hold, shows no row or not those that are asked for,
+            or no known key has signed.
+    """
+    proof = read_proof(read_file(path, MOST_PROOF_BYTES, "a proof"), str(path))
+    proof.check()
+    _check_rows(proof, against)
+    names = against.names(_note_signers(proof.signers(against.known), against))
+    view = {
+        "kind": "proof",
+        "proof": proof.to_value(),
+        "signed_by": names,
+        "checked": not against.is_empty,
+    }
+    lines = (*proof.told(), *_told_names(names, [], against))
+    return Verified("proof", not against.is_empty, view, lines)
+
+
+def _check_rows(proof: Proof | Growth, against: Against) -> None:
+    """Refuse a proof that does not show every row that is asked for, and one of no row at all."""
+    if isinstance(proof, Growth):
+        if against.rows:
+            message = "found a proof that a log only grew, expected one of rows, as --row asks for"
+            raise TrustError(message, code="row-missing")
+        return
+    rows = [row for each in proof.rows for row in each.rows]
+    if not rows:
+        message = "found a proof of no row, expected one: make it by tallystick state proof row"
+        raise TrustError(message, code="row-missing")
+    for key in against.rows:
+        # the last part of a row is its value
+        if not any(_is_of_key(row[:-1], key) for row in rows):
+            found = ", ".join(row_text(row[:-1]) for row in rows[:3])
+            found += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+            message = f"found the rows of {found}, expected one of {row_text(key)}"
+            raise TrustError(message, code="row-missing")
+
+
+def _is_of_key(parts: Sequence[object], key: Sequence[object]) -> bool:
+    """Whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
+    return len(key) <= len(parts) and row_text(parts[: len(key)]) == row_text(key)
+
+
+def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
+    """The keys that signed: every one that was asked for, or one of the trust file."""
+    lacking = [each for each in against.keys if each not in found]
+    if lacking or (against.root is not None and not found):
+        named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
+        raise TrustError(f"found no signature of {named}, expected one", code="unsigned")
+    return found
+
+
+def _signers(
+    envelope: Envelope, statement: Statement | None, against: Against
+) -> frozenset[PublicKey]:
+    found = frozenset[PublicKey]()
+    if against.keys:
+        verification = envelope.verify(against.keys)
+        found |= verification.signers
+        lacking = [each for each in against.keys if each not in verification.signers]
+        if lacking:
+            raise _unsigned(lacking, verification)
+    if against.root is not None:
+        found |= _trusted(envelope, statement, against.root, against.block)
+    return found
+
+
+def _trusted(
+    envelope: Envelope, statement: Statement | None, root: TrustRoot, block: int | None
+) -> frozenset[PublicKey]:
+    """The trusted keys that have signed, where they suffice."""
+    known = [each.public for each in root.keys.values()]
+    kind = None if statement is None else statement.predicate_type
+    if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
+        action: policy.Permission = "events" if kind == EVENTS else "adopt"
+        # what a state would compare is not known here, but for the network
+        expected = Statement(statement.predicate_type, {"network": root.network})
+        policy.authorise(root, action, expected, envelope, block)
+        known += root.keys_for(statement.predicate.get("validator", ""))
+    elif kind == TRUST:
+        policy.check_thresholds(root, root.root, envelope)
+    verification = envelope.verify(known)
+    if not verification.signers:
+        raise _unsigned(known, verification)
+    return verification.signers
+
+
+def _unsigned(lacking: Collection[PublicKey], verification: Verification) -> TrustError:
+    message = f"found no signature of {', '.join(map(str, list(lacking)[:3]))}, expected one"
+    reasons = "; ".join(f"a signature {reason}" for _, reason in verification.failed[:3])
+    return TrustError(message + (f"; {reasons}" if reasons else ""), code="threshold-not-met")
+
+
+def _subjects(statement: Statement) -> list[dict[str, Any]]:
+    return [{"name": each.name, "digest": dict(each.digests)} for each in statement.subject]
+
+
+def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
+    """What is signed, for people: who signs has to read it."""
+    if statement is None:
+        yield f"a payload of the type {envelope.payload_type}, which is not read"
+    else:
+        yield f"{statement.kind or statement.predicate_type}"
+        for name, value in statement.predicate.items():
+            if name != "format":
+                yield f"  {name}: {_shown(value)}"
+        for each in statement.subject:
+            digests = ", ".join(f"{name}:{digits}" for name, digits in each.digests.items())
+            yield f"  subject: {each.name or '_'} {digests}"
+    yield f"statement {envelope.statement_digest}"
+
+
+def _told_signers(envelope: Envelope, names: Collection[str], against: Against) -> Iterator[str]:
+    keyids = (each.keyid or "of nobody" for each in envelope.signatures)
+    return _told_names(
+        names, [f"a signature that names the key {each}" for each in keyids], against
+    )
+
+
+def _told_names(
+    names: Collection[str], signatures: Collection[str], against: Against
+) -> Iterator[str]:
+    if against.is_empty:
+        yield from signatures
+        yield "no signature was verified: give --trust or --key"
+        return
+    for name in names:
+        yield f"signed by {name}"
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case list():
+            return f"{len(value)} in all"
+        case dict():
+            return "an object"
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

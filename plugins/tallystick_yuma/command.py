@@ -1,0 +1,106 @@
+"""``tallystick yuma``: what the chain makes of the weights of all validators."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, print_json, print_table
+from tallystick.io.text import visible
+from tallystick.numbers.text import numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tallystick_yuma.vectors import Check, Difference
+
+_COLUMNS = ("stake_weight", "consensus", "validator_trust", "incentive", "dividends", "emission")
+_TOLD = 20
+"""So many differences are told in full; the rest are counted."""
+
+
+@click.command(
+    epilog=examples(
+        "tallystick yuma case.json",
+        "tallystick yuma case.json --json",
+        "tallystick yuma vectors.json --check",
+    ),
+)
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option(
+    "--check", "checks", is_flag=True, help="Compare with what the file expects; 1 if it differs."
+)
+@as_json
+def yuma(case: Path, checks: bool, as_json: bool) -> None:
+    """The epochs of the subnet in the file CASE, as the chain computes them, bit for bit.
+
+    CASE is JSON: params, and steps that each have an input; what a step does not say goes on from
+    the step before. A file of vectors has many cases, and values of functions. Without --json the
+    last step of each case is shown, proportions of 65535. CASE can be -, the standard input.
+    """
+    from tallystick_yuma import vectors  # noqa: PLC0415  # NumPy
+
+    with working("reading"):
+        document = vectors.read(case)
+    if checks:
+        with working("computing"):
+            found = vectors.check(document, str(case))
+        _tell(found, as_json)
+    with working("computing"):
+        answers = vectors.computed(document, str(case))
+        values = vectors.values(document, str(case))
+    if as_json:
+        if vectors.is_vectors(document):
+            print_json({"cases": answers, **({"functions": values} if values else {})})
+        else:
+            print_json({"steps": answers[0]["steps"]})
+        return
+    for each in answers:
+        _show(each)
+    if values:
+        rows = [[name, str(row), str(x)] for name, of in values.items() for row, x in enumerate(of)]
+        print_table("functions", [("function", False), ("row", True), ("value", True)], rows)
+
+
+def _tell(found: Check, as_json: bool) -> None:
+    """Tell a check, and end with its exit status."""
+    if as_json:
+        print_json(attrs.asdict(found))
+    else:
+        compared = (
+            f"{numbered(found.cases, 'case')}, {numbered(found.steps, 'step')}, "
+            f"{numbered(found.values, 'value')} of functions"
+        )
+        many = len(found.differences)
+        echo(
+            *map(_line, found.differences[:_TOLD]),
+            *([f"and {many - _TOLD} more"] if many > _TOLD else []),
+            f"{compared}: {numbered(many, 'difference') if many else 'all as expected'}",
+        )
+    sys.exit(1 if found.differences else 0)
+
+
+def _line(found: Difference) -> str:
+    values = ("nothing" if each is None else str(each) for each in (found.found, found.expected))
+    one, other = (visible(each[:80]) for each in values)
+    return f"{visible(found.case)}: {visible(found.path)}: found {one}, expected {other}"
+
+
+def _show(answer: dict[str, Any]) -> None:
+    steps = answer["steps"]
+    name = f"{visible(answer['name'])}, " if "name" in answer else ""
+    heads = ["uid", "permit", "active", *(each.replace("_", " ") for each in _COLUMNS)]
+    title = f"{name}step {len(steps)} of {len(steps)}"
+    print_table(title, [(head, True) for head in heads], _rows(steps[-1]))
+
+
+def _rows(step: dict[str, Any]) -> Iterator[list[str]]:
+    for uid, (permit, active) in enumerate(zip(step["permits"], step["active"], strict=True)):
+        flags = ["yes" if each else "" for each in (permit, active)]
+        yield [str(uid), *flags, *(str(step[column][uid]) for column in _COLUMNS)]

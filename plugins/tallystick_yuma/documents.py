@@ -1,0 +1,184 @@
+"""Cases and parameters as documents: which keys there are, of which types and in which ranges.
+
+What no chain can have is refused by its case and path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tallystick.errors import RecordError, YumaError
+from tallystick.records.messages import NOTHING, path_text, shown
+from tallystick.records.strict_json import plain
+from tallystick_yuma.fixed import U16_MAX
+
+MOST_UIDS = (1 << 15) - 1
+"""So many weights of 65535 have a sum that the chain's numbers hold."""
+MOST_STAKE = (1 << 63) - 1
+"""The largest whole part of a sum of stakes that the chain's numbers hold."""
+U64_MAX = (1 << 64) - 1
+
+Whole = Annotated[int, Meta(ge=0)]
+"""At most ``U64_MAX``, which `structured` holds: a type cannot say it."""
+U16 = Annotated[int, Meta(ge=0, le=U16_MAX)]
+_I16 = Annotated[int, Meta(ge=-(1 << 15), le=(1 << 15) - 1)]
+_Million = Annotated[int, Meta(ge=0, le=10**6)]
+Rows = list[list[tuple[U16, U16]]]
+
+
+class Settings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The parameters of `YumaParameters`, of a case or of one step; and what the chain adds."""
+
+    kappa: U16 | UnsetType = UNSET
+    bonds_penalty: U16 | UnsetType = UNSET
+    bonds_moving_average: _Million | UnsetType = UNSET
+    yuma3: bool | UnsetType = UNSET
+    liquid_alpha: bool | UnsetType = UNSET
+    alpha_low: U16 | UnsetType = UNSET
+    alpha_high: U16 | UnsetType = UNSET
+    alpha_sigmoid_steepness: _I16 | UnsetType = UNSET
+    max_validators: U16 | UnsetType = UNSET
+    stake_threshold: Whole | UnsetType = UNSET
+    tempo: U16 | UnsetType = UNSET
+    activity_cutoff: Whole | UnsetType = UNSET
+    activity_factor: Whole | UnsetType = UNSET
+    last_step_block: Whole | UnsetType = UNSET
+    owner_uid: U16 | UnsetType | None = UNSET
+    tao_weight: Whole | UnsetType = UNSET
+
+
+class Params(Settings, kw_only=True, forbid_unknown_fields=True):
+    """What a case says for all of its steps."""
+
+    tao: list[Whole] | UnsetType | None = UNSET
+    commit_blocks: list[Whole | None] | UnsetType | None = UNSET
+
+
+class Input(Params, kw_only=True, forbid_unknown_fields=True):
+    """A subnet as a step finds it; weights and bonds are `Rows`, checked where they are read."""
+
+    n: Annotated[int, Meta(ge=1, le=MOST_UIDS)]
+    block: Whole
+    emission: Whole
+    last_update: list[Whole]
+    registered: list[Whole]
+    alpha: list[Whole]
+    weights: list[Any] | UnsetType = UNSET
+    bonds: list[Any] | UnsetType = UNSET
+    permits: list[bool] | UnsetType = UNSET
+
+
+class Step(msgspec.Struct, forbid_unknown_fields=True):
+    """A step, and what is known to come out of it, which is not read here."""
+
+    input: Input
+    expect: dict[str, Any] | None = None
+
+
+class Case(msgspec.Struct, forbid_unknown_fields=True):
+    """A case; what only documents it is not read."""
+
+    steps: Annotated[list[Step], Meta(min_length=1)]
+    params: Params = msgspec.field(default_factory=Params)
+    defaults: Params = msgspec.field(default_factory=Params)
+    name: str = ""
+    origin: Any = None
+    tags: Any = None
+    checked_by: Any = None
+    upstream_assertions_met: Any = None
+
+
+_Document = TypeVar("_Document")
+_PATH = re.compile(r"\.(\w+)|\[(\d+)\]")
+_NAMES = {
+    "int": "a whole number",
+    "bool": "true or false",
+    "str": "text",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+def structured(value: object, kind: type[_Document], case: str) -> _Document:
+    """A JSON value as a document.
+
+    Args:
+        value: mappings, lists, text, whole numbers, booleans and None.
+        kind: what it is to be.
+        case: its name in errors.
+
+    Raises:
+        YumaError: it is something else.
+    """
+    try:
+        found = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        found = _judged(value, kind, case)
+    for path, number in _too_large(found, ""):
+        raise YumaError(case, path, shown(number), f"at most {U64_MAX}")
+    return found
+
+
+def _judged(value: object, kind: type[_Document], case: str) -> _Document:
+    """What a program made as a document, if it is one with NumPy's numbers as Python's."""
+    try:
+        value = plain(value)
+        return msgspec.convert(value, kind)
+    except RecordError as error:
+        raise YumaError(case, error.path or "the case", error.value, error.expected) from error
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error), value, case) from error
+
+
+def _too_large(value: object, path: str) -> Iterator[tuple[str, int]]:
+    """The numbers above ``U64_MAX``, outside of rows, whose types say how large they are."""
+    if isinstance(value, int):
+        if value > U64_MAX:
+            yield path, value
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            if not isinstance(each, int) or each > U64_MAX:
+                yield from _too_large(each, f"{path}[{place}]")
+    elif isinstance(value, Settings | Step | Case):
+        for name in value.__struct_fields__:
+            if name not in _UNSIZED:
+                yield from _too_large(getattr(value, name), f"{path}.{name}".lstrip("."))
+
+
+_UNSIZED = frozenset(
+    (
+        *("weights", "bonds", "permits"),
+        *("expect", "origin", "tags", "checked_by", "upstream_assertions_met"),
+    )
+)
+"""Whose types say how large their numbers are, and what only documents a case."""
+
+
+def _refusal(message: str, value: object, case: str) -> YumaError:
+    """What msgspec found wrong, as every error says it."""
+    said, _, at = message.rpartition(" - at `$")
+    said, path = (said, at.rstrip("`")) if said else (message, "")
+    if missing := re.fullmatch(r"Object missing required field `(\w+)`", said):
+        return YumaError(case, _joined(path, missing[1]), NOTHING, "it to be there")
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", said, re.DOTALL):
+        return YumaError(case, _joined(path, unknown[1]), "an unknown key", "none of that name")
+    expected = said.removeprefix("Expected ").partition(", got ")[0]
+    expected = re.sub(r"`([\w| ]+)`", lambda names: _named(names[1]), expected)
+    for name, place in _PATH.findall(path):
+        value = value[name] if name else value[int(place)]  # type: ignore[index]  # msgspec was there
+    return YumaError(case, path.lstrip(".") or "the case", shown(value), expected)
+
+
+def _joined(path: str, name: str) -> str:
+    step = path_text((name,))
+    return f"{path}{'' if step.startswith('[') else '.'}{step}".lstrip(".")
+
+
+def _named(kinds: str) -> str:
+    return " or ".join(_NAMES.get(each, each) for each in kinds.split(" | "))

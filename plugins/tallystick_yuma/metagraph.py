@@ -1,0 +1,172 @@
+"""Who validates a subnet and with what stake: of a file, never from a network.
+
+A file is CSV with a header that has ``hotkey`` and ``stake``, or a JSON object with the lists
+``hotkeys`` and ``stake``, as a metagraph has them. A column or a list ``validator_permit`` says who
+of them validates; without it, all that have stake do. What else a file has is not read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.errors import InputError, NumberError, RecordError
+from tallystick.io.inputs import whole
+from tallystick.numbers.nano import NANO, from_decimal, from_double
+from tallystick.records.messages import shown
+from tallystick.records.strict_json import parse
+from tallystick_yuma.documents import MOST_STAKE
+
+LARGEST = 1 << 24
+"""The most bytes of a file: each of 65 536 uids has 256."""
+
+_EXPECTED = "the columns hotkey and stake, or a JSON object with the lists hotkeys and stake"
+_BYTE_ORDER_MARK = "\ufeff"
+_PERMITS = {"true": True, "false": False, "1": True, "0": False}
+
+
+@attrs.frozen
+class Validator:
+    """A validator.
+
+    Attributes:
+        hotkey: who it is.
+        stake: above 0, in a unit that all of a file have.
+    """
+
+    hotkey: str
+    stake: int
+
+
+@attrs.frozen
+class _Entry:
+    """A line of a file, or an entry of its lists: as it is written."""
+
+    where: str
+    hotkey: object
+    stake: Any
+    permit: object
+
+
+def validators_of(path: Path) -> tuple[Validator, ...]:
+    """The validators of a file, the largest stake first; by hotkey among equals.
+
+    Stakes are whole numbers of any unit. Where one of them has decimals, of nine places at most,
+    all count in billionths.
+
+    Raises:
+        InputError: the file cannot be read, or does not say who validates.
+    """
+    data = whole(path, LARGEST, "a list of validators")
+    try:
+        text = data.decode().removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: found byte {error.start + 1}, which is not UTF-8, expected text in UTF-8"
+        ) from error
+    is_json = text.lstrip().startswith("{")
+    found, seen = dict[str, int](), dict[str, str]()
+    for entry in _of_json(path, text) if is_json else _of_csv(path, text):
+        hotkey, stake = _hotkey(entry), _stake(entry)
+        before = seen.setdefault(hotkey, entry.where)
+        if before != entry.where:
+            raise InputError(f"{entry.where}: found {shown(hotkey)} again, expected it once")
+        if stake and _is_permitted(entry):
+            found[hotkey] = stake
+    if not found:
+        raise InputError(f"{path}: found nobody with stake, expected a validator at least")
+    unit = 1 if any(stake % NANO for stake in found.values()) else NANO
+    validators = [Validator(hotkey, stake // unit) for hotkey, stake in found.items()]
+    total = sum(each.stake for each in validators)
+    if total > MOST_STAKE:
+        raise InputError(f"{path}: found a stake of {total} in all, expected at most {MOST_STAKE}")
+    return tuple(sorted(validators, key=lambda each: (-each.stake, each.hotkey)))
+
+
+def _hotkey(entry: _Entry) -> str:
+    if not isinstance(entry.hotkey, str) or not entry.hotkey:
+        raise InputError(f"{entry.where}: found the hotkey {shown(entry.hotkey)}, expected text")
+    return entry.hotkey
+
+
+def _stake(entry: _Entry) -> int:
+    """The stake in billionths."""
+    stake = entry.stake
+    try:
+        if isinstance(stake, str):
+            # Decimal reads underscores and the digits of other scripts, too
+            stake = Decimal(stake.strip() if stake.isascii() and "_" not in stake else "")
+        nano = from_double(stake) if isinstance(stake, float) else from_decimal(stake)
+    except (NumberError, InvalidOperation):
+        nano = -1
+    if nano < 0:
+        raise InputError(
+            f"{entry.where}: found the stake {shown(entry.stake)}, expected a number from 0 on, of "
+            "nine places at most"
+        )
+    return nano
+
+
+def _is_permitted(entry: _Entry) -> bool:
+    permit = entry.permit
+    if isinstance(permit, str):
+        permit = _PERMITS.get(permit.strip().lower())
+    if not isinstance(permit, bool):
+        raise InputError(
+            f"{entry.where}: found the validator_permit {shown(entry.permit)}, expected true or "
+            "false"
+        )
+    return permit
+
+
+def _of_json(path: Path, text: str) -> Iterator[_Entry]:
+    try:
+        document = parse(text.encode())
+    except RecordError as error:
+        raise InputError(f"{path}: found {error.value}, expected {error.expected}") from error
+    lists = {name: _list(path, document, name) for name in ("hotkeys", "stake")}
+    many = len(lists["hotkeys"])
+    permits = [True] * many
+    if isinstance(document, Mapping) and "validator_permit" in document:
+        permits = _list(path, document, "validator_permit")
+    for name, values in (("stake", lists["stake"]), ("validator_permit", permits)):
+        if len(values) != many:
+            raise InputError(
+                f"{path}: {name}: found {len(values)} entries, expected {many}, one for each hotkey"
+            )
+    pairs = zip(lists["hotkeys"], lists["stake"], permits, strict=True)
+    for place, (hotkey, stake, permit) in enumerate(pairs):
+        yield _Entry(f"{path}: entry {place}", hotkey, stake, permit)
+
+
+def _list(path: Path, document: Any, name: str) -> list[Any]:  # noqa: ANN401  # any JSON value
+    found = document.get(name) if isinstance(document, Mapping) else None
+    if not isinstance(found, list):
+        raise InputError(f"{path}: {name}: found {shown(found)}, expected a list")
+    return found
+
+
+def _of_csv(path: Path, text: str) -> Iterator[_Entry]:
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if not {"hotkey", "stake"} <= {*header} or len({*header}) < len(header):
+            said = ",".join(header)[:80]
+            raise InputError(f"{path}: found the header {said!r}, expected {_EXPECTED}")
+        for cells in reader:
+            if not cells:
+                continue
+            where = f"{path}:{reader.line_num}"
+            if len(cells) != len(header):
+                raise InputError(f"{where}: found {len(cells)} cells, expected {len(header)}")
+            row = dict(zip(header, cells, strict=True))
+            permit = row.get("validator_permit", "true")
+            yield _Entry(where, row["hotkey"].strip(), row["stake"], permit)
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error

@@ -1,0 +1,55 @@
+"""Allocations over one flat column of a table, for tests of single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from population.subnets import rules_from
+
+import tallystick
+from tallystick.numbers import real
+from tallystick_allocation.allocate import Allocation
+from tallystick_allocation.column import Column, Number
+
+_HEAD = (
+    '[rule_set]\nname = "one"\nversion = "1.0.0"\nformat = 1\n'
+    '[measures.points]\nformula = "subnets/points@1"\n'
+    '[skill_types."subnets/record"]\nmeasures = ["points"]\n'
+)
+_FIRST = '{ name = "x", do = "collect", value = "x", as = "last", within = [-1000000, 1000000000] }'
+_LAST = (
+    '{ name = "lift", do = "lift", of = "x", lowest = 1 },\n'
+    '{ name = "weight", do = "share", of = "lift", publish = true }'
+)
+Cells = Mapping[str, Any]
+
+
+def rules_with(*steps: str) -> str:
+    """The text of a rule set that collects the column ``x`` and has some steps after it.
+
+    Its weights are shares of ``x`` lifted to 1, whatever the steps: so these are tried alone.
+    """
+    return f"{_HEAD}[allocation]\nsteps = [\n" + ",\n".join([_FIRST, *steps, _LAST]) + "\n]\n"
+
+
+def applied(
+    step: str, cells: Cells, held: Cells | None = None, carry: Cells | None = None
+) -> Allocation:
+    """What an allocation comes to with one or several steps over the column ``x``."""
+    rows = [
+        {"hotkey": key, "x": value} if not isinstance(value, dict) else {"hotkey": key, **value}
+        for key, value in cells.items()
+    ]
+    return tallystick.allocate(rules_from(rules_with(step)), rows, round=held, carry=carry)
+
+
+def column(step: str, cells: Cells, held: Cells | None = None) -> dict[str, str]:
+    """The exact values that the step ``y`` gives, by hotkey, for people."""
+    found = applied(step, cells, held)
+    values = found.columns["y"]
+    if isinstance(values, Number):
+        return {"": "none" if values.value is None else real.decimal(values.value)}
+    assert isinstance(values, Column)
+    places = zip(found.keys, values.cells, strict=True)
+    return {key: real.decimal(value) for key, value in places if value is not None}

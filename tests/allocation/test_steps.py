@@ -1,0 +1,360 @@
+"""Each step by hand: nobody, one miner, all 0, ties, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from population.subnets import rules_from
+from population.tables import applied, column, rules_with
+
+import tallystick
+from tallystick.errors import AllocationError, RuleSetError
+from tallystick_allocation.proofs import proved_allocation
+
+Cells = dict[str, Any]
+THREE: Cells = {"a": 1, "b": 2, "c": 5}
+ZEROS: Cells = {"a": 0, "b": 0}
+
+
+def step(do: str, keys: str = "") -> str:
+    return f'{{ name = "y", do = "{do}", of = "x"{keys and ", "}{keys} }}'
+
+
+SHARE, CAP = 'do = "share", of = "x"', 'do = "cap", of = "s"'
+PARTS = '{ name = "s", do = "share", of = "x" },\n'
+
+CASES = [
+    ("filter", "above = 1", THREE, {"b": "2", "c": "5"}),
+    ("filter", "at_least = 2", THREE, {"b": "2", "c": "5"}),
+    ("filter", 'above = 1, at_least = 3, others = "zero"', THREE, {"a": "0", "b": "0", "c": "5"}),
+    ("filter", "above = 0", ZEROS, {}),
+    ("top", "k = 2", THREE, {"b": "2", "c": "5"}),
+    ("top", "k = 1", {"b": 1, "a": 1, "c": 0}, {"a": "1"}),
+    ("top", "k = 9", THREE, {"a": "1", "b": "2", "c": "5"}),
+    ("by_rank", "parts = [0.5, 0.3, 0.2]", THREE, {"a": "0.2", "b": "0.3", "c": "0.5"}),
+    ("by_rank", "parts = [0.5, 0.3, 0.2]", {"a": 7}, {"a": "1"}),
+    ("by_rank", "parts = [0.5, 0.3, 0.2]", {"a": 7, "b": 8}, {"a": "0.375", "b": "0.625"}),
+    ("by_rank", 'parts = [0.5, 0.3], short = "leave"', THREE, {"a": "0", "b": "0.3", "c": "0.5"}),
+    ("by_rank", 'parts = [0.5, 0.3, 0.2], short = "leave"', {"a": 7}, {"a": "0.5"}),
+    ("by_rank", 'parts = [0.6, 0.4], ties = "pooled"', {"a": 1, "b": 1, "c": 2},
+     {"a": "0.2", "b": "0.2", "c": "0.6"}),
+    ("by_rank", "parts = [1]", {"b": 1, "a": 1}, {"a": "1", "b": "0"}),
+    ("share", "", THREE, {"a": "0.125", "b": "0.25", "c": "0.625"}),
+    ("share", "", {"a": 3}, {"a": "1"}),
+    ("share", 'zero = "zero"', ZEROS, {"a": "0", "b": "0"}),
+    ("share", 'zero = "equal"', ZEROS, {"a": "0.5", "b": "0.5"}),
+    ("share", "drop_zero = true", {"a": 0, "b": 2}, {"b": "1"}),
+    ("share", 'below = "keep"', {"a": -1, "b": 3}, {"a": "-0.5", "b": "1.5"}),
+    ("share", 'below = "keep"', {"a": 1, "b": -3}, {"a": "-0.5", "b": "1.5"}),
+    ("share", 'below = "keep"', {"a": -1, "b": -3}, {"a": "0.25", "b": "0.75"}),
+    ("share", 'below = "keep", zero = "zero"', {"a": 1, "b": -1}, {"a": "0", "b": "0"}),
+    ("share", 'below = "keep", zero = "equal"', {"a": 1, "b": -1}, {"a": "0.5", "b": "0.5"}),
+    ("share", 'below = "keep", drop_zero = true', {"a": -1, "b": 0, "c": 3},
+     {"a": "-0.5", "c": "1.5"}),
+    ("equal", "", THREE, dict.fromkeys(THREE, "0.3333333333333333333333333…")),
+    ("lift", "lowest = 0.5", THREE, {"a": "0.5", "b": "1.5", "c": "4.5"}),
+    ("lift", "lowest = 0.5", {"a": -7}, {"a": "0.5"}),
+    ("z_score", 'deviation = "population"', {"a": 1, "b": 3}, {"a": "-1", "b": "1"}),
+    ("z_score", 'deviation = "sample"', {"a": 1, "b": 3},
+     {"a": "-0.7071067811865475244008444…", "b": "0.7071067811865475244008444…"}),
+    ("z_score", 'deviation = "population", flat = 1', {"a": 4, "b": 4}, {"a": "1", "b": "1"}),
+    ("z_score", 'deviation = "population"', {"a": 4}, {"a": "0"}),
+    ("average", 'new = 0.5, leaver = "drop", normalise = false', THREE,
+     {"a": "0.5", "b": "1", "c": "2.5"}),
+    ("average", 'new = 0.5, leaver = "drop"', THREE, {"a": "0.125", "b": "0.25", "c": "0.625"}),
+    ("average", 'new = 0.5, leaver = "drop", newcomer = "new", normalise = false', THREE,
+     {"a": "1", "b": "2", "c": "5"}),
+    ("average", 'new = 0.5, leaver = "drop", drop_up_to = 1, normalise = false', THREE,
+     {"c": "2.5"}),
+    ("statistic", 'as = "median"', THREE, {"": "2"}),
+    ("statistic", 'as = "median"', {"a": 1, "b": 4}, {"": "2.5"}),
+    ("statistic", 'as = "median", above = 1', THREE, {"": "3.5"}),
+    ("statistic", 'as = "mean"', {"a": 1, "b": 2}, {"": "1.5"}),
+    ("statistic", 'as = "max"', THREE, {"": "5"}),
+    ("statistic", 'as = "min"', THREE, {"": "1"}),
+    ("statistic", 'as = "sum"', THREE, {"": "8"}),
+    ("statistic", 'as = "sum", above = 9, empty = 0', THREE, {"": "0"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("do", "keys", "cells", "wanted"), CASES)
+def test_a_step_by_hand(do: str, keys: str, cells: Cells, wanted: dict[str, str]) -> None:
+    assert column(step(do, keys), cells) == wanted
+
+
+@pytest.mark.parametrize(
+    ("do", "keys"),
+    [
+        ("filter", "above = 0"),
+        ("top", "k = 1"),
+        ("by_rank", "parts = [1]"),
+        ("share", ""),
+        ("equal", ""),
+        ("lift", "lowest = 1"),
+        ("z_score", 'deviation = "sample"'),
+        ("average", 'new = 0.5, leaver = "keep"'),
+    ],
+)
+def test_of_nobody_a_step_makes_nobody(do: str, keys: str) -> None:
+    found = applied(step(do, keys), {})
+    assert (found.weights, found.without) == ({}, {})
+
+
+def capped(keys: str, cells: Cells) -> dict[str, str]:
+    return column(f'{PARTS}{{ name = "y", {CAP}, {keys} }}', cells)
+
+
+def test_an_excess_goes_once_to_who_is_not_above_the_cap() -> None:
+    cells = {"a": 6, "b": 3, "c": 1}
+    found = capped('share = 0.5, excess = "once"', cells)
+    assert found == {"a": "0.5", "b": "0.375", "c": "0.125"}
+    # b is above the cap afterwards, as once is once
+    above = capped('share = 0.35, excess = "once"', cells)
+    assert above == {"a": "0.35", "b": "0.4875", "c": "0.1625"}
+    assert capped('share = 0.4, excess = "once"', {"a": 1, "b": 1}) == {"a": "0.5", "b": "0.5"}
+    assert capped('share = 0.15, excess = "once"', {"a": 7}) == {"a": "1"}
+
+
+def test_water_filling_goes_on_until_nobody_is_above() -> None:
+    cells = {"a": 6, "b": 3, "c": 1, "d": 0}
+    found = capped('share = 0.35, excess = "water_filling"', cells)
+    assert found == {"a": "0.35", "b": "0.35", "c": "0.3", "d": "0"}
+    risen = capped(
+        'share = 0.15, excess = "water_filling", lowest_share = "one_over_miners"', cells
+    )
+    assert risen == {**dict.fromkeys("abc", "0.3333333333333333333333333…"), "d": "0"}
+
+
+def test_a_cap_of_roots_is_decided() -> None:
+    # of z-scores, which are no fractions: both arms of a cap, with their sum 1
+    steps = (
+        '{ name = "z", do = "z_score", of = "x", deviation = "population" },\n'
+        '{ name = "l", do = "lift", of = "z", lowest = 0.25 },\n'
+        '{ name = "s", do = "share", of = "l" },\n'
+    )
+    for excess in ("once", "water_filling"):
+        y = f'{{ name = "y", do = "cap", of = "s", share = 0.4, excess = "{excess}" }}'
+        found = column(f"{steps}{y}", {"a": 1, "b": 2, "c": 4, "d": 4})
+        assert sum(float(value.rstrip("…")) for value in found.values()) == pytest.approx(1)
+        assert max(float(value.rstrip("…")) for value in found.values()) <= 0.4
+
+
+KEPT = f'{{ name = "s", {SHARE}, below = "keep" }},\n'
+REFUSED = [
+    (step("share"), ZEROS, "share-undefined"),
+    (step("share"), {"a": -1, "b": 2}, "negative"),
+    (step("share", 'below = "keep"'), {"a": -2, "b": 2}, "share-undefined"),
+    (KEPT + '{ name = "y", do = "share", of = "s" }', {"a": -1, "b": 2}, "negative"),
+    (step("statistic", 'as = "max"'), {}, "statistic-of-none"),
+    (step("statistic", 'as = "max", above = 9'), THREE, "statistic-of-none"),
+    (step("z_score", 'deviation = "sample"'), {"a": 1}, "z-score-of-one"),
+    (f'{PARTS}{{ name = "y", {CAP}, share = 0.3, excess = "water_filling" }}', THREE,
+     "cap-cannot-hold"),
+    (f'{PARTS}{{ name = "y", {CAP}, share = 0.3, excess = "once" }}', {"a": 1, "b": 0},
+     "cap-cannot-hold"),
+    (step("one_per", 'key = "miner.coldkey"'), THREE, "attribute-missing"),
+    (step("top", 'k = 1, ties = "digest", salt = "round.salt"'), {"a": 1, "b": 1},
+     "attribute-missing"),
+    (step("reserve", 'key = "round.key", share = "round.share"'), THREE, "attribute-missing"),
+    (step("filter", "above = 0"), {"a": 2_000_000_000}, "out-of-range"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "cells", "code"), REFUSED)
+def test_what_a_step_refuses_sets_no_weights(steps: str, cells: Cells, code: str) -> None:
+    with pytest.raises(AllocationError) as caught:
+        applied(steps, cells)
+    assert caught.value.code == code
+
+
+def test_a_sum_that_no_published_values_have_makes_no_shares() -> None:
+    steps = (
+        '{ name = "zero", do = "filter", of = "x", above = 9, others = "zero" },\n'
+        '{ name = "m", do = "mix", of = { x = 0.000000001, zero = 0.999999999 } },\n'
+        '{ name = "y", do = "share", of = "m", below = "keep" }'
+    )
+    assert column(steps, {"a": 3, "b": -2}) == {"a": "3", "b": "-2"}
+    for cells in ({"a": "1.5", "b": "-1"}, {"a": "-1.5", "b": "1"}):
+        with pytest.raises(AllocationError, match="found a sum of") as caught:
+            column(steps, cells)
+        assert caught.value.code == "share-undefined"
+    # of one sign it is as good as any
+    assert column(steps, {"a": "0.3", "b": "0.1"}) == {"a": "0.75", "b": "0.25"}
+
+
+def test_shares_that_can_be_below_0_are_told_from_weights() -> None:
+    lifted = '{ name = "l", do = "lift", of = "x", lowest = 0 }'
+    unit = '{ name = "u", do = "share", of = "l", below = "keep" }'
+    bound = proved_allocation(rules_from(rules_with(KEPT.rstrip(",\n"), lifted, unit)))
+    assert bound is not None
+    # a share is largest where the greatest value is over the least sum
+    assert bound.ranges["s"] == (-(10**18), 10**18)
+    assert bound.ranges["u"] == (0, 1)
+    last = rules_with().replace('of = "lift"', 'of = "x", below = "keep"')
+    with pytest.raises(RuleSetError, match='"refuse" in the last step: no weight is below 0'):
+        rules_from(last)
+
+
+def test_what_no_precision_decides_sets_no_weights() -> None:
+    text = '{ name = "y", do = "formula", formula = "subnets/undecided@1" }'
+    assert column(text, {"a": 2, "b": 4}) == {"a": "0", "b": "1"}
+    with pytest.raises(AllocationError, match="8192 bits") as caught:
+        applied(text, {"a": 2, "b": 3})
+    assert caught.value.code == "undecided"
+
+
+def test_a_digest_of_a_salt_breaks_ties_otherwise_than_hotkeys() -> None:
+    keys = 'k = 1, ties = "digest", salt = "round.salt"'
+    first = {
+        salt: tuple(
+            column(
+                step("top", keys),
+                dict.fromkeys("abcdefgh", 1),
+                held={"format": 1, "round": {"salt": salt}},
+            )
+        )
+        for salt in "0123456789"
+    }
+    assert len(set(first.values())) > 2
+
+
+def test_one_of_a_coldkey_keeps_its_value() -> None:
+    cells = {
+        "a": {"x": 3, "coldkey": "C"},
+        "b": {"x": 3, "coldkey": "C"},
+        "c": {"x": 2, "coldkey": "D"},
+        "d": {"x": 1, "coldkey": "D"},
+    }
+    found = column(step("one_per", 'key = "miner.coldkey"'), cells)
+    assert found == {"a": "3", "b": "0", "c": "2", "d": "0"}
+
+
+def test_a_reserved_share_comes_off_the_top() -> None:
+    keys = 'of = "s", key = "round.key", share = "round.part"'
+    steps = f'{PARTS}{{ name = "y", do = "reserve", {keys} }}'
+    held = {"format": 1, "round": {"key": "treasury", "part": "0.5"}}
+    found = column(steps, {"a": 1, "b": 3}, held=held)
+    assert found == {"a": "0.125", "b": "0.375", "treasury": "0.5"}
+    own = {"format": 1, "round": {"key": "b", "part": "0.5"}}
+    assert column(steps, {"a": 1, "b": 3}, held=own) == {"a": "0.125", "b": "0.875"}
+    for part in ("1", "-0.1", "2"):
+        with pytest.raises(AllocationError, match="at least 0 and less than 1"):
+            column(steps, {"a": 1}, held={"format": 1, "round": {"key": "b", "part": part}})
+
+
+def test_an_average_keeps_who_left_or_drops_them() -> None:
+    keys = 'new = 0.5, normalise = false, leaver = "{}"'
+    for leaver, wanted in (("keep", {"a": 2, "b": 0.5}), ("drop", {"a": 2})):
+        text = step("average", keys.format(leaver))
+        before = applied(text, {"a": 2, "b": 1})
+        document = {
+            "allocation": before.bound.digest,
+            "carry": {"y": {"a": "2", "b": "0.5"}},
+        }
+        after = applied(text, {"a": {"x": 2}, "b": {}}, carry=document)
+        assert after.carry["y"] == {key: int(value * 10**9) for key, value in wanted.items()}
+
+
+def test_a_result_without_a_submission_is_a_missed_deadline(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    steps = (
+        '{ name = "all", do = "collect", value = "quality", as = "mean", missed = "zero" },\n'
+        '{ name = "done", do = "collect", value = "quality", as = "mean" },\n'
+        '{ name = "weight", do = "share", of = "all", publish = true }'
+    )
+    rules.write_text(
+        '[rule_set]\nname = "r"\nversion = "1.0.0"\nformat = 1\n'
+        '[axes.success]\nformula = "workflow/success@2"\n[skill_types.workflow]\n'
+        'composite = "arithmetic"\nweights = { success = 1 }\n'
+        f"[allocation]\nsteps = [\n{steps}\n]\n"
+    )
+    result = {"miner_hotkey": "a", "task_id": "1", "axes": {"success": "0.5"}, "quality": "0.5"}
+    missed = {"miner_hotkey": "a", "task_id": "2", "axes": {}, "quality": None}
+    flat = {"miner_hotkey": "a", "task_id": "2", "axes.success": None, "quality": None}
+    for none in (missed, flat, {**missed, "axes": {"success": None}}):
+        found = tallystick.allocate(rules, [result, none])
+        assert found.nano("all") == {"a": 250_000_000}
+        found = tallystick.allocate(rules, [result, none], columns=["done"])
+        assert found.nano("done") == {"a": 500_000_000}
+
+
+GROUPED = (
+    '[rule_set]\nname = "g"\nversion = "1.0.0"\nformat = 1\n'
+    '[measures.points]\nformula = "subnets/points@1"\n'
+    '[skill_types."subnets/record"]\nmeasures = ["points"]\n'
+    '[allocation]\ngroup = "track"\n'
+    "groups = {{ repositories = 0.4, packages = 0.3, mcp_servers = 0.2, skills = 0.1 }}\n"
+    "steps = [\n"
+    ' {{ name = "x", do = "collect", value = "x", as = "last", within = [0, 9] }},\n'
+    ' {{ name = "s", do = "share", of = "x", zero = "zero" }},\n'
+    ' {{ name = "weight", do = "pools", of = "s", {}, publish = true }},\n]\n'
+)
+ROWS = [
+    {"hotkey": "a", "track": "repositories", "x": 1},
+    {"hotkey": "b", "track": "repositories", "x": 3},
+    {"hotkey": "a", "track": "packages", "x": 2},
+]
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        # a is a quarter of the first group and all of the second
+        ('idle = "equal"', {"a": 587_500_000, "b": 412_500_000}),
+        ('idle = "proportional"', {"a": 571_428_571, "b": 428_571_429}),
+        ('idle = "packages"', {"a": 700_000_000, "b": 300_000_000}),
+        ('idle = "burn", burn = 0', {"a": 400_000_000, "b": 300_000_000, "uid:0": 300_000_000}),
+        ('idle = "burn", burn = "b"', {"a": 400_000_000, "b": 600_000_000}),
+    ],
+)
+def test_the_share_of_an_idle_group(keys: str, wanted: dict[str, int]) -> None:
+    found = tallystick.allocate(rules_from(GROUPED.format(keys)), ROWS)
+    assert found.weights == wanted
+
+
+def test_a_group_in_which_nobody_earns_is_idle_as_one_without_miners() -> None:
+    # its shares are zeros, which sum to no 1: its part would be nobody's
+    zeros = [{"hotkey": "b", "track": "skills", "x": 0}, {"hotkey": "c", "track": "skills", "x": 0}]
+    for idle, a in (("equal", 587_500_000), ("proportional", 571_428_571)):
+        rules = rules_from(GROUPED.format(f'idle = "{idle}"'))
+        found = tallystick.allocate(rules, [*ROWS, *zeros]).weights
+        assert found == {"a": a, "b": 10**9 - a, "c": 0}
+    burnt = rules_from(GROUPED.format('idle = "burn", burn = 0'))
+    assert tallystick.allocate(burnt, zeros).weights == {"b": 0, "c": 0, "uid:0": 10**9}
+
+
+@pytest.mark.parametrize(("keys", "wanted"), [("", {}), (", burn = 7", {"uid:7": 10**9})])
+def test_pools_that_are_all_idle_are_burnt_or_nobodys(keys: str, wanted: dict[str, int]) -> None:
+    rules = rules_from(GROUPED.format('idle = "equal"' + keys))
+    assert tallystick.allocate(rules, []).weights == wanted
+
+
+MIX = (
+    '{{ name = "k", do = "filter", of = "x", above = 3 }},\n'
+    '{{ name = "p", do = "share", of = "x" }},\n'
+    '{{ name = "q", do = "equal", of = "k" }},\n'
+    '{{ name = "y", do = "mix", of = {{ p = 0.75, q = 0.25 }}, {} }}'
+)
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        ('empty = "leave"', {"a": "0.25", "b": "0.5"}),
+        (
+            'empty = "fold"',
+            {"a": "0.3333333333333333333333333…", "b": "0.6666666666666666666666667…"},
+        ),
+        ('empty = "burn", burn = 3', {"a": "0.25", "b": "0.5", "uid:3": "0.25"}),
+    ],
+)  # fmt: skip
+def test_the_part_of_an_empty_column(keys: str, wanted: dict[str, str]) -> None:
+    assert column(MIX.format(keys), {"a": 1, "b": 2}) == wanted
+
+
+def test_a_miner_may_not_be_called_like_a_slot_that_burns() -> None:
+    with pytest.raises(AllocationError) as caught:
+        column(MIX.format('empty = "burn", burn = 3'), {"uid:3": 1})
+    assert caught.value.code == "hotkey-of-slot"

@@ -1,0 +1,87 @@
+"""What several validators say of one task: each, or their mean once (E97)."""
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle.weights import Task, round_mean
+
+from tallystick.numbers.nano import NANO
+from tallystick.rules.allocation import Collect
+from tallystick_allocation.collect import CollectStep
+from tallystick_allocation.population import Sample
+
+BASES = {"rag_knowledge": "0.5", "executable_python": "1", "agent_composition": "2"}
+
+
+def step(**keys: object) -> CollectStep:
+    rules = Collect(name="x", do="collect", value="emission", **keys)  # type: ignore[arg-type]  # its keys
+    return CollectStep(rules=rules, inputs=(), shape="flat", origin=(), groups=("",), grouping="")
+
+
+def weighted(**keys: object) -> CollectStep:
+    return step(statistic="weighted_mean", times=("reputation",), over=("base_weight",), **keys)
+
+
+def sample(task: str, value: Fraction | int | None, base: str = "1", **more: object) -> Sample:
+    factors = {"base_weight": int(Fraction(base) * NANO), "reputation": NANO // 2}
+    return Sample(value, (4, task, base), factors=factors, **more)  # type: ignore[arg-type]  # missed
+
+
+THREE = [sample("a", NANO), sample("a", NANO), sample("a", NANO), sample("b", 0)]
+"""A task that three validators recorded, and one of a single validator."""
+
+
+def test_a_task_of_three_validators_counts_once_or_three_times() -> None:
+    assert Fraction(*weighted().ratio(THREE) or (0, 1)) == Fraction(3, 8)
+    assert Fraction(*weighted(tasks="mean").ratio(THREE) or (0, 1)) == Fraction(1, 4)
+    assert Fraction(*step(statistic="sum").ratio(THREE) or (0, 1)) == 3
+    assert Fraction(*step(statistic="sum", tasks="mean").ratio(THREE) or (0, 1)) == 1
+
+
+def test_the_mean_of_a_task_is_exact() -> None:
+    thirds = [sample("a", 1), sample("a", 0), sample("a", 0)]
+    found = step(statistic="sum", tasks="mean")
+    assert Fraction(*found.ratio(thirds) or (0, 1)) == Fraction(1, 3 * NANO)
+    assert not found.is_whole
+    assert step(statistic="sum").is_whole
+    exact = weighted(tasks="mean").ratio([sample("a", Fraction(1, 7)), sample("a", 0)])
+    assert Fraction(*exact or (0, 1)) == Fraction(1, 28)
+
+
+@pytest.mark.parametrize(
+    ("missed", "expected"), [("zero", Fraction(1, 4)), ("left_out", Fraction(1, 2))]
+)
+def test_a_missed_one_counts_0_in_its_task_or_is_left_out(missed: str, expected: Fraction) -> None:
+    late = [sample("a", NANO), sample("a", NANO, missed=True)]
+    found = weighted(tasks="mean", missed=missed).ratio(late)
+    assert Fraction(*found or (0, 1)) == expected
+
+
+def test_factors_that_differ_within_a_task_count_as_their_mean() -> None:
+    """A table may give a task two weights; the divisor of the task is their mean, once."""
+    two = [sample("a", NANO, "1"), sample("a", NANO, "3")]
+    two = [Sample(each.value, (4, "a", "t"), factors=each.factors) for each in two]
+    assert Fraction(*weighted(tasks="mean").ratio(two) or (0, 1)) == Fraction(1, 4)
+
+
+@given(seed=st.integers(0, 10**9))
+@pytest.mark.parametrize("missed", ["zero", "left_out"])
+@pytest.mark.parametrize("once", [True, False])
+def test_it_is_what_the_oracle_says(once: bool, missed: str, seed: int) -> None:
+    rng = random.Random(seed)
+    samples, tasks = list[Sample](), list[Task]()
+    for number in range(rng.randrange(6)):
+        base = rng.choice([*BASES.values()])
+        for _ in range(rng.choice([1, 1, 2, 3, 7])):
+            value, late = rng.randrange(3 * NANO), rng.random() < 0.3
+            samples.append(sample(f"t{number}", value, base, missed=late))
+            reputation = Fraction(samples[-1].factors["reputation"], NANO)
+            tasks.append(Task(Fraction(value, NANO), Fraction(base), reputation, late, f"{number}"))
+    rng.shuffle(samples)
+    keys = {"tasks": "mean"} if once else {}
+    ratio = weighted(missed=missed, **keys).ratio(samples)
+    expected = round_mean(tasks, twice=False, missed_is_zero=missed == "zero", task_once=once)
+    assert (None if ratio is None else Fraction(*ratio)) == expected
