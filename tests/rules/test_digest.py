@@ -180,18 +180,18 @@ def test_another_meaning_of_any_used_formula_changes_the_digest(
     rule_set = structure(data_of(shipped_text(reference)))
     other_tree = registry.formulas["skills/efficiency@1"].tree + 1
     digests = {digest(rule_set, registry)}
-    for name in used_formulas(rule_set):
+    for name in used_formulas(rule_set, registry):
         formula = attrs.evolve(registry.formulas[name], tree=other_tree)
         formulas = {**registry.formulas, name: formula}
         digests.add(digest(rule_set, attrs.evolve(registry, formulas=formulas)))
-    assert len(digests) == len(used_formulas(rule_set)) + 1
+    assert len(digests) == len(used_formulas(rule_set, registry)) + 1
 
 
 def test_a_formula_that_is_not_used_leaves_the_digest(
     shipped_text: Text, registry: Registry
 ) -> None:
     rule_set = structure(data_of(shipped_text("workflow@1.0.0")))
-    formulas = {name: registry.formulas[name] for name in used_formulas(rule_set)}
+    formulas = {name: registry.formulas[name] for name in used_formulas(rule_set, registry)}
     fewer = attrs.evolve(registry, formulas=formulas)
     assert digest(rule_set, fewer) == digest(rule_set, registry)
 

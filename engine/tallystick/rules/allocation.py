@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 from tallystick.plugins.engine_formulas import WARM_UP
+from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
 from tallystick.rules.sections import AggregationOptions
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ class Collect(StepRules):
 
     do: Literal["collect"]
     value: str
-    statistic: Literal["sum", "mean", "last", "count", "weighted_mean"]
+    statistic: Literal["sum", "mean", "last", "count", "weighted_mean"] = attrs.field(
+        metadata=renamed("as")
+    )
     last: int | None = None
     empty: Decimal | None = None
     missed: Literal["left_out", "zero"] = "left_out"
@@ -95,7 +98,7 @@ class FormulaStep(StepRules):
 
     do: Literal["formula"]
     formula: str
-    parameters: Mapping[str, Decimal] = attrs.field(factory=dict)
+    parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
     only: tuple[str, ...] | None = None
     otherwise: str | None = None
     absent: Decimal | None = None
@@ -310,7 +313,7 @@ class Statistic(StepRules):
 
     do: Literal["statistic"]
     of: str
-    statistic: Literal["median", "mean", "max", "min", "sum"]
+    statistic: Literal["median", "mean", "max", "min", "sum"] = attrs.field(metadata=renamed("as"))
     above: Decimal | None = None
     empty: Decimal | None = None
 
@@ -346,7 +349,7 @@ class AllocationRules:
         groups: the share of each group; they sum to 1.
     """
 
-    steps: tuple[StepRules, ...]
+    steps: tuple[StepRules, ...] = attrs.field(metadata=chosen_by("do", STEPS))
     group: str | None = None
     groups: Mapping[str, Decimal] = attrs.field(factory=dict)
 
