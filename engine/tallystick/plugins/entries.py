@@ -175,24 +175,13 @@ class Extensions(Generic[_Value]):
             raise KeyError(name)
         if name not in self._loaded:
             try:
-                self._loaded[name] = self._value(self._entries.entry(name))
+                self._loaded[name] = _value(self._entries.entry(name), self._kind, self._check)
             except RefusedPluginError as error:
                 self._loaded[name] = error
         found = self._loaded[name]
         if isinstance(found, RefusedPluginError):
             raise found
         return found
-
-    def _value(self, entry: EntryPoint) -> _Value:
-        value = imported(entry)
-        if not isinstance(value, self._kind):
-            raise RefusedPluginError(
-                "wrong-kind",
-                f"found {value!r} at {entry.value}, expected a {self._kind.__name__}",
-            )
-        if self._check is not None:
-            self._check(entry, value)
-        return value
 
     def usable(self) -> Iterator[tuple[str, _Value]]:
         """Return each value that can be used, with its name; `refused` says why others cannot."""
@@ -246,6 +235,19 @@ def imported(entry: EntryPoint) -> object:
 def failure(error: BaseException) -> str:
     """Return what a stranger's code raised, and what to do, as the end of a message."""
     return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
+
+
+def _value(
+    entry: EntryPoint, kind: type[_Value], check: Callable[[EntryPoint, _Value], None] | None
+) -> _Value:
+    found = imported(entry)
+    if not isinstance(found, kind):
+        raise RefusedPluginError(
+            "wrong-kind", f"found {found!r} at {entry.value}, expected a {kind.__name__}"
+        )
+    if check is not None:
+        check(entry, found)
+    return found
 
 
 def _offers(entries: Sequence[EntryPoint]) -> str:
