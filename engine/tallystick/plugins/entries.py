@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Generic, TypeVar
@@ -59,6 +59,11 @@ def distribution_of(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else ""
 
 
+def is_own(entry: EntryPoint) -> bool:
+    """Whether an entry point is of the engine's own distribution."""
+    return distribution_of(entry) == PROJECT
+
+
 class Entries:
     """The entry points of one group, by name."""
 
@@ -90,7 +95,7 @@ class Entries:
     def own(self, name: str) -> EntryPoint | None:
         """Return the entry point of the engine's own distribution, whose names nobody can take."""
         entries = self._entries.get(name, [])
-        return next((each for each in entries if distribution_of(each) == PROJECT), None)
+        return next(filter(is_own, entries), None)
 
     def entry(self, name: str) -> EntryPoint:
         """Return the entry point of a name.
@@ -124,6 +129,7 @@ class Extensions(Generic[_Value]):
         kind: type[_Value],
         found: Iterable[EntryPoint],
         allowed: frozenset[str] | None = None,
+        check: Callable[[EntryPoint, _Value], None] | None = None,
     ) -> None:
         """Import nothing yet.
 
@@ -131,14 +137,20 @@ class Extensions(Generic[_Value]):
             kind: the class of the values.
             found: the entry points of the group, in any order.
             allowed: the only names of strangers that are used; None allows any.
+            check: raises `RefusedPluginError` for a value of the class that cannot be used.
         """
-        self._kind = kind
+        self._kind, self._check = kind, check
         self._entries = Entries(found, allowed)
         self._made: dict[str, _Value] = {}
         self._loaded: dict[str, _Value | RefusedPluginError] = {}
 
     @classmethod
-    def installed(cls, group: str, kind: type[_Value]) -> Extensions[_Value]:
+    def installed(
+        cls,
+        group: str,
+        kind: type[_Value],
+        check: Callable[[EntryPoint, _Value], None] | None = None,
+    ) -> Extensions[_Value]:
         """Return those of the installed distributions.
 
         A stranger counts where the environment allows its name, or a plugin of its distribution.
@@ -148,7 +160,7 @@ class Extensions(Generic[_Value]):
             plugins = installed_entries(GROUP)
             named = {distribution_of(each) for each in plugins if each.name in allowed}
             allowed |= {each.name for each in entries if distribution_of(each) in named}
-        return cls(kind, entries, allowed)
+        return cls(kind, entries, allowed, check)
 
     def joined(self, made: Mapping[str, _Value]) -> Extensions[_Value]:
         """Return these and some that are made in memory; what is imported stays imported.
@@ -198,7 +210,7 @@ class Extensions(Generic[_Value]):
             if name not in self._entries or not self._entries.is_allowed(name):
                 raise KeyError(name)
             try:
-                self._loaded[name] = _value(self._entries.entry(name), self._kind)
+                self._loaded[name] = _value(self._entries.entry(name), self._kind, self._check)
             except RefusedPluginError as error:
                 self._loaded[name] = error
         found = self._loaded[name]
@@ -260,12 +272,16 @@ def failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
 
 
-def _value(entry: EntryPoint, kind: type[_Value]) -> _Value:
+def _value(
+    entry: EntryPoint, kind: type[_Value], check: Callable[[EntryPoint, _Value], None] | None
+) -> _Value:
     found = imported(entry)
     if not isinstance(found, kind):
         raise RefusedPluginError(
             "wrong-kind", f"found {found!r} at {entry.value}, expected a {kind.__name__}"
         )
+    if check is not None:
+        check(entry, found)
     return found
 
 

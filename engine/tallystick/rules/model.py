@@ -16,7 +16,7 @@ import attrs
 
 from tallystick.rules.allocation import AllocationRules
 from tallystick.rules.keys import OTHER_KEYS, renamed
-from tallystick.rules.sections import Aggregation, Claims, Epochs, Groups, Reputation, Role, Window
+from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
 
 _Rules = TypeVar("_Rules", covariant=True)
 
@@ -221,7 +221,6 @@ class RuleSet:
     reputation: Reputation | None = None
     epochs: Epochs | None = None
     groups: Groups | None = None
-    aggregation: Aggregation | None = None
     allocation: AllocationRules | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.rules.allocation import Average, Collect, placed_steps, round_score
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
+from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check, less, more
+from tallystick_allocation.proofs import proved_allocation
 
 _AGREEMENT = attrs.fields(Groups).consensus.name
 """The key of the rule-set format under which a group says when it agrees."""
@@ -52,15 +54,15 @@ def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
     remedy="write 0",
 )
 def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
-    aggregation = scorer.rule_set.aggregation
-    rounds = None if aggregation is None else aggregation.round
-    if rounds is not None and rounds.no_tasks:
-        score = to_text(from_decimal(rounds.no_tasks))
-        yield Finding(
-            ("aggregation", "round", "no_tasks"),
-            f"a miner without a task that counts scores {score} in the round",
-            {"score": score},
-        )
+    step = round_score(scorer.rule_set)
+    for each in placed_steps(scorer.rule_set):
+        if each.rules is step and step.empty is not None and step.empty > 0:
+            score = to_text(from_decimal(step.empty))
+            yield Finding(
+                (*each.origin, "empty"),
+                f"a miner without a task that counts scores {score} in the round",
+                {"score": score},
+            )
 
 
 @check(
@@ -91,3 +93,37 @@ def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
                 f"a group's score needs {needed}, and a group has {members} members",
                 {"needed": needed, "members": members},
             )
+
+
+@check(
+    "weights-forget",
+    "warning",
+    "whoever was not drawn in the last round has no weight",
+    less("drawn"),
+    documentation=(
+        "Weights come of the records of one round, and nothing is carried from the rounds before. "
+        "A round has records of those who were drawn for it; all others of the network are paid "
+        "nothing until they are drawn again, however well they did."
+    ),
+    remedy="carry an average of the round, or collect over the last tasks",
+)
+def _forget(scorer: Scorer) -> Iterator[Finding]:
+    bound = proved_allocation(scorer)
+    if bound is None:
+        return
+    steps = bound.needed((bound.weight,), {})
+    rounds = [
+        each for each in steps if isinstance(each.rules, Collect) and each.rules.records == "round"
+    ]
+    averages = [each.rules for each in steps if isinstance(each.rules, Average)]
+    if not rounds or any(each.leaver == "keep" for each in averages):
+        return
+    groups = scorer.rule_set.groups
+    drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
+    told = f", at most {drawn['drawn']} of a type each round" if drawn else ""
+    for step in rounds:
+        yield Finding(
+            step.origin,
+            f"{step.name} is of one round alone: weights are of who was drawn in it{told}",
+            {"step": step.name, **drawn},
+        )
