@@ -18,7 +18,7 @@ from tallystick.rules.allocation import AllocationRules
 from tallystick.rules.keys import OTHER_KEYS, renamed
 from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
 
-_Rules = TypeVar("_Rules", covariant=True)
+_Rules_co = TypeVar("_Rules_co", covariant=True)
 
 Parameters = Mapping[str, Decimal]
 """The values of a formula's parameters, by name."""
@@ -188,7 +188,7 @@ class Lint:
     silence: tuple[Silence, ...] = ()
 
 
-class SectionKind(Protocol[_Rules]):
+class SectionKind(Protocol[_Rules_co]):
     """What tells the values of a section: a `tallystick.rules.section.Section`."""
 
     @property
@@ -196,11 +196,11 @@ class SectionKind(Protocol[_Rules]):
         """Return the key of the section in the file."""
 
     @property
-    def rules(self) -> type[_Rules]:
+    def rules(self) -> type[_Rules_co]:
         """Return the class of its values."""
 
     @property
-    def default(self) -> _Rules | None:
+    def default(self) -> _Rules_co | None:
         """Return the values of a rule set without the section."""
 
 
@@ -227,7 +227,7 @@ class RuleSet:
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
     sections: Mapping[str, object] = attrs.field(factory=dict)
 
-    def section(self, kind: SectionKind[_Rules]) -> _Rules | None:
+    def section(self, kind: SectionKind[_Rules_co]) -> _Rules_co | None:
         """Return the values of a section; those of its default, or None, where it is left out."""
         found = self.sections.get(kind.name, kind.default)
         if found is not None and not isinstance(found, kind.rules):

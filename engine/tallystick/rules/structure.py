@@ -126,7 +126,7 @@ def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any]
 
 
 def _reader(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
-    """Return what reads the table of a class, whose attributes say what is other than their keys."""
+    """Return what reads the table of a class; metadata says where keys and attributes differ."""
     read = make_dict_structure_fn(cls, converter, **_overrides(cls, converter))  # type: ignore[arg-type]  # names are open
     others = other_keys_of(cls)
     if others is None:
