@@ -185,7 +185,7 @@ KNOWN: Mapping[tuple[str, str], str] = {
 }
 """Imports that run the wrong way for now, by the module and what it imports, with their owner."""
 KNOWN_CIRCLES: Mapping[frozenset[str], str] = {
-    frozenset({"tallystick.rules.allocation", "tallystick.rules.model"}): "sections",
+    frozenset({"tallystick_allocation.rules", "tallystick.rules.model"}): "sections",
     frozenset(
         {
             "tallystick_consensus.answer",

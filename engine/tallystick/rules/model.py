@@ -14,7 +14,6 @@ from typing import Literal, Protocol, TypeVar
 
 import attrs
 
-from tallystick.rules.allocation import AllocationRules
 from tallystick.rules.keys import OTHER_KEYS, renamed
 from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
 
@@ -221,7 +220,6 @@ class RuleSet:
     reputation: Reputation | None = None
     epochs: Epochs | None = None
     groups: Groups | None = None
-    allocation: AllocationRules | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tallystick.rules.formula_references import FormulaReference
     from tallystick.rules.model import RuleSet
     from tallystick.rules.schema import Declared
+    from tallystick.rules.toml import KeyPath
 
 T = TypeVar("T")
 
@@ -53,6 +54,21 @@ def _proved(_: object) -> None:
     return None
 
 
+@attrs.frozen
+class RecordGroup:
+    """The field of records that says to which of some groups they belong.
+
+    Attributes:
+        field: a fact of every record, a choice.
+        names: the groups.
+        path: where the rule set names the field.
+    """
+
+    field: str
+    names: tuple[str, ...]
+    path: KeyPath
+
+
 @attrs.frozen(eq=False, slots=False)
 class Section(Generic[T]):
     """A section that rule sets can have.
@@ -69,7 +85,7 @@ class Section(Generic[T]):
         check: what is wrong with its values, given the rule set, the names that the file declares,
             and the registry; what the schema refuses is not among them.
         names: what others name of it, by its path: a rule set that drops one breaks them.
-        record_group: the field of records whose value is a group, and the names of the groups.
+        record_group: the field of records that says their group, which results then have too.
         prove: refuses a bound rule set whose formulas are not safe here; ``rules check`` calls it.
         lines: lines of ``rules show`` for people, of a bound rule set.
         view: keys of ``rules show --json``, of a bound rule set.
@@ -82,7 +98,7 @@ class Section(Generic[T]):
     formulas: Callable[[T], Iterable[FormulaReference]] = _none
     check: Callable[[T, RuleSet, Declared, Registry], Iterator[Finding]] = _no_finding
     names: Callable[[T], Mapping[str, Iterable[str]]] = _no_keys
-    record_group: Callable[[T], tuple[str, tuple[str, ...]] | None] = _no_group
+    record_group: Callable[[T], RecordGroup | None] = _no_group
     prove: Callable[[Any], None] = _proved
     lines: Callable[[Any], Iterable[str]] = _none
     view: Callable[[Any], Mapping[str, Any]] = _no_keys

@@ -16,7 +16,6 @@ import attrs
 from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
 
 if TYPE_CHECKING:
-    from tallystick.rules.model import RuleSet
     from tallystick.rules.toml import KeyPath
 
 UNGROUPED = ""
@@ -432,30 +431,3 @@ def sums_to_one(step: StepRules, inputs: bool) -> bool:
         case Mix():
             return inputs and step.empty != "leave"
     return False
-
-
-@attrs.frozen
-class PlacedStep:
-    """A step, and the keys of the rule set that say it."""
-
-    rules: StepRules
-    origin: KeyPath
-
-
-def allocation_of(rule_set: RuleSet) -> AllocationRules | None:
-    """How the rule set allocates; None where it does not."""
-    return rule_set.allocation
-
-
-def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
-    """The steps of a rule set in order, with what says them."""
-    steps = () if rule_set.allocation is None else rule_set.allocation.steps
-    for place, rules in enumerate(steps):
-        yield PlacedStep(rules, ("allocation", "steps", place))
-
-
-def round_score(rule_set: RuleSet) -> Collect | None:
-    """The step that gives the score of a miner in a round; None where there is none."""
-    steps = () if rule_set.allocation is None else rule_set.allocation.steps
-    of_round = (each for each in steps if isinstance(each, Collect) and each.records == "round")
-    return next(of_round, None)
