@@ -14,17 +14,18 @@ from tallystick_allocation.average import AverageStep
 from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.rules import (
+    ALLOCATION,
     UNGROUPED,
     AllocationRules,
     Collect,
     FormulaStep,
+    PlacedStep,
     Pools,
     Shape,
     inputs_of,
+    placed_steps,
     shape_of,
 )
-from tallystick_allocation.section import SECTION as ALLOCATION
-from tallystick_allocation.section import PlacedStep, placed_steps
 from tallystick_allocation.select import FilterStep, OnePerStep, TopStep
 from tallystick_allocation.share import (
     ByRankStep,

@@ -17,6 +17,7 @@ from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
 from tallystick_allocation.rules import (
+    ALLOCATION,
     EMISSION,
     MINER,
     QUALITY,
@@ -39,11 +40,11 @@ from tallystick_allocation.rules import (
     ZScore,
     attributes_of,
     columns_of,
+    formula_of_step,
     inputs_of,
     shape_of,
     sums_to_one,
 )
-from tallystick_allocation.section import NAME, formula_of_step
 
 if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 MOST_RANKED = 256
 """So many places the powers of a ratio are exact numbers of a sensible length for."""
-_PATH: KeyPath = (NAME,)
+_PATH: KeyPath = (ALLOCATION.name,)
 _RESERVED = ("miner", "round")
 _IDLE = ("equal", "proportional", "burn")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.rules.structure import table_of
 from tallystick_allocation.files import round_schema
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.section import SECTION, placed_steps
+from tallystick_allocation.rules import ALLOCATION, placed_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ _INDENT = "    "
 
 def lines_of(rule_set: RuleSet) -> list[str]:
     """Return the steps from scores to weights, as the rule set writes them; none without any."""
-    rules = rule_set.section(SECTION)
+    rules = rule_set.section(ALLOCATION)
     if rules is None:
         return []
     head = ["", "allocation"]

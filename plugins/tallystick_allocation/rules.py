@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
+from tallystick.rules.model import SectionKind
 
 if TYPE_CHECKING:
+    from tallystick.rules.model import RuleSet
     from tallystick.rules.toml import KeyPath
 
 UNGROUPED = ""
@@ -431,3 +434,41 @@ def sums_to_one(step: StepRules, inputs: bool) -> bool:
         case Mix():
             return inputs and step.empty != "leave"
     return False
+
+
+ALLOCATION = SectionKind("allocation", AllocationRules)
+"""The section that says how the scores of a population become weights."""
+
+
+@attrs.frozen
+class PlacedStep:
+    """A step, and the keys of the rule set that say it."""
+
+    rules: StepRules
+    origin: KeyPath
+
+
+def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
+    """Yield the steps of a rule set in order, with what says them."""
+    allocation = rule_set.section(ALLOCATION)
+    for place, rules in enumerate(() if allocation is None else allocation.steps):
+        yield PlacedStep(rules, (ALLOCATION.name, "steps", place))
+
+
+def round_score(rule_set: RuleSet) -> Collect | None:
+    """Return the step that gives the score of a miner in a round; None where there is none."""
+    steps = (placed.rules for placed in placed_steps(rule_set))
+    of_round = (each for each in steps if isinstance(each, Collect) and each.records == "round")
+    return next(of_round, None)
+
+
+def formula_of_step(path: KeyPath, step: FormulaStep) -> FormulaReference:
+    """Return the formula that a step names."""
+    return FormulaReference(path, (*path, "formula"), step.formula, "measure", step.parameters)
+
+
+def references(rules: AllocationRules) -> Iterator[FormulaReference]:
+    """Yield the formula of each step that names one."""
+    for place, step in enumerate(rules.steps):
+        if isinstance(step, FormulaStep):
+            yield formula_of_step((ALLOCATION.name, "steps", place), step)

@@ -21,8 +21,7 @@ from tallystick_allocation.column import Values, column_of
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import Attribute, Miner, Population, Sample
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import UNGROUPED
-from tallystick_allocation.section import SECTION as ALLOCATION
+from tallystick_allocation.rules import ALLOCATION, UNGROUPED
 from tallystick_allocation.step import BoundAllocation, Range, Step
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding

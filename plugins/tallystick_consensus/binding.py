@@ -32,8 +32,7 @@ from tallystick.rules.model import exact
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick_consensus.checks import FACTOR
 from tallystick_consensus.facts import FACTS
-from tallystick_consensus.rules import MOST_MEMBERS, Consensus, set_of
-from tallystick_consensus.section import SECTION
+from tallystick_consensus.rules import CONSENSUS, MOST_MEMBERS, Consensus, set_of
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
@@ -210,7 +209,7 @@ class BoundConsensus:
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
     """The consensus of a rule set, bound to its plugins; None where it has none."""
-    rules = loaded.rule_set.section(SECTION)
+    rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 

@@ -15,8 +15,7 @@ from tallystick.rules.model import RuleSet
 from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
-from tallystick_allocation.rules import Average
-from tallystick_allocation.section import SECTION as ALLOCATION
+from tallystick_allocation.rules import ALLOCATION, Average
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules

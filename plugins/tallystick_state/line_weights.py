@@ -19,6 +19,7 @@ from tallystick_allocation.column import Number, RationalColumn, Values, nano
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.rules import (
+    ALLOCATION,
     AllocationRules,
     Average,
     Collect,
@@ -27,7 +28,6 @@ from tallystick_allocation.rules import (
     Mix,
     StepRules,
 )
-from tallystick_allocation.section import SECTION as ALLOCATION
 from tallystick_allocation.step import BoundAllocation, Step
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns

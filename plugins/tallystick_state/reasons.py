@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.numbers.text import numbered
-from tallystick_allocation.rules import Collect
-from tallystick_allocation.section import SECTION as ALLOCATION
+from tallystick_allocation.rules import ALLOCATION, Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.groups import is_ejected
 from tallystick_state.model import State

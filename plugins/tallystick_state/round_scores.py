@@ -14,9 +14,7 @@ import attrs
 
 from tallystick.numbers.nano import publish
 from tallystick_allocation.collect import CollectStep
-from tallystick_allocation.rules import UNGROUPED, AllocationRules, Collect
-from tallystick_allocation.section import SECTION as ALLOCATION
-from tallystick_allocation.section import round_score
+from tallystick_allocation.rules import ALLOCATION, UNGROUPED, AllocationRules, Collect, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import samples_of

@@ -14,8 +14,7 @@ from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
 from tallystick.rules.sections import Cap
-from tallystick_allocation.rules import Average, CapStep
-from tallystick_allocation.section import round_score
+from tallystick_allocation.rules import Average, CapStep, round_score
 
 Value = Any  # of the model
 EVERY = ("1.0.0", "1.1.0", "1.2.0")

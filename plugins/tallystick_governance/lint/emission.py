@@ -24,8 +24,7 @@ from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
-from tallystick_allocation.rules import EMISSION, CapStep
-from tallystick_allocation.section import placed_steps, round_score
+from tallystick_allocation.rules import EMISSION, CapStep, placed_steps, round_score
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO
