@@ -57,6 +57,7 @@ MOST_RANKED = 256
 """So many places the powers of a ratio are exact numbers of a sensible length for."""
 _PATH: KeyPath = (ALLOCATION.name,)
 _RESERVED = ("miner", "round")
+_REPUTATION = "reputation"
 _IDLE = ("equal", "proportional", "burn")
 
 
@@ -65,7 +66,7 @@ def check_allocation(
 ) -> Iterator[Finding]:
     """Yield what is wrong with the steps of a rule set."""
     yield from _check_groups(rules)
-    yield from _check_miners(rules)
+    yield from _check_miners(rules, declared)
     yield from _Steps(rule_set, rules, declared, registry).findings()
 
 
@@ -79,17 +80,21 @@ def _check_groups(rules: AllocationRules) -> Iterator[Finding]:
         yield mistake((*_PATH, "groups"), f"a sum of {fraction(whole)}", expected)
 
 
-def _check_miners(rules: AllocationRules) -> Iterator[Finding]:
-    """Who has no record in the round has nothing of a window and no average of earlier rounds."""
+def _check_miners(rules: AllocationRules, declared: Declared) -> Iterator[Finding]:
+    """Refuse to weigh the miners of a round by what is not of that round alone."""
     if rules.miners == "slots":
         return
-    path, expected = (*_PATH, "miners"), '"slots", or collect with records = "round" alone'
+    path, found = (*_PATH, "miners"), shown(rules.miners)
     collects = [step for step in rules.steps if isinstance(step, Collect)]
     if not collects or any(step.records != "round" for step in collects):
-        yield mistake(path, shown(rules.miners), expected)
+        yield mistake(path, found, '"slots", or steps that collect records = "round" alone')
     elif any(isinstance(step, Average) for step in rules.steps):
-        expected = '"slots": an average is also of miners without a record in the round'
-        yield mistake(path, shown(rules.miners), expected)
+        # an average is carried for who has no record in the round too
+        yield mistake(path, found, '"slots": an average is also of miners without a record')
+    weighs = any(_REPUTATION in (*step.times, *step.over) for step in collects)
+    if weighs and _REPUTATION not in declared.sections:
+        expected = "the section [reputation], which steps of the round are weighed by"
+        yield mistake(_PATH, "", expected)
 
 
 @attrs.frozen(slots=False)
@@ -230,7 +235,10 @@ class _Steps:
     def _value(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
         of_records = self._of_records(step.value)
         if step.within is None:
-            if not of_records:
+            if step.value == EMISSION and not of_records:
+                expected = "the section [emission], which gives records one"
+                yield mistake((*path, "value"), shown(step.value), expected)
+            elif not of_records:
                 names = [QUALITY, EMISSION, *self.rule_set.measures]
                 hint = nearest(step.value, names) or f": {one_of(names)}"
                 expected = (
