@@ -12,12 +12,12 @@ from manual.page import Page
 
 import tallystick
 from tallystick.plugins.registry import installed
-from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES
 from tallystick.records.schema import Schema, load_schema
 from tallystick.resources import schema_path
 from tallystick.scoring.output import EXTENSIONS
 from tallystick.scoring.result import ResultLayout
+from tallystick_consensus.group_record import CODES as OF_GROUPS
 
 _PAGE = Page.of("docs/records.md")
 _ENGINE = Path(tallystick.__file__).parent

@@ -7,12 +7,17 @@
 See ``tallystick.formula.tree`` for the operators, ``tallystick.formula.facts`` for the facts.
 """
 
+from tallystick.formula.domain import Domain
 from tallystick.formula.facts import (
+    ExtractionCode,
+    FactReader,
     choice,
     count,
     distinct,
     equal,
     excess,
+    fact_at,
+    family,
     flag,
     given,
     integer,
@@ -22,6 +27,7 @@ from tallystick.formula.facts import (
     number,
     opaque,
     overlap,
+    path_of,
     smallest,
     total,
 )
@@ -78,9 +84,12 @@ __all__ = [
     "API_VERSION",
     "UNIT",
     "Direction",
+    "Domain",
     "Draw",
     "Export",
     "ExportFormat",
+    "ExtractionCode",
+    "FactReader",
     "Formula",
     "Generator",
     "Node",
@@ -103,7 +112,9 @@ __all__ = [
     "equal",
     "excess",
     "exp",
+    "fact_at",
     "factor",
+    "family",
     "flag",
     "floor",
     "formulas_in",
@@ -126,6 +137,7 @@ __all__ = [
     "number",
     "opaque",
     "overlap",
+    "path_of",
     "places",
     "power",
     "published",
