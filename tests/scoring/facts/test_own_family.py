@@ -1,4 +1,4 @@
-"""A family of facts that a plugin brings: from the record to the score, its text, and its refusals."""
+"""A family of facts that a plugin brings: from the record to the score, and its refusals."""
 
 from __future__ import annotations
 
