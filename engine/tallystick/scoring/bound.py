@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import attrs
 
@@ -22,9 +22,6 @@ from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
-
-if TYPE_CHECKING:
-    from tallystick.scoring.planner import ColumnScorer
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -60,6 +57,7 @@ class BoundType:
         shown_factors: the names of the emission factors that results show, in order.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
+        plans: those of `planner.columns_of`, by where tiers begin; they live as long as the type.
     """
 
     name: str
@@ -72,6 +70,7 @@ class BoundType:
     has_quality: bool = True
     group: str | None = None
     shown_factors: tuple[str, ...] = ()
+    plans: dict[tuple[int, ...], Any] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
         return f"<BoundType {self.name}>"
@@ -171,13 +170,6 @@ class BoundType:
         if self.emission is not None:
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
         return tuple(v for v in self.values if v.role in roles and v not in self.exact)
-
-    @cached_property
-    def columns(self) -> ColumnScorer:
-        """Scores its records by columns."""
-        from tallystick.scoring.planner import ColumnScorer  # noqa: PLC0415  # loads NumPy
-
-        return ColumnScorer(self)
 
     @cached_property
     def facts_of(self) -> FactsOf:
