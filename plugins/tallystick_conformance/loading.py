@@ -235,7 +235,7 @@ def _state() -> Mapping[str, object]:
 
 
 def names_of_modules() -> Mapping[str, object]:
-    """Return the names in the modules of the engine's packages, and Python's functions and classes."""
+    """Return the names in the modules of our packages, and Python's functions and classes."""
     found = dict[str, object]()
     for place, module in list(sys.modules.items()):
         root = place.partition(".")[0]
