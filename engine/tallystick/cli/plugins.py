@@ -13,7 +13,15 @@ from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.shown import as_json, echo, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tallystick.plugins.registry import Plugin
+
+_OF_PLUGIN = (
+    *("name", "distribution", "version", "code"),
+    *("skill_types", "formulas", "requirements"),
+)
+"""What is listed of a plugin; what else its distribution offers stands after it, by group."""
 
 
 @click.group(cls=OpenGroup, path=("plugins",))
@@ -36,6 +44,7 @@ def list_command(as_json: bool) -> None:
     registry = installed()
     rows = [_row(plugin) for plugin in registry.plugins.values()]
     refused = [{"name": name, "reason": why} for name, why in registry.refused.items()]
+    refused += [{"name": name, "reason": f"commands: {why}"} for name, why in _refused_commands()]
     if as_json:
         print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
@@ -45,18 +54,27 @@ def list_command(as_json: bool) -> None:
             echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
             echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
             echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
-            if "exports" in row:
-                echo(f"    exports: {', '.join(row['exports'])}")
+            for kind in (key for key in row if key not in _OF_PLUGIN):
+                echo(f"    {kind}: {', '.join(row[kind])}")
         for each in refused:
             tell_refusal(f"{each['name']}  refused: {each['reason']}")
     sys.exit(1 if refused else 0)
 
 
+def _refused_commands() -> Iterable[tuple[str, str]]:
+    """Why rows of commands are not used, by the names of the plugins that have them."""
+    from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+
+    whole = click.get_current_context().find_root().command
+    own = {*whole.own_paths()} if isinstance(whole, OpenGroup) else ()
+    return installed_commands().refused(own).items()
+
+
 def _row(plugin: Plugin) -> dict[str, Any]:
     from tallystick.plugins.code import plugin_digest  # noqa: PLC0415  # as above
+    from tallystick.plugins.entries import offers_beside_plugins  # noqa: PLC0415  # as above
 
-    exports = [export.name for export in plugin.exports]
-    return {
+    row = {
         "name": plugin.name,
         "distribution": plugin.distribution,
         "version": plugin.version,
@@ -64,5 +82,6 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "skill_types": [skill_type.name for skill_type in plugin.skill_types],
         "formulas": [formula.name for formula in plugin.formulas],
         "requirements": [requirement.name for requirement in plugin.requirements],
-        **({"exports": exports} if exports else {}),
     }
+    beside = offers_beside_plugins(plugin.distribution)
+    return row | {kind: list(names) for kind, names in beside.items() if kind not in row}

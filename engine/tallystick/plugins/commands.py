@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias
 
 from tallystick.errors import PluginError
-from tallystick.plugins.entries import Extensions, failure, own_entries
+from tallystick.plugins.entries import Extensions, RefusedPluginError, failure, own_entries
 
 GROUP = "tallystick.commands"
 """The entry-point group."""
@@ -28,6 +28,8 @@ SOURCE, SECOND_PASS = "source", "second-pass"
 """Kinds of options: another source of the rules that score, and a second pass over the input."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
+WRONG_ROW = "wrong-row"
+"""Code of the refusal of rows that have another form."""
 
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
@@ -110,10 +112,6 @@ class CommandTable:
         self._commands: dict[Path, list[_Owned]] = {}
         self._options: dict[tuple[Path, str], list[_Owned]] = {}
         for name, rows in plugins.usable():
-            problem = _problem(rows)
-            if problem:
-                self._unusable[name] = problem
-                continue
             is_own = plugins.is_own(name)
             for command in rows.commands:
                 self._commands.setdefault(command.path, []).append(_Owned(name, is_own, command))
@@ -189,13 +187,13 @@ class CommandTable:
 @lru_cache(maxsize=1)
 def own_commands() -> CommandTable:
     """Return the rows of the engine's own distribution, which needs no look at the others."""
-    return CommandTable(Extensions(CommandRows, own_entries(GROUP)))
+    return CommandTable(Extensions(CommandRows, own_entries(GROUP), check=_check))
 
 
 @lru_cache(maxsize=1)
 def installed_commands() -> CommandTable:
     """Return the rows of all installed distributions."""
-    return CommandTable(Extensions.installed(GROUP, CommandRows))
+    return CommandTable(Extensions.installed(GROUP, CommandRows, _check))
 
 
 def value_of(name: str, home: str) -> object:
@@ -227,24 +225,30 @@ def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
     return (path for path, owned in commands.items() if any(each.name == name for each in owned))
 
 
-def _problem(rows: CommandRows) -> str:
-    """Return what is wrong with rows; empty where nothing is."""
+def _check(_entry: EntryPoint, rows: CommandRows) -> None:
+    """Refuse rows that are none.
+
+    Raises:
+        RefusedPluginError: one has another form.
+    """
     if not isinstance(rows.commands, tuple) or not isinstance(rows.options, tuple):
-        return f"found {rows!r}, expected tuples of Command and of CommandOption"
-    for command in rows.commands:
-        if not isinstance(command, Command):
-            return f"found the row {command!r}, expected a Command"
-        if problem := _command_problem(command):
-            return f"found {problem} in a row of commands"
-    for option in rows.options:
-        if not isinstance(option, CommandOption):
-            return f"found the row {option!r}, expected a CommandOption"
-        if problem := _option_problem(option):
-            return f"found {problem} in a row of options"
-    return ""
+        raise RefusedPluginError(
+            WRONG_ROW, f"found {rows!r}, expected tuples of Command and of CommandOption"
+        )
+    for row, kind, problem in (
+        *((row, Command, _command_problem) for row in rows.commands),
+        *((row, CommandOption, _option_problem) for row in rows.options),
+    ):
+        text = problem(row) if isinstance(row, kind) else f"{row!r}"
+        if text:
+            raise RefusedPluginError(
+                WRONG_ROW,
+                f"found {text} among its rows, expected a {kind.__name__}: fix the plugin",
+            )
 
 
 def _command_problem(row: Command) -> str:
+    """Return what is wrong with a row; empty where nothing is."""
     groups = ", ".join(NESTED_GROUPS)
     if not _is_path(row.path) or not (len(row.path) == 1 or row.path[:-1] in _PARENTS):
         return f"the path {row.path!r}, expected a word, or two that begin with one of {groups},"
