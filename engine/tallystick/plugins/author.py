@@ -65,7 +65,6 @@ from tallystick.formula.tree import (
     unrounded,
 )
 from tallystick.plugins.entries import API_VERSION
-from tallystick.plugins.export import Export, ExportFormat, StatedDigest
 from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
     Direction,
@@ -85,8 +84,6 @@ __all__ = [
     "UNIT",
     "Direction",
     "Draw",
-    "Export",
-    "ExportFormat",
     "Formula",
     "Generator",
     "Node",
@@ -95,7 +92,6 @@ __all__ = [
     "Property",
     "Requirement",
     "SkillType",
-    "StatedDigest",
     "absolute",
     "agreed",
     "always_below",
