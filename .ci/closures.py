@@ -1,10 +1,10 @@
 """Write which files decide results, as lists that ship with the engine: one for each closure.
 
-``scoring`` has what scores records, ``state`` what steps a state beside it; a plugin and a section of
-the project have a list beside their module. A closure is what declared roots import, at once or late,
-and the data that they read. What only the type checker sees is left out: it never runs. The facade is
-listed and not followed: each of its names is imported when it is asked for, and nothing of the
-project asks.
+``scoring`` has what scores records, ``state`` what steps a state beside it; a plugin and a section
+of the project have a list beside their module. A closure is what declared roots import, at once or
+late, and the data that they read. What only the type checker sees is left out: it never runs. The
+facade is listed and not followed: each of its names is imported when it is asked for, and nothing
+of the project asks.
 """
 
 import ast

@@ -10,7 +10,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import examples, status_of
-from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
@@ -35,7 +35,7 @@ from tallystick_state.cli.state_options import scoring, scoring_rules_option, sn
     help="The record's line.",
 )
 @snapshots_option
-@locked_options
+@scoring_locked_options
 @as_json
 def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path, reference: str | None, number: int, where: str | None, as_json: bool, held: Held

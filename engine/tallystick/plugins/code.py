@@ -4,9 +4,9 @@ The digest of a rule set covers what formulas mean. What reads records, takes fa
 code, and so are opaque facts: the digest of the files says which code it was.
 
 Of the project's own packages a *closure* counts: the modules that declared roots import, and the
-data that these read. It ships as a list of paths, so that nothing is parsed here; ``.ci/closures.py``
-has the roots and writes the lists. Of a stranger's plugin every file of the package counts, of
-whatever kind, but the bytecode that Python makes of a source beside it.
+data that these read. It ships as a list of paths, so that nothing is parsed here;
+``.ci/closures.py`` has the roots and writes the lists. Of a stranger's plugin every file of the
+package counts, of whatever kind, but the bytecode that Python makes of a source beside it.
 
 Files are digested as they stand on the disk, so that a checkout, an editable installation and a
 wheel of one source have one digest. It is the digest of a list, in the order of the names, of
