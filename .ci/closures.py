@@ -99,14 +99,13 @@ def constants(module: str) -> set[str]:
 
 
 def patterns(module: str) -> Iterator[str]:
-    """Give a regular expression for every text that a source puts together."""
+    """Give a regular expression for each text that a source puts together after a constant."""
     for node in nodes(module):
-        if isinstance(node, ast.JoinedStr):
-            texts = [each.value for each in node.values if isinstance(each, ast.Constant)]
-            if any(map(str.strip, texts)):
+        match node:
+            case ast.JoinedStr(values=[ast.Constant(), *_] as values):
                 yield "".join(
                     re.escape(each.value) if isinstance(each, ast.Constant) else ".+"
-                    for each in node.values
+                    for each in values
                 )
 
 
@@ -147,7 +146,7 @@ def files(found: Iterable[str]) -> set[str]:
     folders = {f"{FOLDERS[module]}/" for module in found if module in FOLDERS}
     paths -= {path for path in paths if path.startswith(tuple(folders))}
     named = {name for module in found for name in constants(module)}
-    composed = {pattern for module in found for pattern in patterns(module) if "-1" in pattern}
+    composed = {pattern for module in found for pattern in patterns(module)}
     for path in (ROOT / "schemas").glob("*.schema.json"):
         name = path.name.removesuffix(".schema.json")
         if name in named or any(re.fullmatch(pattern, name) for pattern in composed):

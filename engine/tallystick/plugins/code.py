@@ -263,6 +263,12 @@ def _engine_folder() -> Path:
     return Path(resources.__file__).parent
 
 
+def path_of(package: str, name: str) -> str:
+    """Return the path in the installation of a file by its name in a package, as of a closure."""
+    is_of_another = name.startswith((f"{_ENGINE}/", f"{_ENGINE}_")) and "/" in name
+    return name if is_of_another or not package else f"{package}/{name}"
+
+
 def _without(package: str, found: Mapping[str, Path]) -> Mapping[str, Path]:
     """Name files as they are in a package; those of another keep their paths."""
     return {name.removeprefix(f"{package}/"): path for name, path in found.items()}
