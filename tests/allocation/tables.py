@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from population.subnets import rules_from
+from allocation.subnets import rules_from
 
 import tallystick
 from tallystick.numbers import real

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from allocation.subnets import rules_from, rules_of
+from allocation.tables import rules_with
 from cli.command import run
-from population.subnets import rules_from, rules_of
-from population.tables import rules_with
 from pyarrow import parquet
 from work import calls
 

@@ -6,9 +6,9 @@ import json
 from fractions import Fraction
 from typing import Any
 
+from allocation.subnets import rules_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from population.subnets import rules_of
 
 import tallystick
 from tallystick.numbers.nano import NANO

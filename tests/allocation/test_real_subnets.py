@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from population.subnets import (
+from allocation.subnets import (
     chutes_rows,
     cswon_rows,
     phylax_rows,

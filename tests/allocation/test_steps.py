@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from population.subnets import rules_from
-from population.tables import applied, column, rules_with
+from allocation.subnets import rules_from
+from allocation.tables import applied, column, rules_with
 
 import tallystick
 from tallystick.errors import AllocationError, RuleSetError

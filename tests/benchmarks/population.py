@@ -26,7 +26,7 @@ import click
 sys.path.pop(0)
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from population.subnets import rules_of
+from allocation.subnets import rules_of
 
 from tallystick.numbers.nano import NANO
 from tallystick_allocation.allocate import allocate

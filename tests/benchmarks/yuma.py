@@ -24,7 +24,7 @@ sys.path.pop(0)
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from oracle.yuma import epoch as plain_epoch
-from population.yuma.nets import large_net
+from yuma.nets import large_net
 
 import tallystick
 from tallystick_yuma.cells import Cells

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from allocation.subnets import rules_from
+from allocation.tables import rules_with
 from cli.command import WORKFLOWS, run
-from population.subnets import rules_from
-from population.tables import rules_with
 
 from tallystick.errors import RuleSetError
 from tallystick.numbers.nano import from_text

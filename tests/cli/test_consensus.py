@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.command import run
-from population.consensus.vectors import RULE_SETS, cases
+from consensus.vectors import RULE_SETS, cases
 from state.store.test_round_groups import of_round
 from state.subnet import written
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli.command import ROOT, SKILLS, run
 from cli.test_main import COMMANDS
-from population.consensus.vectors import cases
+from consensus.vectors import cases
 from state.subnet import event, written
 from trust.council import key_file, tables, toml
 

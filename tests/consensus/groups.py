@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from consensus.vectors import scorer_of
 from hypothesis import strategies as st
-from population.consensus.vectors import scorer_of
 
 import tallystick
 from tallystick.numbers.nano import NANO

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from population.consensus.vectors import RULE_SETS, Json, cases, scorer_of
+from consensus.vectors import RULE_SETS, Json, cases, scorer_of
 
 import tallystick
 from tallystick.formula.facts.fact import name_of, path_of

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from population.consensus.groups import (
+from consensus.groups import (
     Json,
     capabilities,
     findings,
@@ -20,6 +18,8 @@ from population.consensus.groups import (
     several,
     submissions,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from work import calls
 
 from tallystick.formula.facts.group import SETS

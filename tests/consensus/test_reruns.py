@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consensus.groups import group, said
+from consensus.vectors import scorer_of
 from oracle.consensus import rerun
-from population.consensus.groups import group, said
-from population.consensus.vectors import scorer_of
 
 from tallystick_consensus.files import ConsensusPaths, consensus_file
 from tallystick_consensus.group import GroupConsensus

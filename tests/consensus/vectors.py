@@ -11,7 +11,7 @@ import tallystick
 
 Json = dict[str, Any]
 
-FILE = Path(__file__).resolve().parents[2] / "vectors" / "consensus.json"
+FILE = Path(__file__).resolve().parents[1] / "vectors" / "consensus.json"
 RULE_SETS = {"1.0": ("skills@1.0.0",), "1.1": ("skills@1.1.0", "skills@1.2.0")}
 """Which rule sets the answers of a version hold for."""
 

@@ -28,7 +28,7 @@ _COMPONENTS = (
     "policy_agreement = 0.05",
 )
 _PENALTIES = ("0.95", "0.5", "0.6", "0.7")
-_TRACKED = 'mode = "median_quality"\nroles = ["primary"]\nempty_epoch = "keep"'
+_TRACKED = 'mode = "median_quality"\nroles = ["primary"]'
 
 NOTICED = (
     *SKILLS_AXES,

@@ -16,8 +16,8 @@ from random import Random
 from typing import Any
 
 import attrs
+from consensus.vectors import cases
 from generators import record as generated
-from population.consensus.vectors import cases
 from state.subnet import Record, event, missed, record, written
 
 import tallystick

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from population.subnets import tallystick_formulas, tallystick_skill_types
+from allocation.subnets import tallystick_formulas, tallystick_skill_types
 
 from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import UNIT, measure
@@ -17,7 +17,7 @@ from tallystick.rules.loading import load
 
 Problems = Callable[..., tuple[Diagnostic, ...]]
 
-_RULES = Path(__file__).resolve().parents[1] / "population" / "rules"
+_RULES = Path(__file__).resolve().parents[1] / "allocation" / "rules"
 PHYLAX, CHUTES, CSWON = (
     (_RULES / f"{name}.toml").read_text(encoding="utf-8") for name in ("phylax", "chutes", "cswon")
 )

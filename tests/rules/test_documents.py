@@ -155,18 +155,8 @@ REPUTATION = {
     "reputation.initial": "0.5",
     "reputation.floor": "0.05",
     "reputation.ceiling": "1.0",
-    "reputation.scope": "skill_type",
-    "reputation.new_hotkey": "initial",
-    "reputation.delta_base": "round_snapshot",
-    "reputation.combination": "multiply_then_add",
-    "reputation.clamp": "after_damping",
-    "reputation.no_records": "unchanged",
-    "reputation.unlisted_event": "unchanged",
     "reputation.damping.apply": "0.1",
     "reputation.collusion.eject_at": 3,
-    "reputation.collusion.flags_per": "hotkey",
-    "reputation.collusion.applies_to": "flagged_type",
-    "reputation.collusion.ejected_until": "cleared",
     "reputation.collusion.detection.rounds": 30,
     "reputation.collusion.detection.minimum_samples": 5,
     "reputation.collusion.detection.primaries_above": "0.90",
@@ -176,8 +166,6 @@ REPUTATION = {
     "reputation.visibility.window_hours": 24,
     "reputation.visibility.window_start": "exclusive",
     "reputation.visibility.window_end": "inclusive",
-    "reputation.visibility.rank": "competition",
-    "reputation.visibility.rank_pool": "selectable",
 }
 REPUTATION_PUBLISHED = {
     "reputation.mean": "records",
@@ -213,9 +201,6 @@ EVENTS_CORRECTED = {  # E39
 EPOCHS = {
     "epochs.blocks": 100,
     "epochs.nominal_minutes": 20,
-    "epochs.snapshot": "round_start",
-    "epochs.snapshot_pin": "epoch_id",
-    "epochs.takes_effect": "next_round",
     "epochs.steps": (
         "aggregate_deltas",
         "update_reputations",
@@ -223,26 +208,20 @@ EPOCHS = {
         "recompute_thresholds",
         "persist",
     ),
-    "epochs.thresholds.novel.statistic": "median",
     "epochs.thresholds.novel.best": 5,
     "epochs.thresholds.novel.minimum": 3,
     "epochs.thresholds.novel.roles": ("primary",),
     "epochs.thresholds.novel.new": "0.30",
     "epochs.thresholds.novel.old": "0.70",
-    "epochs.thresholds.novel.too_few": "keep",
-    "epochs.thresholds.novel.floor": "formula",
-    "epochs.thresholds.novel.floor_baseline": "new",
 }
 EPOCHS_PUBLISHED = {
     "epochs.baseline.mode": "median_quality",
     "epochs.baseline.roles": ("primary", "auditor"),
-    "epochs.baseline.empty_epoch": "keep",
     "epochs.thresholds.novel.per_miner": False,
 }
 EPOCHS_CORRECTED = {
     "epochs.baseline.mode": "published",
     "epochs.baseline.roles": (),
-    "epochs.baseline.empty_epoch": None,
     "epochs.thresholds.novel.per_miner": True,
 }
 # reputation.txt, How Reputation Drives Group Selection; E31 to E34, E43
@@ -250,18 +229,10 @@ GROUPS = {
     "groups.primaries": 3,
     "groups.auditors": 2,
     "groups.minimum_reputation": "0.20",
-    "groups.ejected": "excluded",
-    "groups.order": "reputation_descending",
-    "groups.primary_pick": "top",
-    "groups.auditor_draw": "uniform",
-    "groups.short_pool": "primaries_first",
     "groups.consensus.minimum_members": 3,
     "groups.consensus.minimum_submissions": 3,
     "groups.rotation.auditor_rounds": 3,
-    "groups.rotation.counted_per": "round",
-    "groups.rotation.demotes": "lowest_primary",
     "groups.recovery.auditor_slot": 2,
-    "groups.recovery.pool": "below_minimum_reputation",
 }
 GROUPS_PUBLISHED = {
     "groups.ties": "hotkey",

@@ -338,11 +338,11 @@ EDITS = [
         "did you mean 'novel'?",
     ),
     (
-        r'mode = "median_quality" .*\nroles = .*\n',
-        'mode = "published"\n',
-        "empty_epoch",
-        "epochs.baseline.empty_epoch",
-        '"keep"',
+        r'mode = "median_quality" ',
+        'mode = "published" ',
+        "both roles",
+        "epochs.baseline.roles",
+        "an array",
         "the baseline never moves",
     ),
     (

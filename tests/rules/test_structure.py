@@ -25,20 +25,10 @@ SMALL: dict[str, Any] = {
         "primaries": 3,
         "auditors": 2,
         "minimum_reputation": Decimal("0.2"),
-        "ejected": "excluded",
-        "order": "reputation_descending",
         "ties": "hotkey",
-        "primary_pick": "top",
-        "auditor_draw": "uniform",
-        "short_pool": "primaries_first",
         "consensus": {"minimum_members": 3, "minimum_submissions": 3},
-        "rotation": {
-            "enabled": False,
-            "auditor_rounds": 3,
-            "counted_per": "round",
-            "demotes": "lowest_primary",
-        },
-        "recovery": {"enabled": False, "auditor_slot": 2, "pool": "below_minimum_reputation"},
+        "rotation": {"enabled": False, "auditor_rounds": 3},
+        "recovery": {"enabled": False, "auditor_slot": 2},
     },
 }
 

@@ -199,12 +199,9 @@ def mode_edits(place: Place, value: str) -> Iterator[Edit]:
         case "replace":
             yield together(put(place, "drift"), drop((*section, "keep")))
         case "published":
-            empty, roles = (*section, "empty_epoch"), (*section, "roles")
-            others = (put(roles, ["primary"]), put(empty, "keep"))
-            yield together(put(place, "median_quality"), *others)
+            yield together(put(place, "median_quality"), put((*section, "roles"), ["primary"]))
         case "median_quality":
-            others = (drop((*section, "roles")), drop((*section, "empty_epoch")))
-            yield together(put(place, "published"), *others)
+            yield together(put(place, "published"), drop((*section, "roles")))
 
 
 def scene_of(place: Place, data: Data) -> Edit:
@@ -227,7 +224,7 @@ def scene_of(place: Place, data: Data) -> Edit:
         # the share of the smallest group is more than the least minimum
         edits.append(put((*place[:-1], "share"), Decimal("0.1")))
     if place == ("epochs", "steps"):
-        tracked = {"mode": "median_quality", "roles": ["primary"], "empty_epoch": "keep"}
+        tracked = {"mode": "median_quality", "roles": ["primary"]}
         edits.append(put(("epochs", "baseline"), tracked))
     if place[:2] == STEPS and place[-1] == "excess":
         # so low that what one gives away lifts another above it

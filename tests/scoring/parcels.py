@@ -126,9 +126,6 @@ EPOCHS = """
 [epochs]
 blocks = 100
 nominal_minutes = 20
-snapshot = "round_start"
-snapshot_pin = "epoch_id"
-takes_effect = "next_round"
 steps = ["persist"]
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from population.yuma.nets import large_net
+from yuma.nets import large_net
 
 import tallystick
 from tallystick.errors import YumaError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from oracle.yuma import steps_of
-from population.yuma.nets import large_net, odd_net
+from yuma.nets import large_net, odd_net
 
 import tallystick
 from tallystick_yuma import cells

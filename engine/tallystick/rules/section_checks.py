@@ -244,11 +244,9 @@ def _bounds(band: Band) -> tuple[Fraction, Fraction]:
 
 def _check_epochs(epochs: Epochs, rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
     baseline = epochs.baseline
-    if baseline is not None and baseline.mode == "published":
-        for key, value in (("roles", baseline.roles), ("empty_epoch", baseline.empty_epoch)):
-            if value:
-                expected = f'no {key} in the mode "published": the baseline never moves'
-                yield mistake(("epochs", "baseline", key), shown(value), expected)
+    if baseline is not None and baseline.mode == "published" and baseline.roles:
+        expected = 'no roles in the mode "published": the baseline never moves'
+        yield mistake(("epochs", "baseline", "roles"), shown(baseline.roles), expected)
     if _LAST_STEP not in epochs.steps[-1:]:
         expected = f"steps that end with {_LAST_STEP}: what comes after it would not be kept"
         yield mistake(("epochs", "steps"), one_of(epochs.steps), expected)

@@ -1,7 +1,7 @@
 """The sections of a rule set that rule between records: reputation, epochs, groups, aggregation.
 
-Every mode is a word, also where only one is known yet, so that a file says what it means and a
-later format can add another.
+A key has at least two legal values. What holds in every rule set is said by the class, and in
+docs/rule-sets.md.
 """
 
 from __future__ import annotations
@@ -78,20 +78,17 @@ class CollusionDetection:
 class Collusion:
     """What collusion flags do.
 
+    Flags are counted by hotkey. The event ``collusion_flag`` changes the reputation of the flagged
+    type. A miner that was ejected returns when it is cleared.
+
     Attributes:
         eject_at: so many flags eject a miner from every group.
-        flags_per: what flags are counted by.
-        applies_to: which reputations the event changes.
-        ejected_until: when an ejected miner returns.
         flag_window_resets: whether a flag starts the window of detection anew.
         detection: when the engine gives a flag, where groups come with records.
         quorum: the flags that eject come from so many validators, or one is the engine's own.
     """
 
     eject_at: int
-    flags_per: Literal["hotkey"]
-    applies_to: Literal["flagged_type"]
-    ejected_until: Literal["cleared"]
     flag_window_resets: bool
     detection: CollusionDetection
     quorum: int = 1
@@ -101,14 +98,14 @@ class Collusion:
 class Visibility:
     """What miners and the public may see.
 
+    A miner is ranked among the selectable ones of its type; ties share a rank: 1, 2, 2, 4.
+
     Attributes:
         own: what a miner sees of itself.
         public: what everyone sees.
         window_hours: dispatches are counted over so many hours.
         window_start: whether the instant that many hours ago belongs to the window.
         window_end: whether this instant belongs to the window.
-        rank: how ties share a rank.
-        rank_pool: among whom a miner is ranked.
     """
 
     own: tuple[OwnValue, ...]
@@ -116,27 +113,22 @@ class Visibility:
     window_hours: int
     window_start: Literal["inclusive", "exclusive"]
     window_end: Literal["inclusive", "exclusive"]
-    rank: Literal["competition"]
-    rank_pool: Literal["selectable"]
 
 
 @attrs.frozen
 class Reputation:
-    """How reputations, one a skill type in [floor, ceiling], come about.
+    """How reputations, one a miner and a skill type in [floor, ceiling], come about.
+
+    A miner that registers again begins anew. An event multiplies the reputation in the snapshot
+    of its round; the events of one record give ``reputation · Π multiply + Σ add − reputation``.
+    Floor and ceiling are applied once, after damping. An epoch without records and an event that
+    ``events`` does not list change nothing.
 
     Attributes:
         initial: of a newcomer, for every type that it declared.
         floor: the lowest reputation.
         ceiling: the highest reputation.
-        scope: what a reputation belongs to.
-        new_hotkey: what a miner that registers again begins with.
-        delta_base: the reputation that multiplicative events multiply.
-        combination: how several events of one record combine:
-            ``reputation · Π multiply + Σ add − reputation``.
-        clamp: when floor and ceiling are applied.
         mean: the mean of an epoch is over all records, or over each validator's own mean.
-        no_records: what an epoch without records does.
-        unlisted_event: what an event does that ``events`` does not list.
         damping: how the mean moves the reputation.
         events: by name.
         collusion: what flags do.
@@ -146,14 +138,7 @@ class Reputation:
     initial: Decimal
     floor: Decimal
     ceiling: Decimal
-    scope: Literal["skill_type"]
-    new_hotkey: Literal["initial"]
-    delta_base: Literal["round_snapshot"]
-    combination: Literal["multiply_then_add"]
-    clamp: Literal["after_damping"]
     mean: Literal["records", "validators"]
-    no_records: Literal["unchanged"]
-    unlisted_event: Literal["unchanged"]
     damping: Damping
     events: Mapping[str, ReputationEvent]
     collusion: Collusion | None = None
@@ -170,41 +155,34 @@ class BaselineTracking:
     """Where the tier baseline of a type comes from.
 
     ``median_quality``: the median quality of the epoch's scored records of ``roles``, seeded from
-    the type's ``baseline``; ``published``: that seed, always.
+    the type's ``baseline``, and kept by an epoch without records; ``published``: that seed, always.
     """
 
     mode: Literal["median_quality", "published"]
     roles: Roles = ()
-    empty_epoch: Literal["keep"] | None = None
 
 
 @attrs.frozen
 class ThresholdTracking:
-    """How a tier threshold follows the epoch's best results.
+    """How a tier threshold follows the median of the epoch's best results.
+
+    It is never below what its own formula in ``tiers`` gives for the new baseline.
 
     Attributes:
-        statistic: of the best results.
         best: how many results, counted from the best, take part.
         minimum: with fewer results the old threshold stays.
         per_miner: whether only the best result of each miner counts.
         roles: whose results count.
-        new: the share of the new statistic in the smoothed threshold.
+        new: the share of the new median in the smoothed threshold.
         old: the share of the old threshold; with ``new`` it sums to 1.
-        too_few: what fewer than ``minimum`` results do.
-        floor: the lowest value that it may have: that of its own formula in ``tiers``.
-        floor_baseline: which baseline that formula reads.
     """
 
-    statistic: Literal["median"]
     best: int
     minimum: int
     per_miner: bool
     roles: Roles
     new: Decimal
     old: Decimal
-    too_few: Literal["keep"]
-    floor: Literal["formula"]
-    floor_baseline: Literal["new"]
 
 
 Step = Literal[
@@ -220,12 +198,12 @@ Step = Literal[
 class Epochs:
     """When an epoch ends and what happens then.
 
+    A round works with the state of its start, pinned by the number of the epoch for the whole
+    round; a new state is picked up by the next round.
+
     Attributes:
         blocks: the length of an epoch.
         nominal_minutes: about how long that takes; for people.
-        snapshot: when the state that a round works with is taken.
-        snapshot_pin: what pins it for the whole round.
-        takes_effect: when a new state is picked up.
         steps: in this order.
         baseline: where the tier baseline comes from.
         thresholds: by name, those that follow the epoch's results.
@@ -233,9 +211,6 @@ class Epochs:
 
     blocks: int
     nominal_minutes: int
-    snapshot: Literal["round_start"]
-    snapshot_pin: Literal["epoch_id"]
-    takes_effect: Literal["next_round"]
     steps: tuple[Step, ...]
     baseline: BaselineTracking | None = None
     thresholds: Mapping[str, ThresholdTracking] = attrs.field(factory=dict)
@@ -251,38 +226,36 @@ class GroupConsensus:
 
 @attrs.frozen
 class Rotation:
-    """After ``auditor_rounds`` consecutive rounds as auditor a miner takes a primary's slot."""
+    """After ``auditor_rounds`` consecutive rounds as auditor a miner takes a slot of primaries.
+
+    It is the slot of the lowest primary.
+    """
 
     enabled: bool
     auditor_rounds: int
-    counted_per: Literal["round"]
-    demotes: Literal["lowest_primary"]
 
 
 @attrs.frozen
 class Recovery:
-    """The auditor slot, from 1, that goes to a miner of ``pool``, if there is one."""
+    """The auditor slot, from 1, that goes to a miner below the minimum, if one is there."""
 
     enabled: bool
     auditor_slot: int
-    pool: Literal["below_minimum_reputation"]
 
 
 @attrs.frozen
 class Groups:
     """How the group of a dispatch is selected.
 
+    The pool is without miners that flags ejected, by reputation, descending. Its top are the
+    primaries; auditors are drawn uniformly from the rest. A short pool serves primaries first.
+
     Attributes:
         primaries: how many primaries.
         auditors: how many auditors.
         minimum_reputation: whoever is below is not in the pool.
-        ejected: what becomes of a miner that collusion flags eject.
-        order: of the pool.
-        ties: ``hotkey``: ascending; ``round_and_hotkey_digest``: the SHA-256 of the round, as 8
-            bytes big-endian, and of the hotkey in UTF-8, ascending.
-        primary_pick: how primaries are picked from the ordered pool.
-        auditor_draw: how auditors are drawn from the rest.
-        short_pool: who is served first when the pool is too small.
+        ties: in the order of the pool. ``hotkey``: ascending; ``round_and_hotkey_digest``: the
+            SHA-256 of the round, as 8 bytes big-endian, and of the hotkey in UTF-8, ascending.
         consensus: when it is off.
         rotation: of auditors.
         recovery: of miners below the minimum.
@@ -291,12 +264,7 @@ class Groups:
     primaries: int
     auditors: int
     minimum_reputation: Decimal
-    ejected: Literal["excluded"]
-    order: Literal["reputation_descending"]
     ties: Literal["hotkey", "round_and_hotkey_digest"]
-    primary_pick: Literal["top"]
-    auditor_draw: Literal["uniform"]
-    short_pool: Literal["primaries_first"]
     consensus: GroupConsensus
     rotation: Rotation
     recovery: Recovery

@@ -74,15 +74,11 @@ TRACKED = """
 [epochs]
 blocks = 100
 nominal_minutes = 20
-snapshot = "round_start"
-snapshot_pin = "epoch_id"
-takes_effect = "next_round"
 steps = ["recompute_baselines", "recompute_thresholds", "persist"]
 
 [epochs.baseline]
 mode = "median_quality"
 roles = ["primary"]
-empty_epoch = "keep"
 """
 
 

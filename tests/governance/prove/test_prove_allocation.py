@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from allocation.subnets import rules_from, rules_of
+from allocation.tables import rules_with
 from cli.command import run
-from population.subnets import rules_from, rules_of
-from population.tables import rules_with
 
 import tallystick
 from tallystick.numbers.nano import NANO, to_text
@@ -165,5 +165,5 @@ def test_rules_without_weights_have_nothing_to_prove(tmp_path: Path) -> None:
     text = rules_with().split("[allocation]")[0]
     path.write_text(text, encoding="utf-8")
     assert (
-        prove(tallystick.load(str(path), modules={"subnets": "population.subnets"}), only=SUM) == ()
+        prove(tallystick.load(str(path), modules={"subnets": "allocation.subnets"}), only=SUM) == ()
     )
