@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _NEXT = ("pip install --editable '.[test]'", "pytest", "tallystick plugins check .")
 _PARTS = ("tiers", "emission", "allocation", "reputation")
 """As ``conformance.project.PARTS``, which is heavy to import."""
+_OF_PLUGIN = (
+    *("name", "distribution", "version", "code"),
+    *("skill_types", "formulas", "requirements"),
+)
+"""What is listed of a plugin; what else its distribution offers stands after it, by group."""
 _LONGEST = 400
 """The longest example that is shown in full."""
 
@@ -59,8 +64,8 @@ def list_command(as_json: bool) -> None:
             echo(f"    skill types: {', '.join(row['skill_types']) or 'none'}")
             echo(f"    formulas: {', '.join(row['formulas']) or 'none'}")
             echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
-            if "exports" in row:
-                echo(f"    exports: {', '.join(row['exports'])}")
+            for kind in (key for key in row if key not in _OF_PLUGIN):
+                echo(f"    {kind}: {', '.join(row[kind])}")
         for each in refused:
             tell_refusal(f"{each['name']}  refused: {each['reason']}")
     sys.exit(1 if refused else 0)
@@ -68,9 +73,9 @@ def list_command(as_json: bool) -> None:
 
 def _row(plugin: Plugin) -> dict[str, Any]:
     from tallystick.plugins.code import plugin_digest  # noqa: PLC0415  # as above
+    from tallystick.plugins.entries import offers_beside_plugins  # noqa: PLC0415  # as above
 
-    exports = [export.name for export in plugin.exports]
-    return {
+    row = {
         "name": plugin.name,
         "distribution": plugin.distribution,
         "version": plugin.version,
@@ -78,8 +83,9 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "skill_types": [skill_type.name for skill_type in plugin.skill_types],
         "formulas": [formula.name for formula in plugin.formulas],
         "requirements": [requirement.name for requirement in plugin.requirements],
-        **({"exports": exports} if exports else {}),
     }
+    beside = offers_beside_plugins(plugin.distribution)
+    return row | {kind: list(names) for kind, names in beside.items() if kind not in row}
 
 
 @plugins.command(

@@ -65,7 +65,6 @@ from tallystick.formula.tree import (
     unrounded,
 )
 from tallystick.plugins.entries import API_VERSION
-from tallystick.plugins.export import Export, ExportFormat, StatedDigest
 from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
     Direction,
@@ -86,8 +85,6 @@ __all__ = [
     "Direction",
     "Domain",
     "Draw",
-    "Export",
-    "ExportFormat",
     "ExtractionCode",
     "FactReader",
     "Formula",
@@ -98,7 +95,6 @@ __all__ = [
     "Property",
     "Requirement",
     "SkillType",
-    "StatedDigest",
     "absolute",
     "always_below",
     "axis",

@@ -12,7 +12,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import (
+    EntryPoint,
+    EntryPoints,
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+)
 from typing import Generic, TypeVar
 
 from tallystick.errors import PluginError
@@ -56,6 +62,24 @@ def allowed_names() -> frozenset[str] | None:
 def distribution_of(entry: EntryPoint) -> str:
     """Return the name of the distribution of an entry point; empty where it has none."""
     return entry.dist.name if entry.dist else ""
+
+
+def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the names that a stranger's distribution offers in the other groups, by group.
+
+    The name of a group is without that of the project: `exports`, `lints`. What the engine's own
+    distribution offers is of no plugin.
+    """
+    names: dict[str, list[str]] = {}
+    head = f"{PROJECT}."
+    try:
+        entries = distribution(name).entry_points if name not in ("", PROJECT) else ()
+    except PackageNotFoundError:
+        return {}  # an entry point that is made in memory
+    for entry in entries:
+        if entry.group.startswith(head) and entry.group != GROUP:
+            names.setdefault(entry.group.removeprefix(head), []).append(entry.name)
+    return {group: tuple(sorted(names[group])) for group in sorted(names)}
 
 
 def is_own(entry: EntryPoint) -> bool:

@@ -220,10 +220,10 @@ def _of_export(
     folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
 ) -> tuple[dict[str, Any], Iterator[str]]:
     """What an audit of a folder that a subnet published comes to, for machines and for people."""
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
+    from tallystick_state.audit.export import installed_formats  # noqa: PLC0415  # heavy
     from tallystick_state.audit.export_audit import audit_export, format_named  # noqa: PLC0415  # heavy
 
-    form = format_named(name, installed_plugins())
+    form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
         found = audit_export(scorer, form, folder, tolerance=tolerance)
     return found.to_dict(), _export_lines(found, folder)
