@@ -14,7 +14,6 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.formula.tree import leaves
 from tallystick.numbers.text import fraction
-from tallystick.plugins.engine_formulas import WARM_UP
 from tallystick.rules.allocation import (
     EMISSION,
     MINER,
@@ -62,11 +61,6 @@ MOST_RANKED = 256
 _PATH: KeyPath = ("allocation",)
 _RESERVED = ("miner", "round")
 _IDLE = ("equal", "proportional", "burn")
-_STEP_OF_OPTION: Mapping[str, str] = {
-    "warm_up": f'do = "formula" with formula = "{WARM_UP}"',
-    "zero_average": 'do = "filter" with others = "zero"',
-}
-"""The step of ``[allocation]`` that does what an option of ``[aggregation]`` does."""
 
 
 def check_allocation(
@@ -77,7 +71,7 @@ def check_allocation(
     if rules is None:
         return
     yield from _check_groups(rules)
-    yield from _check_beside(rule_set)
+    yield from _check_miners(rules)
     yield from _Steps(rule_set, rules, declared, registry).findings()
 
 
@@ -91,19 +85,17 @@ def _check_groups(rules: AllocationRules) -> Iterator[Finding]:
         yield mistake((*_PATH, "groups"), f"a sum of {fraction(whole)}", expected)
 
 
-def _check_beside(rule_set: RuleSet) -> Iterator[Finding]:
-    """Two sections that say how weights come about would be two truths."""
-    aggregation = rule_set.aggregation
-    if aggregation is None:
+def _check_miners(rules: AllocationRules) -> Iterator[Finding]:
+    """Who has no record in the round has nothing of a window and no average of earlier rounds."""
+    if rules.miners == "slots":
         return
-    options = aggregation.options
-    for key in ("round", "window", "cap"):
-        if getattr(aggregation, key) is not None:
-            yield mistake(("aggregation", key), "a table", "steps of [allocation] instead")
-    for key, step in _STEP_OF_OPTION.items():
-        if options is not None and getattr(options, key) is not None:
-            path = ("aggregation", "options", key)
-            yield mistake(path, "a table", f"a step of [allocation] instead, {step}")
+    path, expected = (*_PATH, "miners"), '"slots", or collect with records = "round" alone'
+    collects = [step for step in rules.steps if isinstance(step, Collect)]
+    if not collects or any(step.records != "round" for step in collects):
+        yield mistake(path, shown(rules.miners), expected)
+    elif any(isinstance(step, Average) for step in rules.steps):
+        expected = '"slots": an average is also of miners without a record in the round'
+        yield mistake(path, shown(rules.miners), expected)
 
 
 @attrs.frozen(slots=False)
