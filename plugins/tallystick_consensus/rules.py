@@ -13,10 +13,10 @@ from typing import Literal
 
 import attrs
 
-from tallystick.formula.facts.group import SETS
 from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.keys import OTHER_KEYS
 from tallystick.rules.model import SectionKind
+from tallystick_consensus.member_facts import SETS
 
 COMPONENTS = (
     "findings_recall",

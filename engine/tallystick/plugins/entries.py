@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import lru_cache
 from importlib.metadata import (
     EntryPoint,
     EntryPoints,
@@ -49,7 +50,24 @@ class RefusedPluginError(PluginError):
 
 def installed_entries(group: str) -> EntryPoints:
     """Return the entry points of a group that the installed distributions have."""
-    return entry_points(group=group)
+    return _selection(tuple(sys.path))(group=group)
+
+
+# a process asks for several groups, and reading one group opens the files of all distributions
+@lru_cache(maxsize=1)
+def _selection(_search_path: tuple[str, ...]) -> Callable[..., EntryPoints]:
+    return entry_points().select
+
+
+def own_entries(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group that the engine's own distribution has.
+
+    No other distribution is looked at, which is faster where many are installed.
+    """
+    try:
+        return distribution(PROJECT).entry_points.select(group=group)
+    except PackageNotFoundError:  # run from its sources
+        return ()
 
 
 def allowed_names() -> frozenset[str] | None:
@@ -63,6 +81,12 @@ def allowed_names() -> frozenset[str] | None:
 def distribution_of(entry: EntryPoint) -> str:
     """Return the name of the distribution of an entry point; empty where it has none."""
     return entry.dist.name if entry.dist else ""
+
+
+def own_packages() -> frozenset[str]:
+    """Return the packages of the engine's own distribution, as its entry points name them."""
+    entries = distribution(PROJECT).entry_points
+    return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
 
 
 def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
@@ -222,6 +246,10 @@ class Extensions(Generic[_Value]):
     def is_installed(self, name: str) -> bool:
         """Whether a distribution offers a name that the environment does not allow."""
         return name in self._entries
+
+    def is_own(self, name: str) -> bool:
+        """Whether the engine's own distribution offers a name."""
+        return self._entries.own(name) is not None
 
     def value(self, name: str) -> _Value:
         """Return the value of a name, imported once.
