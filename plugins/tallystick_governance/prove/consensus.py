@@ -31,11 +31,11 @@ from tallystick.formula.smt import Encoder
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.records.group import GroupDecoder
 from tallystick.records.rejects import Reject
-from tallystick.rules.consensus import set_of
 from tallystick_consensus.answer import VERDICTS
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.facts import FACTS
 from tallystick_consensus.group import consensus_of
+from tallystick_consensus.rules import set_of
 from tallystick_governance.prove.property import Answer, Status
 from tallystick_governance.prove.solver import solver_of
 
