@@ -318,7 +318,7 @@ def check_part(section: SchemaPart) -> None:
     import jsonschema_rs  # noqa: PLC0415  # heavy
 
     known = {*core_schema()["$defs"], *section.document.get("$defs", {})}
-    if not jsonschema_rs.meta.is_valid(section.document):
+    if not jsonschema_rs.meta.is_valid(dict(section.document)):
         raise wrong_section(f"found no JSON Schema in {section.file}")
     for part in _parts(section.document):
         reference = str(part.get("$ref", _DEFINITIONS))
