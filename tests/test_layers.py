@@ -115,7 +115,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "validator",
     ),
     "tallystick.rules": (
-        "allocation",
         "compatibility",
         "digest",
         "edit",
@@ -128,7 +127,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "section",
         "section_lookup",
-        "sections",
         "structure",
         "timeline",
         "toml",
@@ -171,23 +169,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
 KNOWN: Mapping[tuple[str, str], str] = {
 }
 """Imports that run the wrong way for now, by the module and what it imports, with their owner."""
-KNOWN_CIRCLES: Mapping[frozenset[str], str] = {
-    frozenset(
-        {
-            f"tallystick_consensus.{name}"
-            for name in (
-                "answer",
-                "binding",
-                "checks",
-                "facts",
-                "group",
-                "run",
-                "section",
-                "similarity",
-            )
-        }
-    ): "sections",
-}
+KNOWN_CIRCLES: Mapping[frozenset[str], str] = {}
 """Circles for now, with their owner."""
 LONGEST = 700
 JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")

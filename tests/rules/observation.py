@@ -22,11 +22,13 @@ from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import RuleSetError, StateError
+from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick_consensus import rules as consensus_rules
 from tallystick_state import views
 from tallystick_state.collusion import AlignmentRow, flags_of
 from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.reputation import consensus_event
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.visibility import check_public, seen_by
 
@@ -125,7 +127,10 @@ def _rows(scorer: tallystick.Scorer) -> Told:
     for skill_type in scorer.types:
         found = scorer.score_many(lines_of(skill_type))
         yield f"rows of {skill_type}", [attrs.asdict(each) for each in found]
-    yield "events of consensus", [scorer.consensus_event(str(each)) for each in CONSENSUS]
+    yield (
+        "events of consensus",
+        [consensus_event(scorer, from_text(str(each))) for each in CONSENSUS],
+    )
 
 
 def _state(path: Path, folder: Path, of_workflows: bool) -> Told:
