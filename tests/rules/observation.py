@@ -22,7 +22,7 @@ from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import RuleSetError, StateError
-from tallystick.numbers.nano import from_text
+from tallystick.numbers.nano import exact_nano
 from tallystick.rules.timeline import Timeline
 from tallystick_consensus import rules as consensus_rules
 from tallystick_state import views
@@ -129,7 +129,7 @@ def _rows(scorer: tallystick.Scorer) -> Told:
         yield f"rows of {skill_type}", [attrs.asdict(each) for each in found]
     yield (
         "events of consensus",
-        [consensus_event(scorer, from_text(str(each))) for each in CONSENSUS],
+        [consensus_event(scorer, exact_nano(str(each))) for each in CONSENSUS],
     )
 
 

@@ -77,6 +77,17 @@ def refusal(name: str, sections: Extensions[object]) -> str:
     return ""
 
 
+def refused_sections(sections: Extensions[object]) -> Mapping[str, str]:
+    """Return why sections that distributions offer are not used, by name; each is imported."""
+    found = dict(sections.refused())
+    for name in sections.names():
+        if name in CORE:
+            found[name] = "found the name of a section of the format, expected another: rename it"
+        elif name not in found and (why := refusal(name, sections)):
+            found[name] = why
+    return found
+
+
 def sections_of(rule_set: RuleSet, plugins: Plugins) -> tuple[tuple[Section[Any], Any], ...]:
     """Return the sections that a rule set has, each with its values, in the order of their names.
 
