@@ -173,7 +173,7 @@ def registry(section: Section[Reviews]) -> Registry:
 def problems(read_file: Callable[[], object]) -> list[str]:
     with pytest.raises(RuleSetError) as caught:
         read_file()
-    return [each.message for each in caught.value.problems]
+    return [str(each) for each in caught.value.problems]
 
 
 # --------------------------------------------------------------------------------- made in memory
