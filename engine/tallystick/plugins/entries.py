@@ -53,6 +53,12 @@ def installed_entries(group: str) -> EntryPoints:
     return _selection(tuple(sys.path))(group=group)
 
 
+def is_offered(name: str) -> bool:
+    """Whether an installed distribution offers a name in any group of the project."""
+    entries = _selection(tuple(sys.path))(name=name)
+    return any(entry.group.startswith(f"{PROJECT}.") for entry in entries)
+
+
 # a process asks for several groups, and reading one group opens the files of all distributions
 @lru_cache(maxsize=1)
 def _selection(_search_path: tuple[str, ...]) -> Callable[..., EntryPoints]:
