@@ -10,51 +10,47 @@ from fractions import Fraction
 from functools import cached_property
 from graphlib import TopologicalSorter
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import attrs
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.facts.fact import name_of, path_of
-from tallystick.formula.facts.families import is_of_group
-from tallystick.formula.facts.group import (
-    MOST_ITEMS,
-    READERS,
-    mine,
-    of_set,
-    outliers,
-    shared,
-)
+from tallystick.formula.facts.families import reader_of
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
 from tallystick.rules.model import exact
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick_consensus.checks import FACTOR
-from tallystick_consensus.facts import FACTS
-from tallystick_consensus.rules import MOST_MEMBERS, Consensus, set_of
-from tallystick_consensus.section import SECTION
+from tallystick_consensus.member_facts import (
+    FACTS,
+    MOST_ITEMS,
+    READERS,
+    GroupReader,
+    mine,
+    of_set,
+    outliers,
+    shared,
+)
+from tallystick_consensus.rules import CONSENSUS, MOST_MEMBERS, Consensus, set_of
+from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from tallystick.formula.domain import Domain
     from tallystick.plugins.registry import Registry
     from tallystick.rules.reading import LoadedRuleSet
 
 
-@attrs.frozen
-class Voting:
-    """How the members of a group of some size vote.
+@runtime_checkable
+class ConsensusEvents(Protocol):
+    """The values of a section that say which event a consensus is."""
 
-    Attributes:
-        own_vote: whether a member is a voter of its own.
-        quorum: how many voters agree on something.
-        support: an item that is not agreed is an outlier with fewer of the others.
-    """
-
-    own_vote: bool
-    quorum: int
-    support: int
+    def consensus_event(self, consensus: Decimal) -> str | None:
+        """Return the name of the event; None where it is none."""
 
 
 @attrs.frozen
@@ -159,9 +155,10 @@ class BoundConsensus:
         return round_half_even(total, NANO)
 
     def event(self, consensus: int) -> str | None:
-        """The reputation event whose band holds a consensus."""
-        reputation = self.loaded.rule_set.reputation
-        return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
+        """Return the event that a consensus is, where a section of the rule set says so."""
+        values = self.loaded.rule_set.sections.values()
+        bands = next((each for each in values if isinstance(each, ConsensusEvents)), None)
+        return None if bands is None else bands.consensus_event(to_decimal(consensus))
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:
@@ -180,7 +177,8 @@ class BoundConsensus:
     def _tree(self, name: str, before: Mapping[str, Node]) -> Node:
         component = self.rules.components[name]
         formula = self.registry.formulas[component.formula]
-        foreign = next((f for f in leaves(formula.tree, "fact") if not is_of_group(f)), None)
+        read = leaves(formula.tree, "fact")
+        foreign = next((f for f in read if not isinstance(reader_of(f), GroupReader)), None)
         if foreign is not None:
             told = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
             raise self._refused(name, FormulaError(told))
@@ -210,7 +208,7 @@ class BoundConsensus:
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
     """The consensus of a rule set, bound to its plugins; None where it has none."""
-    rules = loaded.rule_set.section(SECTION)
+    rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tallystick.numbers.nano import from_decimal
 
 if TYPE_CHECKING:
-    from tallystick.records.group import GroupRecord, Member
+    from tallystick_consensus.group_record import GroupRecord, Member
     from tallystick_consensus.rules import Breakdown, Diverging
 
 _TICKET = b"tallystick/rerun-draw/1"
