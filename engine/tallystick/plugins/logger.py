@@ -10,8 +10,8 @@ _ROOT = "tallystick"
 def logger_of(module: str) -> logging.Logger:
     """Return the logger of a module of a plugin.
 
-    A module of ours loses the name of the project, which stands above: ``tallystick_state.ledger``
-    logs as ``tallystick.state.ledger``, and ``acme.rounds`` as ``tallystick.acme.rounds``.
+    ``acme.rounds`` logs as ``tallystick.acme.rounds``. A package whose name begins with that of the
+    project, as ours do, loses this beginning.
 
     Args:
         module: its ``__name__``.
