@@ -49,7 +49,7 @@ def _named(
 
 
 def _sections(rules: RuleSet, plugins: Plugins) -> Mapping[str, tuple[str, ...]]:
-    tiers, emission, reputation = rules.tiers, rules.emission, rules.reputation
+    tiers, emission = rules.tiers, rules.emission
     named: dict[str, Iterable[str]] = {}
     for section, values in sections_of(rules, plugins):
         named |= asked(section, "the answer for names", lambda s=section, v=values: s.names(v))
@@ -57,6 +57,5 @@ def _sections(rules: RuleSet, plugins: Plugins) -> Mapping[str, tuple[str, ...]]
         "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),
         "tiers.thresholds": () if tiers is None else tuple(tiers.thresholds),
         "emission.factors": () if emission is None else tuple(emission.factors),
-        "reputation.events": () if reputation is None else tuple(reputation.events),
         **{path: tuple(names) for path, names in named.items()},
     }
