@@ -35,7 +35,7 @@ export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
 .PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs lock wheel \
-	test-wheel sbom bench attack clean
+	test-wheel sbom bench attack clean closures
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -80,6 +80,10 @@ lock: $(TEST) ## Write the lock anew, as pyproject.toml asks.
 		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 		$(LOCKING) --constraints $(LOCK)/test.txt - --output-file $(LOCK)/build.txt
 
+# Who moves a module, or imports one more, runs this; a test compares.
+closures: $(TEST) ## Write anew which files decide results, as the imports of the code ask.
+	$(BIN)/python .ci/closures.py
+
 # The wheel comes from the source distribution, so that both are known to be complete.
 wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dist/.
 	rm -f dist/tallystick-*
@@ -95,8 +99,9 @@ test-wheel: wheel ## Run the tests against the built wheel.
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	$(WHEEL_BIN)/python $(LOCKED) --requirement $(LOCK)/test.txt
 	$(WHEEL_BIN)/python $(PROJECT) dist/tallystick-*.whl
-	cd $(WHEEL_VENV) && bin/python -c 'import sys, tallystick, tallystick_consensus, tallystick_skills, tallystick_workflow; \
-		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_consensus, tallystick_skills, tallystick_workflow))'
+	cd $(WHEEL_VENV) && bin/python -c 'import importlib, sys, tomllib; \
+		wheel = tomllib.load(open("$(CURDIR)/pyproject.toml", "rb"))["tool"]["check-wheel-contents"]; \
+		assert all(importlib.import_module(name).__file__.startswith(sys.prefix) for name in wheel["toplevel"])'
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
 
 sbom: $(TEST) ## Write what an installation consists of, as CycloneDX, into dist/tallystick.cdx.json.

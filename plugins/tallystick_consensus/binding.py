@@ -16,45 +16,31 @@ import attrs
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.facts.fact import name_of, path_of
-from tallystick.formula.facts.families import is_of_group
-from tallystick.formula.facts.group import (
+from tallystick.formula.facts.families import reader_of
+from tallystick.formula.text import decimal_text, fact_text
+from tallystick.formula.tree import Node, bind, leaves
+from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
+from tallystick.rules.model import exact
+from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick_consensus.checks import FACTOR
+from tallystick_consensus.member_facts import (
+    FACTS,
     MOST_ITEMS,
     READERS,
+    GroupReader,
     mine,
     of_set,
     outliers,
     shared,
 )
-from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import Node, bind, leaves
-from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
-from tallystick.rules.consensus import MOST_MEMBERS, set_of
-from tallystick.rules.consensus_checks import FACTOR
-from tallystick.rules.model import exact
-from tallystick.scoring.compiled import Compiled, compile_tree
-from tallystick_consensus.facts import FACTS
+from tallystick_consensus.rules import CONSENSUS, MOST_MEMBERS, Consensus, set_of
+from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
     from tallystick.formula.domain import Domain
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.consensus import Consensus
     from tallystick.rules.reading import LoadedRuleSet
-
-
-@attrs.frozen
-class Voting:
-    """How the members of a group of some size vote.
-
-    Attributes:
-        own_vote: whether a member is a voter of its own.
-        quorum: how many voters agree on something.
-        support: an item that is not agreed is an outlier with fewer of the others.
-    """
-
-    own_vote: bool
-    quorum: int
-    support: int
 
 
 @attrs.frozen
@@ -180,7 +166,8 @@ class BoundConsensus:
     def _tree(self, name: str, before: Mapping[str, Node]) -> Node:
         component = self.rules.components[name]
         formula = self.registry.formulas[component.formula]
-        foreign = next((f for f in leaves(formula.tree, "fact") if not is_of_group(f)), None)
+        read = leaves(formula.tree, "fact")
+        foreign = next((f for f in read if not isinstance(reader_of(f), GroupReader)), None)
         if foreign is not None:
             told = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
             raise self._refused(name, FormulaError(told))
@@ -210,7 +197,7 @@ class BoundConsensus:
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
     """The consensus of a rule set, bound to its plugins; None where it has none."""
-    rules = loaded.rule_set.consensus
+    rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 

@@ -1,4 +1,4 @@
-"""``tallystick rules``: list, show, check, digest, lint, prove, compare and edit rule sets."""
+"""``tallystick rules``: list, show, check and digest rule sets, and list what can be set."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick import views
-from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
+from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.progress import working
 from tallystick.cli.rules_paths import paths_command
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.errors import RuleSetError, TallystickError
-from tallystick_governance.cli.rules_diff import diff_command
-from tallystick_governance.cli.rules_lint import lint_command
-from tallystick_governance.cli.rules_prove import prove_command
-from tallystick_governance.cli.rules_set import set_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 argument = click.argument("reference", metavar="RULES")
 
 
-@click.group(cls=CommandGroup)
+@click.group(cls=OpenGroup, path=("rules",))
 def rules() -> None:
     """Rule sets: list, show, check, digest, lint, prove, diff, paths, set.
 
@@ -37,15 +34,7 @@ def rules() -> None:
     """
 
 
-rules.add_command(diff_command)
-
-
-rules.add_command(lint_command)
-
-
 rules.add_command(paths_command)
-rules.add_command(prove_command)
-rules.add_command(set_command)
 
 
 @rules.command(
@@ -94,7 +83,7 @@ def show_command(reference: str, as_json: bool) -> None:
     requirements, from which any language can score.
     """
     from tallystick.canonical import canonical_bytes  # noqa: PLC0415  # heavy
-    from tallystick.cli.rule_text import allocation_view, lines_of  # noqa: PLC0415  # heavy
+    from tallystick.cli.rule_text import lines_of, view_of  # noqa: PLC0415  # heavy
     from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
     from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
@@ -103,8 +92,7 @@ def show_command(reference: str, as_json: bool) -> None:
     if as_json:
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
         trees = trees_of(scorer)
-        steps = allocation_view(scorer)
-        print_json({"digest": scorer.digest, "canonical": form, **trees, **steps})
+        print_json({"digest": scorer.digest, "canonical": form, **trees, **view_of(scorer)})
     else:
         echo(*lines_of(scorer))
 
@@ -124,16 +112,15 @@ def check_command(reference: str, as_json: bool) -> None:
     """
     from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
+    from tallystick.rules.section_lookup import sections_of  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick_allocation.proofs import proved_allocation  # noqa: PLC0415  # heavy
-    from tallystick_consensus.run import prove_components  # noqa: PLC0415  # heavy
 
     resolved = find(reference, installed_plugins())
     try:
         with working("proving the formulas"):
             scorer = load(reference)
-            proved_allocation(scorer)
-            prove_components(scorer)
+            for section, _ in sections_of(scorer.rule_set, scorer.registry):
+                section.prove(scorer)
     except RuleSetError as error:
         if not resolved.is_readable:
             raise

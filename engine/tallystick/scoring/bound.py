@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import attrs
 
@@ -19,13 +19,9 @@ from tallystick.records.extraction import (
 )
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import GatedValue, MeanValue
-from tallystick.scoring.result import DECIMALS
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
-
-if TYPE_CHECKING:
-    from tallystick.scoring.planner import ColumnScorer
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -58,8 +54,10 @@ class BoundType:
             measures, composite, quality, tier, multiplier, base weight, factors, emission.
         baseline: the seed of the tier baseline, nano, or None without tiers.
         group: the field of a record that says its group, where the allocation names one.
+        shown_factors: the names of the emission factors that results show, in order.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
+        plans: those of `planner.columns_of`, by where tiers begin; they live as long as the type.
     """
 
     name: str
@@ -71,6 +69,8 @@ class BoundType:
     baseline: int | None
     has_quality: bool = True
     group: str | None = None
+    shown_factors: tuple[str, ...] = ()
+    plans: dict[tuple[int, ...], Any] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
         return f"<BoundType {self.name}>"
@@ -161,25 +161,15 @@ class BoundType:
 
     @cached_property
     def shown(self) -> tuple[Value, ...]:
-        """What a result shows in nano; the terms of an emission only where there is one.
+        """What a result is made of in nano; the terms of an emission only where there is one.
 
-        A ratio that it shows is not among them, see `exact`.
+        A ratio that it shows is not among them, see `exact`. Factors are, see `shown_factors`.
         """
-        always, paid = {"axis", "measure", "tier"}, self.emission is not None
-        always |= {"quality"} if self.has_quality else set()
-        return tuple(
-            value
-            for value in self.values
-            if value not in self.exact
-            and (value.role in always or (paid and value.name in DECIMALS))
-        )
-
-    @cached_property
-    def columns(self) -> ColumnScorer:
-        """Scores its records by columns."""
-        from tallystick.scoring.planner import ColumnScorer  # noqa: PLC0415  # loads NumPy
-
-        return ColumnScorer(self)
+        roles = {"axis", "measure", "tier"}
+        roles |= {"quality"} if self.has_quality else set()
+        if self.emission is not None:
+            roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
+        return tuple(v for v in self.values if v.role in roles and v not in self.exact)
 
     @cached_property
     def facts_of(self) -> FactsOf:
