@@ -104,7 +104,7 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
         text=text_digest(scorer.loaded.text.encode()),
         path=None if _is_shipped(path, registry) else _from(folder, path),
         vectors=len(rows_of(rules.reference)),
-        formulas={name: registry.formulas[name].digest for name in used_formulas(rules)},
+        formulas={name: registry.formulas[name].digest for name in used_formulas(rules, registry)},
         requirements={each.name: each.digest for each in required},
         schemas={name: schema_digest(each.schema) for name, each in scorer.types.items()},
     )
