@@ -94,7 +94,7 @@ ledger.sync_miners(folder / "miners.csv")
 ledger.select_group("mcp_server", 0, "seed")
 ledger.import_events(folder / "history.jsonl", bad="reject")
 ledger.close_epoch(0)
-ledger.adopt({new!r}, 5)
+ledger.adopt("skills@1.2.0", 5)
 for epoch in range(1, 6):
     ledger.close_epoch(epoch)
 with ledger.queries() as queries:
