@@ -77,27 +77,45 @@ class Code:
         plugins: the digest of the files of each plugin, by its name; None of one that is in no
             files, but in an archive, say.
         dependencies: the versions of ``DEPENDENCIES``, by name.
+        sections: as ``plugins``, of each section of the rule sets that a plugin brings.
     """
 
     engine: str
     plugins: Mapping[str, str | None]
     dependencies: Mapping[str, str]
+    sections: Mapping[str, str | None] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, registry: Registry) -> Code:
-        """The code of the engine and of some plugins, as it is on the disk when first asked for.
+    def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Code:
+        """Return the code of the engine, of plugins and of sections, as it is on the disk.
+
+        Args:
+            registry: has the plugins.
+            sections: the names of those that rule sets have.
 
         Raises:
             PluginError: a file of it cannot be read, or is shadowed.
         """
         plugins = {p.name: plugin_digest(p.module) for p in registry.plugins.values()}
-        return cls(engine_digest(), plugins, {name: version(name) for name in DEPENDENCIES})
+        entries = {name: registry.sections.entry(name) for name in sorted({*sections})}
+        return cls(
+            engine_digest(),
+            plugins,
+            {name: version(name) for name in DEPENDENCIES},
+            {
+                name: plugin_digest(each.module)
+                for name, each in entries.items()
+                if each is not None
+            },
+        )
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """Each part by what it is called in a sentence, with its digest or version."""
         yield "the files of the engine", self.engine
         for name, found in sorted(self.plugins.items()):
             yield f"the files of the plugin {name}", found or "in no files"
+        for name, found in sorted(self.sections.items()):
+            yield f"the files of the section {name}", found or "in no files"
         yield from sorted(self.dependencies.items())
 
 
