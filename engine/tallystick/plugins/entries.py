@@ -31,6 +31,8 @@ API_VERSION = 1
 """The version of the interface; a module that declares another one is refused."""
 GROUP = "tallystick.plugins"
 """The entry-point group of plugins."""
+SECTIONS = "tallystick.sections"
+"""The entry-point group of sections of rule sets."""
 ALLOWED = "TALLYSTICK_PLUGINS"
 """The environment variable that names the only strangers' plugins to load, separated by commas."""
 

@@ -30,6 +30,7 @@ from tallystick.plugins.entries import (
     GROUP,
     NAME_TAKEN,
     PROJECT,
+    SECTIONS,
     Entries,
     Extensions,
     RefusedPluginError,
@@ -44,8 +45,6 @@ from tallystick.plugins.skill_type import SkillType
 
 _Offer = TypeVar("_Offer")
 
-SECTIONS = "tallystick.sections"
-"""The entry-point group of sections of rule sets."""
 _SHOWN = 5
 _HOOK, _FOREIGN = "hook-failed", "foreign-name"
 
