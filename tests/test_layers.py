@@ -74,12 +74,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "text",
         "tree",
     ),
-    "tallystick.formula.facts": (
-        "extraction_code",
-        "fact",
-        "families",
-        "reader",
-    ),
+    "tallystick.formula.facts": ("extraction_code", "fact", "families", "reader"),
     "tallystick.io": (
         "atomic",
         "chunks",
@@ -174,16 +169,9 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
 }
 """The modules of the core that floors of ours import beside those; a stranger's floor may not."""
 KNOWN: Mapping[tuple[str, str], str] = {
-    ("tallystick.cli.rule_text", "tallystick_allocation.files"): "commands",
-    ("tallystick.cli.rule_text", "tallystick_allocation.proofs"): "commands",
-    ("tallystick.cli.rules", "tallystick_allocation.proofs"): "commands",
-    ("tallystick.cli.rules", "tallystick_consensus.run"): "commands",
-    ("tallystick_state.cli.round", "tallystick_governance.shadow"): "commands",
 }
 """Imports that run the wrong way for now, by the module and what it imports, with their owner."""
 KNOWN_CIRCLES: Mapping[frozenset[str], str] = {
-    frozenset({"tallystick.rules.allocation", "tallystick.rules.model"}): "sections",
-    frozenset({"tallystick.rules.schema", "tallystick.rules.section"}): "sections",
     frozenset(
         {
             f"tallystick_consensus.{name}"

@@ -83,6 +83,12 @@ def distribution_of(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else ""
 
 
+def own_packages() -> frozenset[str]:
+    """Return the packages of the engine's own distribution, as its entry points name them."""
+    entries = distribution(PROJECT).entry_points
+    return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
+
+
 def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
     """Return the names that a stranger's distribution offers in the other groups, by group.
 
