@@ -1,8 +1,8 @@
 """The core knows no name and no number of a rule set; a floor knows the words of its own subject.
 
-Names and numbers are taken from the shipped rule sets and the schemas of the skill types, and looked
-for in the sources: in constants, and of the core in the names of its code too. Docstrings may use
-them as examples.
+Names and numbers are taken from the shipped rule sets and from the schemas of the skill types and
+of groups, and looked for in the sources: in constants, and of the core in the names of its code
+too. Docstrings may use them as examples.
 """
 
 import ast
@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pytest
-from packages import CORE, FLOORS, ROOT, folder_of, sources
+from packages import CORE, FLOORS, ROOT, SKILL_TYPES, folder_of, sources
 
 EXEMPT: Mapping[tuple[str, str], str] = {
     ("__init__.py", "consensus"): "the façade names the function of a floor",
@@ -39,20 +39,11 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
     "tallystick_consensus": {
         "consensus": _CONSENSUS,
         "policy": "a set of a member of a group, as a record of a group has it",
-        "auditor": _ROLE,
-        "primary": _ROLE,
-        "ALLOW": "a verdict of a record of a group",
-        "REVIEW": "a verdict of a record of a group",
-        "BLOCK": "a verdict of a record of a group",
-        "findings_precision": "a component of a record",
-        "findings_recall": "a component of a record",
-        "risk_agreement": "a component of a record",
-        "verdict_agreement": "a component of a record",
     },
     "tallystick_state": {
         "consensus": "whether the group of a round has one, and the option that fills it",
         "collusion_flag": "an event of the record format: it flags a miner",
-        "evidence": "the signals that the closing of an epoch rests on, and the proofs of a dispute",
+        "evidence": "the signals behind the closing of an epoch, the proofs of a dispute",
         "auditor": _ROLE,
         "primary": _ROLE,
         "secret": "the secret part of a key",
@@ -70,7 +61,7 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "tool": "a key of SARIF",
     },
 }
-"""The words of each floor's own subject that rule sets use too."""
+"""The words of each floor's own subject that rule sets use too, but those of its own files."""
 MADE_UP: Mapping[tuple[str, str], str] = {
     ("tallystick_governance/prove/consensus.py", "0.5"): "a risk of made-up members",
     ("tallystick_governance/prove/allocation.py", "0.25"): "a share of a made-up round",
@@ -103,6 +94,10 @@ def names(rule_set: dict[str, Any]) -> Iterator[str]:
     yield from rule_set.get("consensus", {}).get("components", {})
     yield from parameters(rule_set.get("axes", {}))
     yield from parameters(rule_set.get("emission", {}).get("factors", {}))
+
+
+def capability_kinds(rule_set: dict[str, Any]) -> Iterator[str]:
+    yield from rule_set.get("consensus", {}).get("capability_kinds", ())
 
 
 def parameters(table: dict[str, Any]) -> Iterator[str]:
@@ -140,8 +135,19 @@ def numbers(value: object) -> Iterator[Decimal]:
             yield Decimal(value)
 
 
-SCHEMAS = [*(ROOT / "plugins").glob("*/schemas/*.json"), ROOT / "schemas" / "group-1.schema.json"]
+SCHEMAS = [path for name in SKILL_TYPES for path in folder_of(name).rglob("*.schema.json")]
+"""Of the records of skill types."""
+GROUPS = json.loads((ROOT / "schemas" / "group-1.schema.json").read_text())
+OWN: Mapping[str, set[str]] = {
+    "tallystick_consensus": {
+        *options(GROUPS),
+        *(name for each in rule_sets() for name in each.get("consensus", {}).get("components", {})),
+        *(kind for each in rule_sets() for kind in capability_kinds(each)),
+    }
+}
+"""By floor, the words of its section and of its record: components, verdicts, kinds."""
 NAMES = {name for rule_set in rule_sets() for name in names(rule_set)}
+NAMES |= {word for words in OWN.values() for word in words}
 NAMES |= {text for path in SCHEMAS for text in options(json.loads(path.read_text()))}
 # a figure that is silenced is computed of the rules, not one of them
 RULES = [{key: v for key, v in each.items() if key != "lint"} for each in rule_sets()]
@@ -235,7 +241,8 @@ def test_a_floor_spells_the_names_of_its_own_subject_and_no_number_of_a_rule_set
     assert [
         (module, word)
         for module, word in sorted(of_floors() - MADE_UP.keys())
-        if word not in SUBJECTS[module.partition("/")[0]]
+        for floor in [module.partition("/")[0]]
+        if word not in {*SUBJECTS[floor], *OWN.get(floor, ())}
     ] == []
 
 
