@@ -7,12 +7,11 @@ import click
 import tallystick
 from tallystick.errors import InputError
 from tallystick_reviews.draw import drawn
-from tallystick_reviews.rules import Reviews
-from tallystick_reviews.section import SECTION
+from tallystick_reviews.rules import REVIEWS, Reviews
 
 
 def _reviews_of(scorer: tallystick.Scorer) -> Reviews:
-    reviews = scorer.rule_set.section(SECTION)
+    reviews = scorer.rule_set.section(REVIEWS)
     if reviews is None:
         raise InputError(
             f"found no [reviews] in {scorer.rule_set.reference}, expected the section: add it"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tallystick import Scorer
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import check
-from tallystick_reviews.section import SECTION
+from tallystick_reviews.rules import REVIEWS
 
 tallystick_api = 1
 
@@ -22,7 +22,7 @@ tallystick_api = 1
 )
 def never_drawn(scorer: Scorer) -> Iterator[Finding]:
     """Find the skill types of which no task is drawn."""
-    reviews = scorer.rule_set.section(SECTION)
+    reviews = scorer.rule_set.section(REVIEWS)
     if reviews is None:
         return
     for name in scorer.rule_set.skill_types:

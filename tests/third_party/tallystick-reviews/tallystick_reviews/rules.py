@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import attrs
 
+from tallystick.rules.model import SectionKind
+
 
 @attrs.frozen
 class Reviews:
@@ -23,3 +25,7 @@ class Reviews:
     def share_of(self, skill_type: str) -> Decimal:
         """Return the share of the tasks of a type that are drawn."""
         return self.types.get(skill_type, self.share)
+
+
+REVIEWS = SectionKind("reviews", Reviews)
+"""The section, by which a rule set is asked for its values."""

@@ -8,7 +8,7 @@ from tallystick.rules.findings import Finding, mistake
 from tallystick.rules.model import RuleSet
 from tallystick.rules.schema import Declared
 from tallystick.rules.section import Section
-from tallystick_reviews.rules import Reviews
+from tallystick_reviews.rules import REVIEWS, Reviews
 
 tallystick_api = 1
 
@@ -25,8 +25,7 @@ def _check(
 
 
 SECTION = Section(
-    name="reviews",
-    rules=Reviews,
+    kind=REVIEWS,
     schema=Path(__file__).parent / "schemas" / "reviews-1.schema.json",
     check=_check,
 )
