@@ -109,7 +109,10 @@ def _name(found: Distribution) -> str:
 
 def own_packages() -> frozenset[str]:
     """Return the packages of the engine's own distribution, as its entry points name them."""
-    entries = distribution(PROJECT).entry_points
+    try:
+        entries = distribution(PROJECT).entry_points
+    except PackageNotFoundError:  # run from its sources
+        return frozenset({PROJECT})
     return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
 
 
