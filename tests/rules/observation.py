@@ -22,11 +22,14 @@ from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import RuleSetError, StateError
+from tallystick.numbers.nano import exact_nano
 from tallystick.rules.timeline import Timeline
 from tallystick_consensus import rules as consensus_rules
-from tallystick_consensus.collusion import AlignmentRow, flags_of
 from tallystick_state import views
+from tallystick_state.collusion import AlignmentRow, flags_of
 from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.reputation import consensus_event
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
@@ -115,7 +118,7 @@ def _groups(scorer: tallystick.Scorer) -> Told:
             requests = found.rerun_request() if found.rerun else None
             facts = [member.facts for member in found.members]
             yield f"the group of {name}", (found.to_dict(), requests, facts)
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     if reputation is not None and reputation.collusion is not None:
         yield "flags", [flags_of(rows, reputation.collusion) for rows in ALIGNED]
 
@@ -124,7 +127,10 @@ def _rows(scorer: tallystick.Scorer) -> Told:
     for skill_type in scorer.types:
         found = scorer.score_many(lines_of(skill_type))
         yield f"rows of {skill_type}", [attrs.asdict(each) for each in found]
-    yield "events of consensus", [scorer.consensus_event(str(each)) for each in CONSENSUS]
+    yield (
+        "events of consensus",
+        [consensus_event(scorer, exact_nano(str(each))) for each in CONSENSUS],
+    )
 
 
 def _state(path: Path, folder: Path, of_workflows: bool) -> Told:
