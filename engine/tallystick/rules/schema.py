@@ -330,11 +330,11 @@ def check_part(section: SchemaPart) -> None:
             )
     for part in _values(section.document):
         try:
-            describe(part)
+            _ = part["description"], describe(part)
         except KeyError as error:
             raise wrong_section(
                 f"found a value without {error} in {section.file}, expected a description and a "
-                "type; a number also has its minimum and maximum, so that a message can tell them"
+                "type, and both ends of a range, so that a message can tell them"
             ) from error
 
 
