@@ -98,6 +98,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "commands",
         "entries",
         "generator",
+        "logger",
         "property",
         "registry",
         "skill_type",
