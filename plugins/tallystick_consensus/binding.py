@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from graphlib import TopologicalSorter
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import attrs
 
@@ -20,10 +20,9 @@ from tallystick.formula.facts.families import reader_of
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
-from tallystick.rules.consensus import MOST_MEMBERS, set_of
-from tallystick.rules.consensus_checks import FACTOR
 from tallystick.rules.model import exact
 from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick_consensus.checks import FACTOR
 from tallystick_consensus.member_facts import (
     FACTS,
     MOST_ITEMS,
@@ -34,14 +33,24 @@ from tallystick_consensus.member_facts import (
     outliers,
     shared,
 )
+from tallystick_consensus.rules import CONSENSUS, MOST_MEMBERS, Consensus, set_of
 from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from tallystick.formula.domain import Domain
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.consensus import Consensus
     from tallystick.rules.reading import LoadedRuleSet
+
+
+@runtime_checkable
+class ConsensusEvents(Protocol):
+    """The values of a section that say which event a consensus is."""
+
+    def consensus_event(self, consensus: Decimal) -> str | None:
+        """Return the name of the event; None where it is none."""
 
 
 @attrs.frozen
@@ -146,9 +155,10 @@ class BoundConsensus:
         return round_half_even(total, NANO)
 
     def event(self, consensus: int) -> str | None:
-        """The reputation event whose band holds a consensus."""
-        reputation = self.loaded.rule_set.reputation
-        return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
+        """Return the event that a consensus is, where a section of the rule set says so."""
+        values = self.loaded.rule_set.sections.values()
+        bands = next((each for each in values if isinstance(each, ConsensusEvents)), None)
+        return None if bands is None else bands.consensus_event(to_decimal(consensus))
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:
@@ -198,7 +208,7 @@ class BoundConsensus:
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
     """The consensus of a rule set, bound to its plugins; None where it has none."""
-    rules = loaded.rule_set.consensus
+    rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 

@@ -17,6 +17,7 @@ import attrs
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_fraction
 from tallystick.records.decoding import MISSED
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION
 
 
 @attrs.frozen
@@ -68,7 +69,7 @@ def consensus_event(rules: StateRules, consensus: int) -> str | None:
         The name of the event whose band holds the consensus; None when no band does, or when the
         rule set has no reputation.
     """
-    reputation = rules.rule_set.reputation
+    reputation = rules.rule_set.section(REPUTATION)
     return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
 
 

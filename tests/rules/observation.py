@@ -23,9 +23,11 @@ from state.subnet import Record, event, missed, record, written
 import tallystick
 from tallystick.errors import RuleSetError, StateError
 from tallystick.rules.timeline import Timeline
-from tallystick_consensus.collusion import AlignmentRow, flags_of
+from tallystick_consensus import rules as consensus_rules
 from tallystick_state import views
+from tallystick_state.collusion import AlignmentRow, flags_of
 from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
@@ -103,7 +105,7 @@ def observations(path: Path, folder: Path, first: str = "scores") -> Told:
 
 def _groups(scorer: tallystick.Scorer) -> Told:
     """What groups come to, and whom rows of alignments flag."""
-    if scorer.rule_set.consensus is None:
+    if scorer.rule_set.section(consensus_rules.CONSENSUS) is None:
         return
     groups = {case["id"]: case["group"] for case in cases("consensus")}
     for name, group in (*groups.items(), ("findings without a line", WITHOUT_LINE)):
@@ -114,7 +116,7 @@ def _groups(scorer: tallystick.Scorer) -> Told:
             requests = found.rerun_request() if found.rerun else None
             facts = [member.facts for member in found.members]
             yield f"the group of {name}", (found.to_dict(), requests, facts)
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     if reputation is not None and reputation.collusion is not None:
         yield "flags", [flags_of(rows, reputation.collusion) for rows in ALIGNED]
 

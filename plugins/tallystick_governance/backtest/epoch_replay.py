@@ -27,13 +27,13 @@ from tallystick.errors import InputError
 from tallystick.formula.columns import Truths
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
-from tallystick.rules.allocation import round_score
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
 from tallystick.scoring.planner import ScoreColumns, columns_of
+from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.comparison_model import (
@@ -55,6 +55,7 @@ from tallystick_state.reputation import (
 )
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.reputation import REPUTATION
 
 _Who = tuple[Any, ...]
 """Validator, hotkey, task, role, events, group, round, epoch, whether the deadline was missed."""
@@ -364,7 +365,7 @@ def _registered(
 
     A type that is new to a miner has the initial reputation.
     """
-    has_reputation = rules.rule_set.reputation is not None
+    has_reputation = rules.rule_set.section(REPUTATION) is not None
     initial = initial_reputation(rules) if has_reputation else 0
     found = dict(miners)
     for hotkey, names in types.items():

@@ -14,7 +14,10 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.formula.tree import leaves
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import (
+from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
+from tallystick_allocation.rules import (
+    ALLOCATION,
     EMISSION,
     MINER,
     QUALITY,
@@ -37,16 +40,10 @@ from tallystick.rules.allocation import (
     ZScore,
     attributes_of,
     columns_of,
+    formula_of_step,
     inputs_of,
     shape_of,
     sums_to_one,
-)
-from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick.rules.formula_references import (
-    FormulaReference,
-    check_reference,
-    find_cycle,
-    formula_of,
 )
 
 if TYPE_CHECKING:
@@ -58,20 +55,18 @@ if TYPE_CHECKING:
 
 MOST_RANKED = 256
 """So many places the powers of a ratio are exact numbers of a sensible length for."""
-_PATH: KeyPath = ("allocation",)
+_PATH: KeyPath = (ALLOCATION.name,)
 _RESERVED = ("miner", "round")
+_REPUTATION = "reputation"
 _IDLE = ("equal", "proportional", "burn")
 
 
 def check_allocation(
-    rule_set: RuleSet, declared: Declared, registry: Registry
+    rules: AllocationRules, rule_set: RuleSet, declared: Declared, registry: Registry
 ) -> Iterator[Finding]:
-    """What is wrong with the steps of a rule set."""
-    rules = rule_set.allocation
-    if rules is None:
-        return
+    """Yield what is wrong with the steps of a rule set."""
     yield from _check_groups(rules)
-    yield from _check_miners(rules)
+    yield from _check_miners(rules, declared)
     yield from _Steps(rule_set, rules, declared, registry).findings()
 
 
@@ -85,17 +80,21 @@ def _check_groups(rules: AllocationRules) -> Iterator[Finding]:
         yield mistake((*_PATH, "groups"), f"a sum of {fraction(whole)}", expected)
 
 
-def _check_miners(rules: AllocationRules) -> Iterator[Finding]:
-    """Who has no record in the round has nothing of a window and no average of earlier rounds."""
+def _check_miners(rules: AllocationRules, declared: Declared) -> Iterator[Finding]:
+    """Refuse to weigh the miners of a round by what is not of that round alone."""
     if rules.miners == "slots":
         return
-    path, expected = (*_PATH, "miners"), '"slots", or collect with records = "round" alone'
+    path, found = (*_PATH, "miners"), shown(rules.miners)
     collects = [step for step in rules.steps if isinstance(step, Collect)]
     if not collects or any(step.records != "round" for step in collects):
-        yield mistake(path, shown(rules.miners), expected)
+        yield mistake(path, found, '"slots", or steps that collect records = "round" alone')
     elif any(isinstance(step, Average) for step in rules.steps):
-        expected = '"slots": an average is also of miners without a record in the round'
-        yield mistake(path, shown(rules.miners), expected)
+        # an average is carried for who has no record in the round too
+        yield mistake(path, found, '"slots": an average is also of miners without a record')
+    weighs = any(_REPUTATION in (*step.times, *step.over) for step in collects)
+    if weighs and _REPUTATION not in declared.sections:
+        expected = "the section [reputation], which steps of the round are weighed by"
+        yield mistake(_PATH, "", expected)
 
 
 @attrs.frozen(slots=False)
@@ -163,7 +162,7 @@ class _Steps:
     def _formula(self, step: StepRules) -> Formula | None:
         if not isinstance(step, FormulaStep):
             return None
-        return formula_of(_reference((), step), self.registry)
+        return formula_of(formula_of_step((), step), self.registry)
 
     def _shape(self, step: StepRules) -> Shape:
         inputs = [self.shapes[name] for name in self._reads(step) if name in self.shapes]
@@ -236,7 +235,10 @@ class _Steps:
     def _value(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
         of_records = self._of_records(step.value)
         if step.within is None:
-            if not of_records:
+            if step.value == EMISSION and not of_records:
+                expected = "the section [emission], which gives records one"
+                yield mistake((*path, "value"), shown(step.value), expected)
+            elif not of_records:
                 names = [QUALITY, EMISSION, *self.rule_set.measures]
                 hint = nearest(step.value, names) or f": {one_of(names)}"
                 expected = (
@@ -259,7 +261,7 @@ class _Steps:
 
     def formula(self, path: KeyPath, step: FormulaStep) -> Iterator[Finding]:
         """A measure of columns alone, in groups that there are."""
-        yield from check_reference(_reference(path, step), self.registry)
+        yield from check_reference(formula_of_step(path, step), self.registry)
         formula = self._formula(step)
         if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
             expected = "a formula of earlier steps alone"
@@ -346,10 +348,6 @@ class _Steps:
         if step.zero == "stop" and self.shapes[step.of] == "grouped":
             expected = '"flat": a group alone cannot end the allocation'
             yield mistake((*path, "zero"), shown(step.zero), expected)
-
-
-def _reference(path: KeyPath, step: FormulaStep) -> FormulaReference:
-    return FormulaReference(path, (*path, "formula"), step.formula, "measure", step.parameters)
 
 
 _CHECKS: Mapping[type[StepRules], Callable[..., Iterator[Finding]]] = {
