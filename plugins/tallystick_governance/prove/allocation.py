@@ -26,7 +26,7 @@ from tallystick_allocation.allocate import allocate
 from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.files import round_of
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import Filter, sums_to_one
+from tallystick_allocation.rules import Filter
 from tallystick_allocation.select import OnePerStep, TopStep
 from tallystick_allocation.share import ByRankStep
 from tallystick_allocation.step import BoundAllocation, Step
@@ -130,11 +130,11 @@ def _lost(bound: BoundAllocation) -> str:
     """The step at which a sum of 1 gets lost; nothing where none does."""
     whole: dict[str, bool] = {}
     for step in bound.steps:
-        whole[step.name] = sums_to_one(step.rules, all(whole[each.name] for each in step.inputs))
+        whole[step.name] = step.rules.sums_to_one(all(whole[each.name] for each in step.inputs))
     step = bound.weight
     while not whole[step.name]:
         lost = [each for each in step.inputs if not whole[each.name]]
-        if not lost or not sums_to_one(step.rules, inputs=True):
+        if not lost or not step.rules.sums_to_one(inputs=True):
             return f"{step.name}, a step {step.rules.do}, can give other sums than 1"
         step = lost[0]
     return ""
