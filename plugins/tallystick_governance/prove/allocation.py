@@ -88,7 +88,9 @@ class _Law:
 def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
     """Yield the answers about the laws, or about one of them."""
     bound = proved_allocation(scorer)
-    for name, law in {} if bound is None else _LAWS.items():
+    if bound is None:
+        return
+    for name, law in _LAWS.items():
         if only in (None, name):
             yield _answered(name, law, bound)
 

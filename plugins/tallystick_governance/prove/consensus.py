@@ -91,7 +91,9 @@ class _Law:
 def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
     """Yield the answers about the laws, or one of them, for each size and component."""
     bound = bound_consensus(scorer)
-    for law, size, name in () if bound is None else _asked(bound, only):
+    if bound is None:
+        return
+    for law, size, name in _asked(bound, only):
         yield _LAWS[law].answer(bound, size, name)
 
 
