@@ -21,6 +21,7 @@ from tallystick_state.groups import is_ejected, is_selectable
 from tallystick_state.model import State
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
 
 
@@ -107,7 +108,7 @@ class _Side:
 
     def pool(self, skill_type: str) -> set[str]:
         rules = self.rules.rule_set
-        if rules.groups is None or rules.reputation is None:
+        if rules.section(GROUPS) is None or rules.section(REPUTATION) is None:
             return set()
         miners = self.state.miners.values()
         return {each.hotkey for each in miners if is_selectable(self.rules, each, skill_type)}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -18,6 +19,9 @@ from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_
 from tallystick.records.decoding import MISSED
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
+
+if TYPE_CHECKING:
+    from tallystick.scoring.bound_rules import BoundRules
 
 
 @attrs.frozen
@@ -58,7 +62,7 @@ def clamped(rules: StateRules, reputation: int) -> int:
     return max(from_decimal(floor), min(from_decimal(ceiling), reputation))
 
 
-def consensus_event(rules: StateRules, consensus: int) -> str | None:
+def consensus_event(rules: StateRules | BoundRules, consensus: int) -> str | None:
     """The event that a published consensus is (reputation.txt, Update Rules).
 
     Args:

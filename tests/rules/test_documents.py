@@ -37,6 +37,8 @@ def at(rule_set: RuleSet, path: str) -> Value:
             value = value[part]
         elif isinstance(value, tuple):
             value = value[int(part)]
+        elif isinstance(value, RuleSet) and part not in attrs.fields_dict(RuleSet):
+            value = value.sections.get(part)
         else:
             value = getattr(value, part)
     return value

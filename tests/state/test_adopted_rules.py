@@ -413,7 +413,8 @@ def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> N
 
 def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> None:
     """In one of two epochs the cap is a half, in the other there is none to speak of."""
-    capped = variant(tmp_path, "workflow@1.0.0", "1.0.1", put(0.5, "aggregation", "cap", "share"))
+    half = put(0.5, "allocation", "steps", 2, "share")
+    capped = variant(tmp_path, "workflow@1.0.0", "1.0.1", half)
     with Ledger.create(str(tmp_path / "state.db"), "workflow@1.0.0") as ledger:
         for uid in range(3):
             ledger.register(f"hk-{uid}", uid, ["workflow"])

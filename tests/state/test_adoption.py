@@ -28,8 +28,10 @@ RULES = {name: state_rules_of(tallystick.load(name)) for name in SKILLS}
 def changed(name: str, section: str, **values: Any) -> StateRules:  # noqa: ANN401  # of any field
     """Shipped rules with other values in a section."""
     rule_set = RULES[name].rule_set
-    other = attrs.evolve(getattr(rule_set, section), **values)
-    return under(RULES[name], attrs.evolve(rule_set, **{section: other}))
+    other = attrs.evolve(rule_set.sections[section], **values)  # type: ignore[misc]  # attrs
+    return under(
+        RULES[name], attrs.evolve(rule_set, sections={**rule_set.sections, section: other})
+    )
 
 
 def without(name: str, skill_type: str) -> StateRules:

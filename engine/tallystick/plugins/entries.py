@@ -21,7 +21,7 @@ from importlib.metadata import (
     distribution,
     distributions,
 )
-from typing import Generic, TypeVar
+from typing import Generic, TextIO, TypeVar
 
 from tallystick.errors import PluginError
 
@@ -31,6 +31,8 @@ API_VERSION = 1
 """The version of the interface; a module that declares another one is refused."""
 GROUP = "tallystick.plugins"
 """The entry-point group of plugins."""
+SECTIONS = "tallystick.sections"
+"""The entry-point group of sections of rule sets."""
 ALLOWED = "TALLYSTICK_PLUGINS"
 """The environment variable that names the only strangers' plugins to load, separated by commas."""
 
@@ -107,7 +109,10 @@ def _name(found: Distribution) -> str:
 
 def own_packages() -> frozenset[str]:
     """Return the packages of the engine's own distribution, as its entry points name them."""
-    entries = distribution(PROJECT).entry_points
+    try:
+        entries = distribution(PROJECT).entry_points
+    except PackageNotFoundError:  # run from its sources
+        return frozenset({PROJECT})
     return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
 
 
@@ -311,8 +316,12 @@ class Extensions(Generic[_Value]):
         return found
 
 
-def imported(entry: EntryPoint) -> object:
+def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
     """Import what an entry point names, whatever a stranger's code raises.
+
+    Args:
+        entry: the entry point.
+        output: where goes what the import prints; by default the error output.
 
     Raises:
         RefusedPluginError: it cannot be imported, or its module declares another API version.
@@ -325,7 +334,7 @@ def imported(entry: EntryPoint) -> object:
         )
     try:
         # what an import prints must not end up in what a command prints
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr if output is None else output):
             found: object = entry.load()
     except KeyboardInterrupt:
         raise
