@@ -18,8 +18,6 @@ SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreaso
 OLD = "workflow@1.0.0"
 KEPT = ("kept as published:", "kept | as published:")
 _CAP = 'lowest_share = "one_over_miners", publish = true },'
-    ' { name = "none", do = "filter", of = "weight", above = 1, others = "zero", publish = true }'
-)
 _ABOVE = 'do = "filter", of = "weight", above = 1, others = "zero", publish = true'
 NOBODY = (_CAP, f'{_CAP} {{ name = "none", {_ABOVE} }},')
 """A last step after which nobody has a weight, an error."""
