@@ -9,8 +9,10 @@ from manual.page import Page
 from manual.table import rows_of
 
 import tallystick
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import report
+
+CHECKS = installed_lints().checks
 
 _PAGE = Page.of("docs/lint.md")
 _CORRECTED = ("skills@1.1.0", "workflow@1.1.0")

@@ -13,10 +13,12 @@ from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED
 import tallystick
 from tallystick.diagnostics import Diagnostic
 from tallystick.rules.findings import dotted
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
 from tallystick_governance.lint.suppressions import IDLE, OUTGROWN, apart
 from tallystick_governance.prove.proving import prove
+
+CHECKS = installed_lints().checks
 
 Found = set[tuple[str, ...]]
 """Codes of the linter with path and severity, or properties with what they are about."""

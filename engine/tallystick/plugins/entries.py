@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Generic, TypeVar
@@ -58,6 +58,11 @@ def distribution_of(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else ""
 
 
+def is_own(entry: EntryPoint) -> bool:
+    """Whether an entry point is of the engine's own distribution."""
+    return distribution_of(entry) == PROJECT
+
+
 class Entries:
     """The entry points of one group, by name."""
 
@@ -89,7 +94,7 @@ class Entries:
     def own(self, name: str) -> EntryPoint | None:
         """Return the entry point of the engine's own distribution, whose names nobody can take."""
         entries = self._entries.get(name, [])
-        return next((each for each in entries if distribution_of(each) == PROJECT), None)
+        return next(filter(is_own, entries), None)
 
     def entry(self, name: str) -> EntryPoint:
         """Return the entry point of a name.
@@ -123,6 +128,7 @@ class Extensions(Generic[_Value]):
         kind: type[_Value],
         found: Iterable[EntryPoint],
         allowed: frozenset[str] | None = None,
+        check: Callable[[EntryPoint, _Value], None] | None = None,
     ) -> None:
         """Import nothing yet.
 
@@ -130,13 +136,19 @@ class Extensions(Generic[_Value]):
             kind: the class of the values.
             found: the entry points of the group, in any order.
             allowed: the only names of strangers that are used; None allows any.
+            check: raises `RefusedPluginError` for a value of the class that cannot be used.
         """
-        self._kind = kind
+        self._kind, self._check = kind, check
         self._entries = Entries(found, allowed)
         self._loaded: dict[str, _Value | RefusedPluginError] = {}
 
     @classmethod
-    def installed(cls, group: str, kind: type[_Value]) -> Extensions[_Value]:
+    def installed(
+        cls,
+        group: str,
+        kind: type[_Value],
+        check: Callable[[EntryPoint, _Value], None] | None = None,
+    ) -> Extensions[_Value]:
         """Return those of the installed distributions.
 
         A stranger counts where the environment allows its name, or a plugin of its distribution.
@@ -146,7 +158,7 @@ class Extensions(Generic[_Value]):
             plugins = installed_entries(GROUP)
             named = {distribution_of(each) for each in plugins if each.name in allowed}
             allowed |= {each.name for each in entries if distribution_of(each) in named}
-        return cls(kind, entries, allowed)
+        return cls(kind, entries, allowed, check)
 
     def names(self) -> tuple[str, ...]:
         """Return the names that may be used: the engine's own first, the others in name order."""
@@ -163,7 +175,7 @@ class Extensions(Generic[_Value]):
             raise KeyError(name)
         if name not in self._loaded:
             try:
-                self._loaded[name] = _value(self._entries.entry(name), self._kind)
+                self._loaded[name] = _value(self._entries.entry(name), self._kind, self._check)
             except RefusedPluginError as error:
                 self._loaded[name] = error
         found = self._loaded[name]
@@ -225,12 +237,16 @@ def failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}: fix the plugin, or uninstall it"
 
 
-def _value(entry: EntryPoint, kind: type[_Value]) -> _Value:
+def _value(
+    entry: EntryPoint, kind: type[_Value], check: Callable[[EntryPoint, _Value], None] | None
+) -> _Value:
     found = imported(entry)
     if not isinstance(found, kind):
         raise RefusedPluginError(
             "wrong-kind", f"found {found!r} at {entry.value}, expected a {kind.__name__}"
         )
+    if check is not None:
+        check(entry, found)
     return found
 
 

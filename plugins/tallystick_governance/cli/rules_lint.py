@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.log import tell_refusal
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tallystick_governance.lint.check import Check
+    from tallystick.scoring.lint import Check
     from tallystick_governance.lint.linting import Report
 
 _INDENT = "    "
@@ -59,6 +60,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     what is worse than its silence was written for, does.
     """
     from tallystick_governance.lint import render  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint.catalog import installed_lints  # noqa: PLC0415  # heavy
     from tallystick_governance.lint.linting import report  # noqa: PLC0415  # heavy
     from tallystick_governance.lint.sarif import as_sarif  # noqa: PLC0415  # heavy
 
@@ -66,6 +68,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("expected one of --json, --markdown, --sarif and --verbose")
     if explain is not None:
         checks = _explained(explain)
+        _tell_refused(installed_lints().refused)
         if as_json:
             print_json([{key: getattr(each, key) for key in _SAID} for each in checks])
         else:
@@ -85,7 +88,14 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         print_text(render.as_markdown(found))
     else:
         print_text(render.as_text(found, verbose=verbose))
+    _tell_refused(found.refused)
     sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
+
+
+def _tell_refused(refused: Mapping[str, str]) -> None:
+    """Tell which lints were not made; the others were."""
+    for name, why in refused.items():
+        tell_refusal(f"lints of {name} refused: {why}")
 
 
 def _loading(reference: str) -> Report:
@@ -126,9 +136,9 @@ def _check(code: str, option: str) -> Check:
 
 
 def _catalogue() -> Mapping[str, Check]:
-    from tallystick_governance.lint.catalog import CHECKS  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint.catalog import installed_lints  # noqa: PLC0415  # heavy
 
-    return CHECKS
+    return installed_lints().checks
 
 
 def _documentation(check: Check) -> str:

@@ -1,50 +1,92 @@
-"""Every check of the linter, by its code."""
+"""The checks of the linter: those of this package, and those of every owner that is installed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any
 
+import attrs
+
+from tallystick.diagnostics import SEVERITIES
+from tallystick.plugins.entries import Extensions, RefusedPluginError, is_own
+from tallystick.scoring.lint import GROUP, Check, checks_in
 from tallystick_governance.lint import (
-    allocation,
-    claims,
     cliffs,
-    consensus,
     emission,
     formulas,
     gates,
-    groups,
     load_errors,
-    reputation_dynamics,
-    reputation_events,
     suppressions,
     tiers,
     weights,
     zeros,
 )
-from tallystick_governance.lint.check import Check
 
-_MODULES = (
-    load_errors,
-    weights,
-    formulas,
-    gates,
-    cliffs,
-    zeros,
-    tiers,
-    emission,
-    reputation_dynamics,
-    reputation_events,
-    groups,
-    consensus,
-    allocation,
-    claims,
-    suppressions,
+tallystick_api = 1
+
+LINTS = checks_in(
+    load_errors, weights, formulas, gates, cliffs, zeros, tiers, emission, suppressions
 )
+"""Those of what scores a record, and of silences."""
 
-CHECKS: Mapping[str, Check] = {
-    each.code: each
-    for module in _MODULES
-    for each in vars(module).values()
-    if isinstance(each, Check)
-}
-"""In the order in which they are documented; a code never changes its meaning."""
+_CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+@attrs.frozen
+class Catalog:
+    """The checks that the linter makes.
+
+    Attributes:
+        checks: by code, in the order of their owners; a code never changes its meaning.
+        refused: why the checks of an owner are not made, by its name.
+    """
+
+    checks: Mapping[str, Check]
+    refused: Mapping[str, str]
+
+
+def catalog_of(lints: Extensions[tuple[Any, ...]]) -> Catalog:
+    """Return the checks of some owners."""
+    checks = {check.code: check for _, owned in lints.usable() for check in owned}
+    return Catalog(checks, lints.refused())
+
+
+@cache
+def installed_lints() -> Catalog:
+    """Return the checks of the installed distributions that the environment allows."""
+    return catalog_of(Extensions.installed(GROUP, tuple, refuse_unsound))
+
+
+def refuse_unsound(entry: EntryPoint, checks: tuple[Any, ...]) -> None:
+    """Refuse what cannot be the checks of an owner.
+
+    Raises:
+        RefusedPluginError: one of them is no check, or has a code or a severity that it cannot.
+    """
+    head = "" if is_own(entry) else f"{entry.name}/"
+    codes = set[str]()
+    for check in checks:
+        if not isinstance(check, Check):
+            raise RefusedPluginError(
+                "wrong-kind",
+                f"found {check!r} at {entry.value}, expected checks, as @check makes them",
+            )
+        code = check.code
+        if not code.startswith(head) or not _CODE.fullmatch(code.removeprefix(head)):
+            raise RefusedPluginError(
+                "foreign-name",
+                f"found the code {code!r}, expected one such as {head}some-code: letters, digits "
+                "and hyphens" + (" after the name of its entry point" if head else ""),
+            )
+        if code in codes:
+            raise RefusedPluginError("name-taken", f"found two checks {code}: rename one")
+        if check.severity not in SEVERITIES:
+            raise RefusedPluginError(
+                "wrong-kind",
+                f"found the severity {check.severity!r} of {code}, expected one of "
+                f"{', '.join(SEVERITIES)}",
+            )
+        codes.add(code)

@@ -30,8 +30,8 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check, more
 from tallystick_governance.lint.type_probe import TypeProbe, name_of
 
 HEIGHT = NANO // 20

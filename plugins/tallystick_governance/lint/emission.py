@@ -19,10 +19,10 @@ from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import GatedValue
+from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
-from tallystick_governance.lint.check import check, less, more
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO

@@ -18,9 +18,9 @@ from tallystick.rules.options import switches_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue, Role
-from tallystick_governance.lint.check import check, more
 from tallystick_governance.lint.satisfiability import Ends, satisfiable
 from tallystick_governance.lint.type_probe import name_of
 

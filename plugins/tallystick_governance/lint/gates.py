@@ -10,8 +10,8 @@ from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import Gate
+from tallystick.scoring.lint import check
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check
 from tallystick_governance.lint.type_probe import Values, composite_range, values_of
 
 

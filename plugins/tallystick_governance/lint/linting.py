@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from tallystick.diagnostics import Diagnostic, problem
+from tallystick.canonical import canonical_bytes
+from tallystick.diagnostics import SEVERITIES, Diagnostic, problem
 from tallystick.errors import RuleSetError
 from tallystick.io.paths import PathLike
+from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
+from tallystick.plugins.entries import RefusedPluginError, failure
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
-from tallystick_governance.lint.catalog import CHECKS
-from tallystick_governance.lint.check import Check
+from tallystick_governance.lint.catalog import Catalog, installed_lints
 from tallystick_governance.lint.load_errors import unbound, unloaded
 from tallystick_governance.lint.suppressions import (
     NEW,
@@ -50,6 +53,8 @@ class Report:
         against: the rule set that it is compared with, if with any.
         gone: what is found in that one and no longer in this, with whatever figures.
         silences: of the rule set, each with where it stands.
+        checks: those that were made, by code.
+        refused: why checks of an owner, or one of its checks, were not made, by name.
     """
 
     rule_set: str
@@ -59,6 +64,8 @@ class Report:
     against: str | None = None
     gone: tuple[Diagnostic, ...] = ()
     silences: tuple[PlacedSilence, ...] = ()
+    checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
+    refused: Mapping[str, str] = attrs.field(factory=dict)
 
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
@@ -86,16 +93,16 @@ class Report:
         before = _partners(self.every, old.every)
         reported = {id(each) for each in old.findings}
         found = [
-            _beside(finding, before.get(id(finding)))
+            _beside(finding, before.get(id(finding)), self.checks)
             for finding in self.findings
-            if not _is_same(finding, before.get(id(finding)), reported)
+            if not _is_same(finding, before.get(id(finding)), self.checks, reported)
         ]
         silenced: list[Suppressed] = []
         for each in self.silenced:
             partner = before.get(id(each.finding))
-            judged = list(_unexcused(each, partner, old))
+            judged = list(_unexcused(each, partner, old, self.checks))
             found += judged
-            is_repeated = partner is not None and _is_same(each.finding, partner)
+            is_repeated = partner is not None and _is_same(each.finding, partner, self.checks)
             if not judged and not (is_repeated and id(partner) not in reported):
                 silenced.append(each)
         found += _new_silences(self, old)
@@ -114,36 +121,41 @@ class Report:
         return (*self.findings, *(each.finding for each in self.silenced))
 
 
-def lint(reference: PathLike, registry: Registry | None = None) -> tuple[Diagnostic, ...]:
+def lint(
+    reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
+) -> tuple[Diagnostic, ...]:
     """The findings that a rule set does not silence, in the order of the file.
 
     Args:
         reference: ``name@version``, a path, or a digest, as for loading.
         registry: the plugins to use; by default the installed ones.
+        lints: the checks to make; by default those of the installed owners.
 
     Raises:
         RuleSetError: there is no such file, or it cannot be read; what does not load is a finding.
     """
-    return report(reference, registry).findings
+    return report(reference, registry, lints).findings
 
 
-def report(reference: PathLike, registry: Registry | None = None) -> Report:
-    """As ``lint``, with what is silenced."""
-    known = registry or installed_plugins()
+def report(
+    reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
+) -> Report:
+    """Return the findings of `lint`, with those that are silenced."""
+    known, catalog = registry or installed_plugins(), lints or installed_lints()
     try:
         loaded = load(reference, known)
     except RuleSetError as error:
         if not find(reference, known).is_readable:
             raise
-        return Report(
-            str(reference), _in_order(list(unloaded(_counted(error, str(reference))))), loaded=False
-        )
+        found = _in_order(unloaded(_counted(error, str(reference))))
+        return Report(str(reference), found, loaded=False, checks=catalog.checks)
     try:
         scorer = bind(loaded, loaded.registry)
     except RuleSetError as error:
-        found = _in_order(list(unbound(loaded, loaded.registry, error)))
-        return Report(loaded.rule_set.reference, found, loaded=False)
-    return report_of(scorer)
+        found = _in_order(unbound(loaded, loaded.registry, error))
+        reference = loaded.rule_set.reference
+        return Report(reference, found, loaded=False, checks=catalog.checks)
+    return report_of(scorer, catalog)
 
 
 def _counted(error: RuleSetError, file: str) -> tuple[Diagnostic, ...]:
@@ -153,20 +165,53 @@ def _counted(error: RuleSetError, file: str) -> tuple[Diagnostic, ...]:
     return *error.problems, problem(file, 0, "", f"{error.more} more problems", "none")
 
 
-def report_of(scorer: Scorer) -> Report:
-    """The findings in a rule set that is loaded."""
+def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
+    """Return the findings in a rule set that is loaded, by some checks or the installed ones."""
+    catalog = lints or installed_lints()
+    checks, refused = catalog.checks, dict(catalog.refused)
     silences = scorer.rule_set.lint.silence
     loaded = scorer.loaded
-    found = [_placed(c, each, loaded) for c in CHECKS.values() for each in c.find(scorer)]
-    found += [_placed(c, each, loaded) for c, each in mistakes(silences, CHECKS, found)]
-    reported, silenced = apart(_in_order(found), silences, CHECKS)
-    reported += list(beyond_silences(tuple(reported), silences, CHECKS))
+    found = list[Diagnostic]()
+    for check in checks.values():
+        try:
+            found += _found(check, scorer)
+        except RefusedPluginError as error:
+            refused[check.code] = str(error)
+    found += [_placed(c, each, loaded) for c, each in mistakes(silences, checks, found)]
+    reported, silenced = apart(_in_order(found), silences, checks)
+    reported += list(beyond_silences(tuple(reported), silences, checks))
     places = tuple(
         PlacedSilence(silence, path, str(loaded.path), loaded.positions.line(path))
         for number, silence in enumerate(silences)
         for path in [("lint", "silence", number)]
     )
-    return Report(scorer.rule_set.reference, _in_order(reported), tuple(silenced), silences=places)
+    return Report(
+        scorer.rule_set.reference,
+        _in_order(reported),
+        tuple(silenced),
+        silences=places,
+        checks=checks,
+        refused=refused,
+    )
+
+
+def _found(check: Check, scorer: Scorer) -> list[Diagnostic]:
+    """Return the findings of a check.
+
+    Raises:
+        RefusedPluginError: a stranger's check fails, or gives what is no finding.
+    """
+    if "/" not in check.code:
+        return [_placed(check, each, scorer.loaded) for each in check.find(scorer)]
+    try:
+        found = [_placed(check, each, scorer.loaded) for each in check.find(scorer)]
+        for each in found:
+            # what is compared with silences and printed as JSON, tried where its owner is known
+            check.figures_of(each.evidence)
+            canonical_bytes([escaped(each.message), each.evidence, SEVERITIES.index(each.severity)])
+    except Exception as error:  # whatever a stranger's code raises, the other checks are made
+        raise RefusedPluginError("check-failed", f"it failed: {failure(error)}") from error
+    return found
 
 
 def _identity(finding: Diagnostic) -> tuple[str, ...]:
@@ -194,49 +239,57 @@ def _partners(findings: Sequence[Diagnostic], older: Sequence[Diagnostic]) -> di
 
 
 def _is_same(
-    finding: Diagnostic, partner: Diagnostic | None, among: Collection[int] | None = None
+    finding: Diagnostic,
+    partner: Diagnostic | None,
+    checks: Mapping[str, Check],
+    among: Collection[int] | None = None,
 ) -> bool:
     """Whether a partner says the same with the same figures, and is one of some objects."""
     if partner is None or _identity(finding) != _identity(partner):
         return False
-    figures_of = CHECKS[finding.code].figures_of
+    figures_of = checks[finding.code].figures_of
     if figures_of(finding.evidence) != figures_of(partner.evidence):
         return False
     return among is None or id(partner) in among
 
 
-def _beside(finding: Diagnostic, partner: Diagnostic | None) -> Diagnostic:
+def _beside(
+    finding: Diagnostic, partner: Diagnostic | None, checks: Mapping[str, Check]
+) -> Diagnostic:
     """Return a finding with what was found at its place before."""
-    if partner is None or _is_same(finding, partner):
+    if partner is None or _is_same(finding, partner, checks):
         return finding
     return attrs.evolve(finding, evidence={**finding.evidence, "before": partner.message})
 
 
 def _unexcused(
-    suppressed: Suppressed, partner: Diagnostic | None, old: Report
+    suppressed: Suppressed,
+    partner: Diagnostic | None,
+    old: Report,
+    checks: Mapping[str, Check],
 ) -> Iterator[Diagnostic]:
     """Find what is silenced and what no silence of the older rule set was written for."""
     finding, silence = suppressed.finding, suppressed.silence
-    check = CHECKS[finding.code]
-    if _is_same(finding, partner):
+    check = checks[finding.code]
+    if _is_same(finding, partner, checks):
         return  # a silence that is new is reported by itself
     older = [s.silence for s in old.silences if not is_wider(silence, s.silence, check)]
     if partner is None or not older:
-        yield _beside(finding, partner)
+        yield _beside(finding, partner, checks)
         return
     there = [each for each in old.every if _place(each) == _place(finding)]
     bounds = {**worst_of(there, check), **bounds_of(older[0])}
     beyond = exceeded(finding, bounds, check)
     if beyond or not check.figures_of(finding.evidence):
-        yield _beside(finding, partner)
-        yield outgrown(finding, beyond, check, CHECKS[OUTGROWN])
+        yield _beside(finding, partner, checks)
+        yield outgrown(finding, beyond, check, checks[OUTGROWN])
 
 
 def _new_silences(report: Report, old: Report) -> Iterator[Diagnostic]:
     """Find the silences that the older rule set has not, or only with lesser figures."""
     for each in report.silences:
         silence = each.silence
-        known = CHECKS.get(silence.code)
+        known = report.checks.get(silence.code)
         if any(not is_wider(silence, older.silence, known) for older in old.silences):
             continue
         hidden = [s.finding for s in report.silenced if s.silence is silence]
@@ -245,7 +298,7 @@ def _new_silences(report: Report, old: Report) -> Iterator[Diagnostic]:
         lacks = "does not silence it" if not same else "silences it up to lesser figures"
         yield Diagnostic(
             code=NEW,
-            severity=CHECKS[NEW].severity,
+            severity=report.checks[NEW].severity,
             file=each.file,
             line=each.line,
             path=dotted(each.path),
@@ -259,7 +312,7 @@ def _new_silences(report: Report, old: Report) -> Iterator[Diagnostic]:
                 "figures": {name: str(number) for name, number in silence.figures.items()},
                 "left_out": [f"{f.severity}: {f.message}" for f in hidden],
             },
-            remedy=CHECKS[NEW].remedy,
+            remedy=report.checks[NEW].remedy,
         )
 
 
@@ -285,5 +338,5 @@ def _placed(check: Check, found: Finding, loaded: LoadedRuleSet) -> Diagnostic:
     )
 
 
-def _in_order(findings: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def _in_order(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(findings, key=lambda f: (f.line, f.path, f.code, f.message)))

@@ -11,8 +11,8 @@ from tallystick.diagnostics import DOES_NOT_LOAD, Diagnostic
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.plugins.registry import Registry
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.lint import Check, nothing
 from tallystick.scoring.scorer import bind
-from tallystick_governance.lint.check import Check, nothing
 
 _RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
 _STARTS = {"found that it can be from ": _RANGE, "found a division by ": _ZERO}

@@ -18,7 +18,7 @@ from tallystick.errors import MOST_TOLD
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick.rules.toml import decimal_text
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick.scoring.lint import Check
 from tallystick_governance.lint.linting import Report
 from tallystick_governance.lint.suppressions import Suppressed
 from tallystick_governance.markdown import cell, code, inline
@@ -90,6 +90,8 @@ def as_json(found: Report) -> dict[str, Any]:
     }
     if found.against is not None:
         said |= {"against": found.against, "gone": [attrs.asdict(each) for each in found.gone]}
+    if found.refused:
+        said["refused"] = [{"name": name, "reason": why} for name, why in found.refused.items()]
     return said
 
 
@@ -100,9 +102,9 @@ def _kept(suppressed: Suppressed) -> dict[str, str]:
 
 def as_text(found: Report, *, verbose: bool = False) -> str:
     """The report for a terminal; with the evidence of every single finding if it is verbose."""
-    lines = list(_text_of(found.findings, verbose=verbose))
+    lines = list(_text_of(found.findings, found.checks, verbose=verbose))
     if found.gone:
-        gone = _text_of(found.gone, verbose=verbose)
+        gone = _text_of(found.gone, found.checks, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, summary(found)]))
@@ -127,17 +129,20 @@ def as_markdown(found: Report) -> str:
     lines += _table(heading, found.findings)
     lines += _table(f"Gone since {inline(found.against or '')}", found.gone)
     lines += _silenced_table(found.silenced)
+    lines += _refused_table(found.refused)
     return "\n".join(lines) + "\n"
 
 
-def _text_of(findings: Sequence[Diagnostic], *, verbose: bool) -> Iterator[str]:
+def _text_of(
+    findings: Sequence[Diagnostic], checks: Mapping[str, Check], *, verbose: bool
+) -> Iterator[str]:
     told = findings[:MOST_TOLD]
     if verbose:
         for each in told:
             yield from _finding_text(each)
     else:
         for group in groups(told):
-            yield from _group_text(group)
+            yield from _group_text(group, checks)
     if len(told) < len(findings):
         yield from (f"and {len(findings) - len(told)} more: --json has all of them", "")
 
@@ -150,9 +155,9 @@ def _finding_text(finding: Diagnostic) -> Iterator[str]:
     yield f"{_INDENT}remedy: {finding.remedy}"
 
 
-def _group_text(group: Group) -> Iterator[str]:
+def _group_text(group: Group, checks: Mapping[str, Check]) -> Iterator[str]:
     first, messages = group.first, group.messages
-    one = messages[0] if len(messages) == 1 else CHECKS[first.code].summary
+    one = messages[0] if len(messages) == 1 else checks[first.code].summary
     yield f"{first.where}: {first.severity} {first.code}: {one}"
     if group.path:
         yield f"{_INDENT}path: {group.path}"
@@ -208,6 +213,13 @@ def _silenced_table(silenced: Sequence[Suppressed]) -> list[str]:
         for g in groups(each.finding for each in silenced)
     ]
     return ["", "## Silenced", "", "| code | path | reason |", "|---|---|---|", *rows]
+
+
+def _refused_table(refused: Mapping[str, str]) -> list[str]:
+    if not refused:
+        return []
+    rows = [f"| {code(name)} | {_cell(why)} |" for name, why in refused.items()]
+    return ["", "## Not made", "", "| lints | why |", "|---|---|", *rows]
 
 
 def _distinct(group: Group, reasons: Mapping[int, str]) -> Iterable[str]:

@@ -5,6 +5,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ from urllib.parse import quote
 
 from tallystick.canonical import digest
 from tallystick.diagnostics import Diagnostic
-from tallystick_governance.lint.catalog import CHECKS
-from tallystick_governance.lint.check import Check
+from tallystick.scoring.lint import Check
 from tallystick_governance.lint.linting import Report
 
 VERSION = "2.1.0"
@@ -37,11 +37,12 @@ def as_sarif(found: Report) -> Json:
                     "driver": {
                         "name": "tallystick",
                         "version": version("tallystick"),
-                        "rules": [_rule(check) for check in CHECKS.values()],
+                        "rules": [_rule(check) for check in found.checks.values()],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
                 "results": _results(found),
+                **_invocations(found),
             }
         ],
     }
@@ -51,11 +52,25 @@ def _results(found: Report) -> list[Json]:
     # of results that have a baseline state, all must have one
     new = {} if found.against is None else {"baselineState": "new"}
     gone = {"baselineState": "absent"}
+    index = {code: number for number, code in enumerate(found.checks)}
     return [
-        *(_result(each) | new for each in found.findings),
-        *(_result(s.finding) | new | _suppressed(s.reason) for s in found.silenced),
-        *(_result(each) | gone for each in found.gone),
+        *(_result(each, index) | new for each in found.findings),
+        *(_result(s.finding, index) | new | _suppressed(s.reason) for s in found.silenced),
+        *(_result(each, index) | gone for each in found.gone),
     ]
+
+
+def _invocations(found: Report) -> Json:
+    """The checks that were not made, as notifications of the run; often none."""
+    if not found.refused:
+        return {}
+    notifications = [
+        {"level": "error", "message": {"text": f"the lints of {name} were not made: {why}"}}
+        for name, why in found.refused.items()
+    ]
+    return {
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}]
+    }
 
 
 def _rule(check: Check) -> Json:
@@ -68,10 +83,10 @@ def _rule(check: Check) -> Json:
     }
 
 
-def _result(finding: Diagnostic) -> Json:
+def _result(finding: Diagnostic, index: Mapping[str, int]) -> Json:
     return {
         "ruleId": finding.code,
-        "ruleIndex": _INDEX[finding.code],
+        "ruleIndex": index[finding.code],
         "level": finding.severity,
         "message": {"text": finding.message},
         "locations": [_location(finding)],
@@ -98,6 +113,3 @@ def _uri(file: str) -> str:
     """The file as a URI reference: relative below the working directory, else absolute."""
     path, here = Path(file).resolve(), Path.cwd().resolve()
     return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()
-
-
-_INDEX = {code: place for place, code in enumerate(CHECKS)}

@@ -19,7 +19,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.rules.findings import Finding
 from tallystick.rules.model import Silence
 from tallystick.rules.toml import KeyPath, decimal_text
-from tallystick_governance.lint.check import Check, Figure, nothing
+from tallystick.scoring.lint import Check, Figure, nothing
 
 UNKNOWN, IDLE = "silence-unknown", "silence-unneeded"
 UNBOUNDED, OUTGROWN, NEW = "silence-unbounded", "silence-outgrown", "silence-new"

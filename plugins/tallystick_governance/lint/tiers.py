@@ -19,9 +19,9 @@ from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.lint import check, less
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import Tiers
-from tallystick_governance.lint.check import check, less
 from tallystick_governance.lint.type_probe import highest_quality
 
 _PLACES = 256

@@ -8,9 +8,9 @@ from tallystick.numbers.nano import NANO, to_text
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.lint import check
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue
-from tallystick_governance.lint.check import check
 from tallystick_governance.lint.type_probe import values_of
 
 

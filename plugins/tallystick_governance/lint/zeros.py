@@ -11,8 +11,8 @@ from tallystick.rules.findings import Finding
 from tallystick.scoring.binding import reads_answer
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check, more
 from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
 
 _TASKS = 256

@@ -14,8 +14,10 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.formula.formula import Formula
 from tallystick.plugins.registry import Registry, installed
 from tallystick.rules.findings import Finding, dotted
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
+
+CHECKS = installed_lints().checks
 
 RULES = Path(__file__).resolve().parents[3] / "rules"
 

@@ -8,8 +8,8 @@ import pytest
 
 import tallystick
 from tallystick.rules.findings import Finding
-from tallystick_governance.lint import reputation_dynamics, reputation_events
-from tallystick_governance.lint.check import Check
+from tallystick.scoring.lint import Check
+from tallystick_state.lints import reputation_dynamics, reputation_events
 
 ROOT = Path(__file__).resolve().parents[3]
 CHECKS = {

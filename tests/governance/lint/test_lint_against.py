@@ -10,7 +10,9 @@ from cli.command import run
 from jsonschema import Draft202012Validator
 from linted import SOUND, changed, shipped
 
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import installed_lints
+
+CHECKS = installed_lints().checks
 
 SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'
 OLD = "workflow@1.0.0"

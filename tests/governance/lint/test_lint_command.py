@@ -10,7 +10,9 @@ import pytest
 from cli.command import message_of, run
 from linted import SOUND, changed, shipped
 
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import installed_lints
+
+CHECKS = installed_lints().checks
 
 KEYS = {"code", "severity", "file", "line", "path", "message", "evidence", "remedy"}
 SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'

@@ -24,8 +24,10 @@ from linted import changed, shipped
 import tallystick
 from tallystick.errors import RuleSetError
 from tallystick.rules.findings import dotted
-from tallystick_governance.lint.catalog import CHECKS
+from tallystick_governance.lint.catalog import installed_lints
 from tallystick_governance.lint.linting import Report, report
+
+CHECKS = installed_lints().checks
 
 _DECAY = ('mode = "drift"', 'mode = "replace"\nkeep = 0.9')
 _SPOILED = (

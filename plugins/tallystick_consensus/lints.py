@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,15 +11,17 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.numbers.text import numbered
 from tallystick.rules.findings import Finding, one_of
+from tallystick.scoring.lint import check, checks_in, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.facts import FACTS
 from tallystick_consensus.run import bound_consensus
 from tallystick_consensus.signals import breakdown_at
-from tallystick_governance.lint.check import check, less, more
 
 if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
+
+tallystick_api = 1
 
 _SECTION = "consensus"
 _FLAGGED = 1000
@@ -284,3 +287,7 @@ def _edge(agreement: Callable[[int], int], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if agreement(middle) == before else (low, middle)
     return low
+
+
+LINTS = checks_in(sys.modules[__name__])
+"""In the order in which they are documented."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
+from tallystick.rules.allocation import Average, Collect
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
+from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check, less, more
+from tallystick_allocation.proofs import proved_allocation
 
 _AGREEMENT = attrs.fields(Groups).consensus.name
 """The key of the rule-set format under which a group says when it agrees."""
@@ -91,3 +93,37 @@ def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
                 f"a group's score needs {needed}, and a group has {members} members",
                 {"needed": needed, "members": members},
             )
+
+
+@check(
+    "weights-forget",
+    "warning",
+    "whoever was not drawn in the last round has no weight",
+    less("drawn"),
+    documentation=(
+        "Weights come of the records of one round, and nothing is carried from the rounds before. "
+        "A round has records of those who were drawn for it; all others of the network are paid "
+        "nothing until they are drawn again, however well they did."
+    ),
+    remedy="carry an average of the round, or collect over the last tasks",
+)
+def _forget(scorer: Scorer) -> Iterator[Finding]:
+    bound = proved_allocation(scorer)
+    if bound is None:
+        return
+    steps = bound.needed((bound.weight,), {})
+    rounds = [
+        each for each in steps if isinstance(each.rules, Collect) and each.rules.records == "round"
+    ]
+    averages = [each.rules for each in steps if isinstance(each.rules, Average)]
+    if not rounds or any(each.leaver == "keep" for each in averages):
+        return
+    groups = scorer.rule_set.groups
+    drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
+    told = f", at most {drawn['drawn']} of a type each round" if drawn else ""
+    for step in rounds:
+        yield Finding(
+            step.origin,
+            f"{step.name} is of one round alone: weights are of who was drawn in it{told}",
+            {"step": step.name, **drawn},
+        )

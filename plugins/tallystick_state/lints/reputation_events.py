@@ -11,8 +11,8 @@ from tallystick.numbers.nano import from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Band, Reputation, ReputationEvent
 from tallystick.rules.toml import KeyPath
+from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check, less, more
 from tallystick_state.reputation import record_delta
 from tallystick_state.rules import StateRules, state_rules_of
 

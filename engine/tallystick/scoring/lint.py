@@ -1,9 +1,14 @@
-"""A check of the linter, and the decorator that makes one of a function."""
+"""A check of the linter, and the decorator that makes one of a function.
+
+A distribution offers its checks as a tuple by an entry point of the group `GROUP`, whose name is
+that of their owner. Codes of others than the engine's own begin with the owner's name and a slash.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from types import ModuleType
 from typing import Any, Literal
 
 import attrs
@@ -11,6 +16,9 @@ import attrs
 from tallystick.diagnostics import Severity
 from tallystick.rules.findings import Finding
 from tallystick.scoring.scorer import Scorer
+
+GROUP = "tallystick.lints"
+"""The entry-point group of the linter's checks."""
 
 Find = Callable[[Scorer], Iterable[Finding]]
 
@@ -70,7 +78,7 @@ class Check:
     """One question that the linter asks of a rule set.
 
     Attributes:
-        code: the stable name, such as ``gate-never-binds``.
+        code: the stable name, such as ``gate-never-binds``, or ``acme/too-steep`` of a stranger.
         severity: of what it finds.
         summary: one sentence: what is wrong.
         documentation: why it matters and how it is computed, a few sentences.
@@ -104,7 +112,7 @@ def check(
     documentation: str,
     remedy: str,
 ) -> Callable[[Find], Check]:
-    """The check that a function makes; it is in the linter if its module is in ``catalog``."""
+    """Make a check of a function; it is in the linter if an entry point of `GROUP` leads to it."""
 
     def decorate(find: Find) -> Check:
         return Check(
@@ -118,6 +126,13 @@ def check(
         )
 
     return decorate
+
+
+def checks_in(*modules: ModuleType) -> tuple[Check, ...]:
+    """Return the checks that some modules define, in their order."""
+    return tuple(
+        value for module in modules for value in vars(module).values() if isinstance(value, Check)
+    )
 
 
 def nothing(scorer: Scorer) -> tuple[Finding, ...]:

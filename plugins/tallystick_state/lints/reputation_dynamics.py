@@ -14,9 +14,9 @@ import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check, less, more
-from tallystick_governance.lint.reputation_events import gain
+from tallystick_state.lints.reputation_events import gain
 from tallystick_state.reputation import damped, record_delta
 from tallystick_state.rules import StateRules, state_rules_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.lint.check import check
 
 
 @check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
@@ -25,13 +26,15 @@ from tallystick.rules.allocation import (
     ZScore,
 )
 from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check, checks_in, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.column import Number, column_of
 from tallystick_allocation.population import Attribute, Miner, Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.step import BoundAllocation, Range, Step
-from tallystick_governance.lint.check import check, less, more
+
+tallystick_api = 1
 
 _SIZES = (1, 2, 3, 7, 17)
 """How many miners are tried."""
@@ -112,40 +115,6 @@ def _unread(scorer: Scorer) -> Iterator[Finding]:
     for step in () if bound is None else bound.unread:
         if step is not bound.weight:  # type: ignore[union-attr]  # it has steps
             yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
-
-
-@check(
-    "weights-forget",
-    "warning",
-    "whoever was not drawn in the last round has no weight",
-    less("drawn"),
-    documentation=(
-        "Weights come of the records of one round, and nothing is carried from the rounds before. "
-        "A round has records of those who were drawn for it; all others of the network are paid "
-        "nothing until they are drawn again, however well they did."
-    ),
-    remedy="carry an average of the round, or collect over the last tasks",
-)
-def _forget(scorer: Scorer) -> Iterator[Finding]:
-    bound = _bound(scorer)
-    if bound is None:
-        return
-    steps = bound.needed((bound.weight,), {})
-    rounds = [
-        each for each in steps if isinstance(each.rules, Collect) and each.rules.records == "round"
-    ]
-    averages = [each.rules for each in steps if isinstance(each.rules, Average)]
-    if not rounds or any(each.leaver == "keep" for each in averages):
-        return
-    groups = scorer.rule_set.groups
-    drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
-    told = f", at most {drawn['drawn']} of a type each round" if drawn else ""
-    for step in rounds:
-        yield Finding(
-            step.origin,
-            f"{step.name} is of one round alone: weights are of who was drawn in it{told}",
-            {"step": step.name, **drawn},
-        )
 
 
 @check(
@@ -339,3 +308,7 @@ def _miners(found: Allocation) -> Sequence[Miner]:
 
 def _text(value: Fraction) -> str:
     return to_text(round(value * 10**9))
+
+
+LINTS = checks_in(sys.modules[__name__])
+"""In the order in which they are documented."""
