@@ -19,7 +19,7 @@ import attrs
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import FormulaError, SchemaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import domain_of, is_of_group
+from tallystick.formula.facts import domain_of, is_of_record
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import fact_text
 from tallystick.formula.tree import Node, leaves
@@ -167,7 +167,7 @@ def check_facts(subject: Subject) -> Iterator[Diagnostic]:
     for formula in subject.plugin.formulas:
         facts = facts_of(formula)
         # a component of a group reads no record; with facts of both kinds nothing can read it
-        if not all(map(is_of_group, facts)):
+        if any(map(is_of_record, facts)):
             yield from _unreachable(subject, formula.name, facts, list(subject.schemas))
     for skill_type in subject.plugin.skill_types:
         for requirement in skill_type.requirements:

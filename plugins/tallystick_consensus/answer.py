@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.numbers.nano import from_double
-from tallystick.records.group import Submission
+from tallystick_consensus.group_record import Submission
 from tallystick_consensus.places import Lines, reduced
 
 if TYPE_CHECKING:

@@ -16,15 +16,7 @@ import attrs
 
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.facts.fact import name_of, path_of
-from tallystick.formula.facts.families import is_of_group
-from tallystick.formula.facts.group import (
-    MOST_ITEMS,
-    READERS,
-    mine,
-    of_set,
-    outliers,
-    shared,
-)
+from tallystick.formula.facts.families import reader_of
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
@@ -32,7 +24,17 @@ from tallystick.rules.consensus import MOST_MEMBERS, set_of
 from tallystick.rules.consensus_checks import FACTOR
 from tallystick.rules.model import exact
 from tallystick.scoring.compiled import Compiled, compile_tree
-from tallystick_consensus.facts import FACTS
+from tallystick_consensus.member_facts import (
+    FACTS,
+    MOST_ITEMS,
+    READERS,
+    GroupReader,
+    mine,
+    of_set,
+    outliers,
+    shared,
+)
+from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
@@ -40,21 +42,6 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.consensus import Consensus
     from tallystick.rules.reading import LoadedRuleSet
-
-
-@attrs.frozen
-class Voting:
-    """How the members of a group of some size vote.
-
-    Attributes:
-        own_vote: whether a member is a voter of its own.
-        quorum: how many voters agree on something.
-        support: an item that is not agreed is an outlier with fewer of the others.
-    """
-
-    own_vote: bool
-    quorum: int
-    support: int
 
 
 @attrs.frozen
@@ -180,7 +167,8 @@ class BoundConsensus:
     def _tree(self, name: str, before: Mapping[str, Node]) -> Node:
         component = self.rules.components[name]
         formula = self.registry.formulas[component.formula]
-        foreign = next((f for f in leaves(formula.tree, "fact") if not is_of_group(f)), None)
+        read = leaves(formula.tree, "fact")
+        foreign = next((f for f in read if not isinstance(reader_of(f), GroupReader)), None)
         if foreign is not None:
             told = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
             raise self._refused(name, FormulaError(told))

@@ -7,17 +7,19 @@ from tallystick.plugins.author import (
     UNIT,
     Node,
     Parameters,
-    agreed,
     axis,
     cases,
     label,
     maximum,
-    mine,
     minimum,
+    unrounded,
+)
+from tallystick_consensus.member_facts import (
+    agreed,
+    mine,
     outliers,
     risk_gap,
     shared,
-    unrounded,
     verdict_distance,
 )
 

@@ -6,28 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tallystick.formula.facts.group import (
-    SETS,
-    agreed,
-    mine,
-    outliers,
-    risk_gap,
-    shared,
-    verdict_distance,
-)
 from tallystick_consensus.places import Lines, matched, places, supporters
-from tallystick_consensus.sets import SetFacts, set_facts
+from tallystick_consensus.sets import SetFacts, Voting, set_facts
 
 if TYPE_CHECKING:
     from tallystick_consensus.answer import Answer, Place
-    from tallystick_consensus.binding import BoundConsensus, Voting
-
-FACTS = (
-    *(fact(name) for name in SETS for fact in (mine, agreed, shared, outliers)),
-    verdict_distance(),
-    risk_gap(),
-)
-"""The facts of a member, in the order in which its integers stand."""
+    from tallystick_consensus.binding import BoundConsensus
 
 
 def facts_of(answers: Sequence[Answer], rules: BoundConsensus) -> list[tuple[int, ...]]:

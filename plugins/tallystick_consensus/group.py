@@ -16,8 +16,8 @@ from tallystick_consensus.signals import is_breakdown, is_diverging, rerun_of
 from tallystick_consensus.similarity import alignment, similarities
 
 if TYPE_CHECKING:
-    from tallystick.records.group import GroupRecord
     from tallystick_consensus.binding import BoundConsensus
+    from tallystick_consensus.group_record import GroupRecord
 
 
 @attrs.frozen

@@ -19,9 +19,9 @@ from tallystick.records.strict_json import parse
 from tallystick_consensus.run import Key, key_of
 
 if TYPE_CHECKING:
-    from tallystick.records.group import Submission
     from tallystick.records.struct_builder import Record
     from tallystick_consensus.group import GroupConsensus
+    from tallystick_consensus.group_record import Submission
 
 _POLICY = "recommended_policy"
 

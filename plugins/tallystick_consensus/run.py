@@ -12,13 +12,13 @@ import attrs
 from tallystick.errors import RecordError, RuleSetError
 from tallystick.io.lines import LineReader, Splitter
 from tallystick.records.defects import internal_errors
-from tallystick.records.group import MAX_GROUP_BYTES, GroupRecord, group_decoder
 from tallystick.records.identity import whose
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick_consensus.binding import BoundConsensus, bind_consensus
 from tallystick_consensus.group import GroupConsensus, consensus_of
+from tallystick_consensus.group_record import MAX_GROUP_BYTES, GroupRecord, group_decoder
 
 if TYPE_CHECKING:
     from tallystick.records.decoding import Item

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
 
 import attrs
 
-if TYPE_CHECKING:
-    from tallystick_consensus.binding import Voting
+
+@attrs.frozen
+class Voting:
+    """How the members of a group of some size vote.
+
+    Attributes:
+        own_vote: whether a member is a voter of its own.
+        quorum: how many voters agree on something.
+        support: an item that is not agreed is an outlier with fewer of the others.
+    """
+
+    own_vote: bool
+    quorum: int
+    support: int
 
 
 @attrs.frozen

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tallystick.numbers.nano import from_decimal
 
 if TYPE_CHECKING:
-    from tallystick.records.group import GroupRecord, Member
     from tallystick.rules.consensus import Breakdown, Diverging
+    from tallystick_consensus.group_record import GroupRecord, Member
 
 _TICKET = b"tallystick/rerun-draw/1"
 _RECALL, _VERDICT = "findings_recall", "verdict_agreement"

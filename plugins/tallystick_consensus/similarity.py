@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tallystick_consensus.places import matched
 
 if TYPE_CHECKING:
-    from tallystick.records.group import Role
     from tallystick_consensus.answer import Answer
     from tallystick_consensus.binding import BoundConsensus
+    from tallystick_consensus.group_record import Role
 
 _ONE = Fraction(1)
 

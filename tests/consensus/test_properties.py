@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import calls
 
-from tallystick.formula.facts.group import SETS
+from tallystick_consensus.member_facts import SETS
 
 PRINTED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 BOTH = pytest.mark.parametrize("reference", [PRINTED, CORRECTED])

@@ -11,7 +11,7 @@ import tallystick
 from tallystick import errors
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
-from tallystick.records.group import CODES as OF_GROUPS
+from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick_conformance.report import CODES as OF_KIT
 from tallystick_state.adoption import CODES as OF_ADOPTIONS

@@ -12,7 +12,7 @@ from manual.page import Page
 
 import tallystick
 from tallystick.plugins.registry import installed
-from tallystick.records.group import CODES as OF_GROUPS
+from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES
 from tallystick.records.schema import Schema, load_schema
 from tallystick.resources import schema_path

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallystick.formula.facts import (
-    agreed,
     choice,
     count,
     distinct,
@@ -18,16 +17,11 @@ from tallystick.formula.facts import (
     itemised,
     largest,
     matches,
-    mine,
     number,
     opaque,
-    outliers,
     overlap,
-    risk_gap,
-    shared,
     smallest,
     total,
-    verdict_distance,
 )
 from tallystick.numbers.nano import NANO
 
@@ -54,10 +48,4 @@ EVERY = [
     equal("a.b", "c"),
     matches("a.b", "x+"),
     first_word,
-    mine("findings"),
-    agreed("findings"),
-    shared("findings"),
-    outliers("findings"),
-    verdict_distance(),
-    risk_gap(),
 ]

@@ -13,7 +13,7 @@ from typing import Literal
 
 import attrs
 
-from tallystick.formula.facts.group import SETS
+from tallystick_consensus.member_facts import SETS
 
 COMPONENTS = (
     "findings_recall",

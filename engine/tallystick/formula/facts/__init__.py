@@ -23,41 +23,28 @@ excess           Σ over the keys of a map of max(0, its value − the      1
 equal            whether both are there and the same                     truth
 matches          whether a text is there and fits a pattern whole        truth
 opaque           a Python function of the record                         1, or nano
-mine             how many items of a set a member of a group has         1
-agreed           how many items a quorum of the voters has               1
-shared           how many of the member's items are agreed               1
-outliers         how many too few of the others have                     1
-verdict_distance the steps to the verdict of the voters                  1
-risk_gap         how far from the median risk of the voters              half-nano
 ================ ======================================================= =======================
 
-A family is a module: ``scalar``, ``collection``, ``aggregate``, ``text``, ``opaque``,
-``group``. It has the functions that authors call; for each a ``FactReader``, which says everything
-that the engine knows of such a fact; and what writes records that have such facts. ``families``
-brings them together.
+A family is a module: ``scalar``, ``collection``, ``aggregate``, ``text``, ``opaque``.
+It has the functions that authors call; for each a ``FactReader``, which says everything that the
+engine knows of such a fact; and what writes records that have such facts. ``families`` brings them
+together, with those of plugins.
 """
 
 from tallystick.formula.facts.aggregate import excess, largest, smallest, total
 from tallystick.formula.facts.collection import count, distinct, overlap
 from tallystick.formula.facts.draft import Json
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
-from tallystick.formula.facts.fact import arguments_of, path_of, scale_of
+from tallystick.formula.facts.fact import arguments_of, fact_at, path_of, scale_of
 from tallystick.formula.facts.families import (
     READERS,
     domain_of,
     drafts,
-    is_of_group,
+    family,
+    is_of_record,
     is_opaque,
     reader_of,
     relations,
-)
-from tallystick.formula.facts.group import (
-    agreed,
-    mine,
-    outliers,
-    risk_gap,
-    shared,
-    verdict_distance,
 )
 from tallystick.formula.facts.opaque import opaque
 from tallystick.formula.facts.reader import FactIndex, FactReader, FactTerms, Logic, Repetition
@@ -73,7 +60,6 @@ __all__ = [
     "Json",
     "Logic",
     "Repetition",
-    "agreed",
     "arguments_of",
     "attribute_name",
     "choice",
@@ -83,26 +69,23 @@ __all__ = [
     "drafts",
     "equal",
     "excess",
+    "fact_at",
+    "family",
     "flag",
     "given",
     "integer",
-    "is_of_group",
+    "is_of_record",
     "is_opaque",
     "itemised",
     "largest",
     "matches",
-    "mine",
     "number",
     "opaque",
-    "outliers",
     "overlap",
     "path_of",
     "reader_of",
     "relations",
-    "risk_gap",
     "scale_of",
-    "shared",
     "smallest",
     "total",
-    "verdict_distance",
 ]

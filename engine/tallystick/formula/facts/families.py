@@ -1,13 +1,19 @@
-"""The families of facts together: what holds for a fact of any reader."""
+"""The families of facts together: what holds for a fact of any reader.
+
+A plugin adds a family of its own by `family`, in the module that has the functions for authors: who
+writes a formula with such a fact has imported that module, and nothing else needs it.
+"""
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import aggregate, aggregate_draft, collection, group, scalar, text
+from tallystick.formula.facts import aggregate, aggregate_draft, collection, scalar, text
 from tallystick.formula.facts.draft import Demand, Demands, Draft, Json
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.facts.opaque import READERS as OPAQUE
@@ -21,18 +27,57 @@ _FAMILIES = (
     aggregate.READERS,
     text.READERS,
     OPAQUE,
-    group.READERS,
 )
 
 READERS: Mapping[str, FactReader] = {
     reader.name: reader for family in _FAMILIES for reader in family
 }
-"""Every reader by its name, in the order of the table of this package."""
+"""The core's readers by name, in the order of the table of this package."""
+_ADDED: dict[str, FactReader] = {}
+"""The readers of plugins, by name."""
+_NAME = re.compile(r"([a-z][a-z0-9-]*/)?[a-z][a-z0-9_]*")
+
+
+def family(*readers: FactReader) -> None:
+    """Add a family of facts, whose readers formulas can name from now on.
+
+    Raises:
+        FormulaError: the name of one is no name, or is that of another reader.
+    """
+    for reader in readers:
+        if not _NAME.fullmatch(reader.name):
+            raise FormulaError(
+                f"found a reader of facts of the name {reader.name!r}, expected a name such as "
+                "acme/longest: lower case, after the name of its plugin"
+            )
+        other = READERS.get(reader.name) or _ADDED.get(reader.name)
+        if other is not None and _home(other) != _home(reader):
+            raise FormulaError(
+                f"found two readers of facts of the name {reader.name!r}, {_home(other)} and "
+                f"{_home(reader)}, expected one: name it after its plugin, such as acme/longest"
+            )
+    _ADDED.update((reader.name, reader) for reader in readers)
+
+
+def _home(reader: FactReader) -> str:
+    """The module and the class of a reader, which stay the same where its module runs again."""
+    return f"{type(reader).__module__}.{type(reader).__qualname__}"
 
 
 def reader_of(fact: Node) -> FactReader:
-    """The reader of a fact."""
-    return READERS[name_of(fact)]
+    """Return the reader of a fact.
+
+    Raises:
+        FormulaError: no family has a reader of its name.
+    """
+    name = name_of(fact)
+    reader = READERS.get(name) or _ADDED.get(name)
+    if reader is None:
+        raise FormulaError(
+            f"found a fact of the reader {name!r}, expected one of {', '.join([*READERS, *_ADDED])}"
+            ": add its family before a formula reads it"
+        )
+    return reader
 
 
 def is_opaque(fact: Node) -> bool:
@@ -40,9 +85,9 @@ def is_opaque(fact: Node) -> bool:
     return name_of(fact) == "opaque"
 
 
-def is_of_group(fact: Node) -> bool:
-    """Whether a fact is of a member of a group, which no record has."""
-    return isinstance(reader_of(fact), group.GroupReader)
+def is_of_record(fact: Node) -> bool:
+    """Whether a record has a fact; what a plugin counts otherwise, none has."""
+    return reader_of(fact).of_record
 
 
 def domain_of(fact: Node, schema: Schema) -> Domain:
@@ -84,4 +129,6 @@ def drafts(
         text.write(chosen, draft)
         collection.write(asked, draft)
         aggregate_draft.write(asked, draft)
+        for fact, value in asked:
+            reader_of(fact).write(fact, value, draft)
         yield draft.record

@@ -22,6 +22,7 @@ import attrs
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
+from tallystick.formula.facts.draft import Draft
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.schema_path import PathTarget, Schema, target_of
@@ -112,12 +113,15 @@ class FactReader(ABC):
         name: what authors call it, and what the digest of a fact covers.
         of_one_value: whether a fact follows from one value of the record, or from the two that it
             compares.
+        of_record: whether records have such facts. Where not, no schema has a range for them, and
+            whoever counts them computes the formulas that read them.
         unit: what the integer of a fact counts: ``count``, ``nano``, ``truth`` or ``position``.
         if_absent: the integer where there is nothing, unless a fact has one of its own.
     """
 
     name: ClassVar[str]
     of_one_value: ClassVar[bool] = False
+    of_record: ClassVar[bool] = True
     unit: ClassVar[str] = "count"
     if_absent: ClassVar[int | None] = 0
 
@@ -189,6 +193,13 @@ class FactReader(ABC):
         """What becomes of a fact when an item of the list that it reads is repeated."""
         del fact, schema
         return Repetition.SAME
+
+    def write(self, fact: Node, value: int, draft: Draft) -> None:
+        """Give a made-up record what such a fact reads; where nothing does, samples lack it.
+
+        Readers of the core write nothing here: those of a family are written together.
+        """
+        del fact, value, draft
 
     def single(self, fact: Node, schema: Schema) -> PathTarget:
         """What the path of a fact leads to, which is one value.

@@ -1,8 +1,8 @@
 """Facts of a member of a group: what it and its voters have.
 
 Voters are the valid members of the group, or the others; a rule set says which, and how many of
-them are a quorum. No record has such a fact: ``population.consensus`` counts them. A formula that
-is written for any set names ``own``, the set of the component that it computes.
+them are a quorum. No record has such a fact: `facts` counts them. A formula that is written for any
+set names ``own``, the set of the component that it computes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import fact_at, path_of
+from tallystick.formula.facts.families import family
 from tallystick.formula.facts.reader import FactIndex, FactReader
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node
@@ -98,6 +99,7 @@ def _set(of: str) -> str:
 class GroupReader(FactReader):
     """A fact of a member of a group."""
 
+    of_record = False
     if_absent = None  # a member always has it
 
     @abstractmethod
@@ -199,3 +201,11 @@ class RiskGap(GroupReader):
 
 READERS = (Mine(), Agreed(), Shared(), Outliers(), VerdictDistance(), RiskGap())
 """Every reader, in the order in which a member's facts stand."""
+family(*READERS)
+
+FACTS = (
+    *(fact(name) for name in SETS for fact in (mine, agreed, shared, outliers)),
+    verdict_distance(),
+    risk_gap(),
+)
+"""The facts of a member, in the order in which its integers stand."""
