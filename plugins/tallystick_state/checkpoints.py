@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import StateError, TrustError
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
+from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.checkpoint import Checkpoint
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.note import check_name
 from tallystick_state.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
 
-if TYPE_CHECKING:
-    from tallystick_state.ledger import Ledger
-
 _GENESIS_DIGITS = 16
 
 
-def checkpoint(ledger: Ledger, origin: str | None = None) -> Checkpoint:
+def checkpoint(ledger: StoredState, origin: str | None = None) -> Checkpoint:
     """The checkpoint of a state, which nobody has signed yet; it covers every closed epoch.
 
     Args:
@@ -37,7 +35,7 @@ def checkpoint(ledger: Ledger, origin: str | None = None) -> Checkpoint:
         return _checkpoint(log, origin or default_origin(ledger))
 
 
-def default_origin(ledger: Ledger) -> str:
+def default_origin(ledger: StoredState) -> str:
     """The name of the log of a state: of its network, or what it began under, and its validator."""
     in_force = ledger.in_force
     begun = in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
@@ -46,7 +44,11 @@ def default_origin(ledger: Ledger) -> str:
 
 
 def row_proof(
-    ledger: Ledger, epoch: int, step: Step, key: Sequence[Any], signed: Checkpoint | None = None
+    ledger: StoredState,
+    epoch: int,
+    step: Step,
+    key: Sequence[Any],
+    signed: Checkpoint | None = None,
 ) -> Proof:
     """What shows that a row is in a step of an epoch, and the epoch in the log.
 
@@ -83,7 +85,7 @@ def row_proof(
         return Proof(shown, (ProvenEpoch(log.leaves[epoch].to_value(), path),), (shown_rows,))
 
 
-def growth(ledger: Ledger, old: Checkpoint, new: Checkpoint) -> Growth:
+def growth(ledger: StoredState, old: Checkpoint, new: Checkpoint) -> Growth:
     """What shows that the log of a state only grew between two checkpoints.
 
     Raises:

@@ -27,10 +27,11 @@ from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, proved_rules_of
 from tallystick_state.rules_in_force import Adoption, RulesInForce
-from tallystick_state.rules_log import begun, check_format, continued, genesis_hearing, read
+from tallystick_state.rules_log import begun, check_format, genesis_hearing, read
 from tallystick_state.said import check_closed_with, read_said
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.stored_snapshots import StoredSnapshots
+from tallystick_state.stored_state import StoredState
 from tallystick_state.trust_in_force import read_root
 
 if TYPE_CHECKING:
@@ -42,11 +43,9 @@ if TYPE_CHECKING:
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike, Scorer
     from tallystick_consensus.run import GroupLike
-    from tallystick_state.epoch_log import EpochLog
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Bad, Ingested, Rounds
     from tallystick_state.replay import Verified
-    from tallystick_state.store.transaction import Transaction
     from tallystick_state.transfer import Exported
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey
@@ -55,20 +54,16 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-class Ledger:
-    """A store and the rules that its state follows."""
+class Ledger(StoredState):
+    """A stored state, and everything that changes it."""
 
     def __init__(
         self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
     ) -> None:
         """Use `open` or `create`."""
-        self.store, self.hearing = store, hearing
-        self._known = RulesInForce.of(rules)
+        super().__init__(store, rules, hearing)
         self._scorer: tuple[int, Scorer] | None = None
         self._scorers: dict[str, Scorer] = {}
-
-    def __repr__(self) -> str:
-        return f"<Ledger {self.store.shown!r} of {' and '.join(self._known.lines)}>"
 
     @classmethod
     def create(  # noqa: PLR0913  # what a state begins with
@@ -171,22 +166,6 @@ class Ledger:
         return cls(store, in_force, genesis_hearing(genesis, store.shown))
 
     @property
-    def in_force(self) -> RulesInForce:
-        """Which rules the state has in each epoch, as its log says now."""
-        with self.store.reading() as transaction:
-            return self._in_force(transaction)
-
-    @property
-    def rules(self) -> StateRules:
-        """The rules of the open epoch of a state of one line.
-
-        Raises:
-            StateError: the state has several lines.
-        """
-        with self.queries() as queries:
-            return queries.rules.only()
-
-    @property
     def scorer(self) -> Scorer:
         """What scores records, each by the rules that its epoch has.
 
@@ -216,20 +195,6 @@ class Ledger:
 
             self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
         return self._scorers[rules.digest]
-
-    def _in_force(self, transaction: Transaction) -> RulesInForce:
-        """The rules as a transaction sees them: another process may have adopted some."""
-        # a local, as another thread may be in a transaction that sees another log
-        last, known = transaction.last_rules_seq(), self._known
-        if last < known.seq:
-            # an older copy is in its place now
-            known = known.at_genesis()
-        if last > known.seq:
-            later, where = transaction.rules_entries(known.seq + 1), self.store.shown
-            envelopes = stored_envelopes(transaction.envelope, where)
-            known = continued(known, later, where, envelopes)
-        self._known = known
-        return known
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -542,19 +507,6 @@ class Ledger:
             pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
             return log.select_group(skill_type, dispatched, seed, pinned)
 
-    @contextmanager
-    def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
-        """The closed epochs, with their leaves and rows.
-
-        Args:
-            keep: whether leaves that are computed are kept in the store.
-            trust: whether leaves that were kept are taken as they are.
-        """
-        from tallystick_state.epoch_log import EpochLog  # noqa: PLC0415  # rarely
-
-        with self.store.writing() if keep else self.store.reading() as transaction:
-            yield EpochLog(transaction, self._in_force(transaction), keep, trust)
-
     def verify(
         self, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
     ) -> Verified:
@@ -590,17 +542,6 @@ class Ledger:
         from tallystick_state.backup import back_up  # noqa: PLC0415  # rarely
 
         return back_up(self.store, path, follow_links=follow_links)
-
-    def open_epoch(self) -> int:
-        """The number of the open epoch."""
-        with self.queries() as queries:
-            return queries.state.epoch
-
-    @contextmanager
-    def queries(self) -> Iterator[StateQueries]:
-        """Queries that all see the state at one instant."""
-        with self.store.reading() as transaction:
-            yield StateQueries(transaction, self._in_force(transaction))
 
     @contextmanager
     def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:

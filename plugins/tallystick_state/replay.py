@@ -50,13 +50,13 @@ from tallystick_state.store.tables import (
     SNAPSHOTS,
 )
 from tallystick_state.store.transaction import STATING
+from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust_in_force import root_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
-    from tallystick_state.ledger import Ledger
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.checkpoint import Checkpoint
 
@@ -247,7 +247,7 @@ def replay(
 
 
 def verify(
-    ledger: Ledger, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
+    ledger: StoredState, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()
 ) -> Verified:
     """Replay the log of a state into an empty store and compare the two.
 
@@ -285,7 +285,7 @@ def verify(
     return Verified(log.entries, rows[SNAPSHOTS], epochs, signers, data_checksums)
 
 
-def _check_epochs(ledger: Ledger, checkpoint: Checkpoint | None) -> None:
+def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
     """Compare the leaves that are kept, and those of a checkpoint, with what is computed anew."""
     with ledger.epoch_log(trust=False) as log:
         kept = log.transaction.epoch_leaves()

@@ -34,10 +34,10 @@ from tallystick_state.rules_log import FORMAT as STATE_FORMAT
 from tallystick_state.rules_log import format_of, genesis_hearing, read
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.transaction import STATING, Transaction
+from tallystick_state.stored_state import StoredState
 from tallystick_state.trust_in_force import ROTATION, read_root
 
 if TYPE_CHECKING:
-    from tallystick_state.ledger import Ledger
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
@@ -78,7 +78,9 @@ class Exported:
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
-def export_state(ledger: Ledger | Store, path: PathLike, *, follow_links: bool = False) -> Exported:
+def export_state(
+    ledger: StoredState | Store, path: PathLike, *, follow_links: bool = False
+) -> Exported:
     """Write the log of a state to a file; ``follow_links`` allows a name that is a link.
 
     A store that no ledger opens, as its state is of an older format, is exported as it is.

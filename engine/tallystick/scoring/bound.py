@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import attrs
 
@@ -23,9 +23,6 @@ from tallystick.scoring.result import DECIMALS
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
-
-if TYPE_CHECKING:
-    from tallystick.scoring.planner import ColumnScorer
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -60,6 +57,7 @@ class BoundType:
         group: the field of a record that says its group, where the allocation names one.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
+        plans: those of `planner.columns_of`, by where tiers begin; they live as long as the type.
     """
 
     name: str
@@ -71,6 +69,7 @@ class BoundType:
     baseline: int | None
     has_quality: bool = True
     group: str | None = None
+    plans: dict[tuple[int, ...], Any] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
         return f"<BoundType {self.name}>"
@@ -173,13 +172,6 @@ class BoundType:
             if value not in self.exact
             and (value.role in always or (paid and value.name in DECIMALS))
         )
-
-    @cached_property
-    def columns(self) -> ColumnScorer:
-        """Scores its records by columns."""
-        from tallystick.scoring.planner import ColumnScorer  # noqa: PLC0415  # loads NumPy
-
-        return ColumnScorer(self)
 
     @cached_property
     def facts_of(self) -> FactsOf:

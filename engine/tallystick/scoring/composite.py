@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -11,10 +11,7 @@ from tallystick.numbers.means import arithmetic_mean, geometric_mean
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import Range, Value
-
-if TYPE_CHECKING:
-    from tallystick.scoring.planner import Planner, Slot
+from tallystick.scoring.value import Planner, Range, Slot, Value
 
 Mean = Literal["geometric", "arithmetic"]
 MEANS: Mapping[str, Mean] = {"geometric": "geometric", "arithmetic": "arithmetic"}

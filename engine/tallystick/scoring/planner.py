@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,14 +23,12 @@ from tallystick.formula.columns import Column, Truths
 from tallystick.numbers.means import arithmetic_mean_columns
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Value
-
-if TYPE_CHECKING:
-    from tallystick.scoring.bound import BoundType
+from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Slot, Value
 
 Small = npt.NDArray[np.int8 | np.int16]
 """The number of a tier or a gate."""
@@ -38,8 +36,6 @@ Rows = npt.NDArray[np.intp]
 """Positions of rows."""
 Ratios = npt.NDArray[np.object_]
 """Fractions."""
-Slot = int
-"""Where a result of a step stands."""
 Facts = Callable[[str], Column]
 """A column of facts by digest."""
 Compute = Callable[[list[Any], int], Any]
@@ -230,7 +226,7 @@ def plan_of(targets: Iterable[Target]) -> Plan:
     All have the same schema and the same requirements.
     """
     known: dict[Hashable, Slot] = {}
-    works = [Planner(known, each.thresholds).work(each) for each in targets]
+    works = [ColumnPlanner(known, each.thresholds).work(each) for each in targets]
     return Plan(_dropping(works), len(known))
 
 
@@ -261,7 +257,6 @@ class ColumnScorer:
     """
 
     bound: BoundType
-    _plans: dict[tuple[int, ...], Plan] = attrs.field(factory=dict, init=False)
 
     def score(self, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
         """What results show of valid rows.
@@ -277,13 +272,19 @@ class ColumnScorer:
     def _plan(self, thresholds: Thresholds) -> Plan:
         tiers = self.bound.tiers
         starts = () if tiers is None else tiers.starts(thresholds)
-        if starts not in self._plans:
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
+        plans: dict[tuple[int, ...], Plan] = self.bound.plans
+        if starts not in plans:
+            if len(plans) >= _PLANS:
+                plans.clear()
             bound = self.bound
             target = Target(0, bound, thresholds, bound.shown, ratios=bound.exact)
-            self._plans[starts] = plan_of([target])
-        return self._plans[starts]
+            plans[starts] = plan_of([target])
+        return plans[starts]
+
+
+def columns_of(bound: BoundType) -> ColumnScorer:
+    """Return the scorer of a bound type by columns; its plans are kept with the type."""
+    return ColumnScorer(bound)
 
 
 def column_of(
@@ -302,7 +303,7 @@ def column_of(
         given: columns of values that are not computed.
         thresholds: the tier thresholds.
     """
-    planner = Planner({}, thresholds)
+    planner = ColumnPlanner({}, thresholds)
     columns = {planner.given(each): column for each, column in given.items()}
     work = planner.work(Target(0, bound, thresholds, (value,)))
     held: list[Any] = [columns.get(slot) for slot in range(planner.slots)]
@@ -312,7 +313,7 @@ def column_of(
     return column
 
 
-class Planner:
+class ColumnPlanner:
     """Gives every different result of one candidate a slot, and every slot the step that fills it.
 
     Values ask it for the slots of what they read and describe their own step (`Value.plan`).

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from tallystick.errors import NumberError
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import FormulaValue, Range, Value
-
-if TYPE_CHECKING:
-    from tallystick.scoring.planner import Planner, Slot
+from tallystick.scoring.value import FormulaValue, Planner, Range, Slot, Value
 
 
 @attrs.frozen(eq=False)

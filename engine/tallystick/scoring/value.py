@@ -9,10 +9,10 @@ is a further subclass, here or beside what it is made of (`composite`, `tiers`).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import attrs
 
@@ -24,11 +24,9 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact, publish
+from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.threshold_snapshots import Thresholds
-
-if TYPE_CHECKING:
-    from tallystick.scoring.planner import Planner, Slot
 
 Role = Literal[
     "axis",
@@ -45,6 +43,54 @@ Role = Literal[
 """What a value is to its skill type. Axes, measures, factors and thresholds have own names."""
 Range = tuple[int, int]
 """The smallest and the largest, in nano."""
+Slot = int
+"""The position of a column among the results of a plan."""
+
+
+class Planner(Protocol):
+    """The steps of a plan that values describe themselves by; `planner` has the one that runs.
+
+    Each method returns the slot of the step's column.
+    """
+
+    thresholds: Thresholds
+    """The thresholds by which tiers begin."""
+
+    def slot(self, value: Value) -> Slot:
+        """Return the slot of another value."""
+
+    def constant(self, number: int) -> Slot:
+        """Plan one number for all rows."""
+
+    def formula(
+        self,
+        compiled: Compiled,
+        inputs: Sequence[Value],
+        applies: Compiled | None = None,
+        undecided: Callable[[UndecidedError], UndecidedError] | None = None,
+    ) -> Slot:
+        """Plan a formula over facts and values, where it applies."""
+
+    def where_given(self, slot: Slot, applies: Compiled) -> Slot:
+        """Plan a column that is 1 where it does not apply."""
+
+    def geometric_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
+        """Plan a weighted geometric mean."""
+
+    def arithmetic_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
+        """Plan a weighted arithmetic mean."""
+
+    def gate_number(self, axes: tuple[Slot, ...], limits: tuple[int, ...]) -> Slot:
+        """Plan the number, from 1, of the last gate whose axis is below its limit."""
+
+    def gated(self, ungated: Slot, gate: Slot, composites: tuple[int, ...]) -> Slot:
+        """Plan a composite that is written over where a gate decides."""
+
+    def level(self, quality: Slot, starts: tuple[int, ...]) -> Slot:
+        """Plan how many of some ascending starts a quality reaches."""
+
+    def looked_up(self, slot: Slot, numbers: tuple[int, ...], *, in_doubles: bool = False) -> Slot:
+        """Plan a number for each position; ``in_doubles`` where these hold it."""
 
 
 @attrs.frozen(eq=False, slots=False)

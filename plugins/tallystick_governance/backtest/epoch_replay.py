@@ -33,7 +33,7 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
-from tallystick.scoring.planner import ScoreColumns
+from tallystick.scoring.planner import ScoreColumns, columns_of
 from tallystick.scoring.result import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.comparison_model import (
@@ -284,7 +284,7 @@ class _Replay:
         answered = rows.select(rows.answered)
         given = self.state.thresholds.get(bound.name, {})
         thresholds = bound.tiers.thresholds(given) if bound.tiers is not None else {}
-        scores = bound.columns.score(answered.facts.__getitem__, thresholds, len(answered))
+        scores = columns_of(bound).score(answered.facts.__getitem__, thresholds, len(answered))
         agreed: list[int | None] = [None] * len(answered)
         for factor in bound.factors:
             if factor.name == CONSENSUS:

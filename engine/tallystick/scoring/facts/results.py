@@ -40,7 +40,7 @@ from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.source import FactsChunk
-from tallystick.scoring.planner import Facts, ScoreColumns
+from tallystick.scoring.planner import Facts, ScoreColumns, columns_of
 from tallystick.scoring.requirements import joined
 from tallystick.scoring.result import GROUP
 from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
@@ -335,7 +335,7 @@ _Scores = tuple[Places | None, ScoreColumns]
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
     """The scores of those rows of one type that have a submission."""
     scored, found = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
-    columns = rules.types[rows.skill_type].columns
+    columns = columns_of(rules.types[rows.skill_type])
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
         count = len(rows) if chosen is None else len(chosen)
         if count:
