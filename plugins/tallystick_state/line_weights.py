@@ -207,10 +207,9 @@ def base_of(bound: BoundAllocation) -> Step | None:
 
 
 def is_of_round(rule_set: RuleSet) -> bool:
-    """Whether weights are of who has a record in the round alone, as ``[aggregation.round]`` is."""
-    aggregation = rule_set.aggregation
-    of_round = aggregation is not None and aggregation.window is None
-    return rule_set.allocation is None and of_round
+    """Whether weights are of who has a record in the round alone."""
+    rules = allocation_of(rule_set)
+    return rules is not None and rules.miners == "round"
 
 
 def _weights(found: Allocation) -> Mapping[str, int]:

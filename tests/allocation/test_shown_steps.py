@@ -22,10 +22,10 @@ OPTIONS = {
     )
 }  # fmt: skip
 _SECTION = re.compile(
-    r"^\[(?:aggregation\.(?:round|window|cap|options\.warm_up|options\.zero_average)|allocation)\]"
-    r".*?(?=^\[)|^\[\[lint\.silence\]\].*?(?=^\[|\Z)",
-    re.MULTILINE | re.DOTALL,
+    r"^\[allocation\].*?^\]\n|^\[\[lint\.silence\]\].*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL
 )
+_OPTION = re.compile(r"^# (  \{ name = .*)$", re.MULTILINE)
+_PUBLISHED = ", publish = true }"
 _STEP = re.compile(r" {4}(\w+) = (\w+): (.*)")
 # a list, a table, or one word
 _KEY = re.compile(r"(\w+) (\[[^\]]*\]|\([^)]*\)|[^,]+)(?:, |$)")
@@ -33,11 +33,19 @@ _WORD = re.compile(r"[a-z_][\w./@-]*")
 
 
 def _with(text: str, options: tuple[str, ...]) -> str:
-    for option in options:
-        head = rf"(\[aggregation\.options\.{option}\][^\[]*?enabled = )false"
-        text, count = re.subn(head, r"\1true", text)
-        assert count == 1
-    return text
+    """The rules with the steps that their comments name."""
+    if not options:
+        return text
+    low, done, warm = _OPTION.findall(text)
+    (mean,) = re.findall(r"^  \{ name = \"mean\".* \}(?=,)", text, re.MULTILINE)
+    added = [mean.replace(_PUBLISHED, " }") + ","]
+    if "zero_average" in options:
+        added = [added[0].replace('name = "mean"', 'name = "raw"'), low]
+    if "warm_up" in options:
+        added += [done, warm]
+        text = text.replace('of = "mean", zero', 'of = "warm", zero')
+    added[-1] = added[-1].replace(" },", f"{_PUBLISHED},")
+    return text.replace(f"{mean},", "\n".join(added))
 
 
 def _shown(path: Path) -> list[str]:
@@ -89,6 +97,8 @@ def test_what_is_shown_can_be_written_and_gives_the_same_weights(case: str, tmp_
     before, after = tmp_path / "before.toml", tmp_path / "after.toml"
     before.write_text(_with(tallystick.load(name).loaded.text, options), encoding="utf-8")
     shown = _shown(before)
+    added = {"zero_average": "raw", "warm_up": "warm"}
+    assert {added[each] for each in options} <= {line.split()[0] for line in shown}
     steps = "\n".join(["[allocation]", "steps = [", *map(_written, shown), "]", ""])
     rest = _SECTION.sub("", before.read_text(encoding="utf-8"))
     after.write_text(f"{rest}\n{steps}", encoding="utf-8")

@@ -224,16 +224,8 @@ function load(shown) {
       expect(`sha256:${treeDigest(shown.requirements[name].tree)}`, wanted, name);
     }
   }
-  return { ...shown, document: covered.document, options: optionsOf(covered.document) };
+  return { ...shown, document: covered.document };
 }
-
-// What axes read of [aggregation.options]: parameters such as budget_abort_enabled, truths as 1 or 0.
-const optionsOf = ({ aggregation: { options = {} } = {} }) =>
-  Object.fromEntries(
-    Object.entries(options).flatMap(([option, fields]) =>
-      Object.entries(fields).map(([name, value]) => [`${option}_${name}`, `${typeof value === "boolean" ? Number(value) : value}`]),
-    ),
-  );
 
 // Whether a tree has a fact that reads what a missed deadline may lack.
 const readsAnswer = (rules, tree) =>
@@ -261,8 +253,7 @@ function publishAll(rules, settings, names, found, record) {
     if (name in found) return;
     const { formula, ...parameters } = settings[name];
     publishedNames(rules.formulas[formula].tree).forEach(visit);
-    const all = { ...rules.options, ...parameters };
-    found[name] = publish(evaluate(rules.formulas[formula].tree, record, found, all));
+    found[name] = publish(evaluate(rules.formulas[formula].tree, record, found, parameters));
   };
   names.forEach(visit);
   return found;

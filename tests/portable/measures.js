@@ -18,10 +18,7 @@ const bind = ([op, data, args], parameters, treeOf) => {
 function resolved(rules) {
   const { axes = {}, measures = {} } = rules.document;
   const settings = { ...axes, ...measures };
-  const treeOf = (name) => {
-    const all = { ...rules.options, ...settings[name] };
-    return bind(rules.formulas[settings[name].formula].tree, all, treeOf);
-  };
+  const treeOf = (name) => bind(rules.formulas[settings[name].formula].tree, settings[name], treeOf);
   const names = Object.keys(settings);
   const own = Object.fromEntries(names.map((name) => [`own/${name}`, { tree: treeOf(name) }]));
   const named = Object.fromEntries(names.map((name) => [name, { formula: `own/${name}` }]));

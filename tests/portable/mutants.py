@@ -116,8 +116,8 @@ INTERPRETER = tuple(
             "found[name] = publish(evaluate(tree, record, { base_weight: NANO }, parameters));",
         ),
         (
-            "const all = { ...rules.options, ...parameters };",
-            'const all = { budget_abort_enabled: "0", budget_abort_cost: "0", ...parameters };',
+            "tree, record, found, parameters));\n  };",
+            'tree, record, found, { ...parameters, budget_abort_enabled: "0" }));\n  };',
         ),
         # rows
         (
@@ -250,8 +250,8 @@ STATE = tuple(
         ("(record.missed ? 0n : record.emission)", "record.emission"),
         ('tasks === "mean" && task !== undefined', "false"),
         ('tasks === "mean" && task !== undefined', "task !== undefined"),
-        ('{ times: ["reputation"], over', "{ times: twice, over"),
-        ("over: twice, missed", 'over: ["reputation"], missed'),
+        ("product(record, above)", "product(record, below)"),
+        ("product(record, below), BigInt", "product(record, above), BigInt"),
         ("if (divisor.n === 0n) return nano(empty);", "if (divisor.n === 0n) return NANO;"),
         ("means.slice(-last)", "means.slice(0, last)"),
         ("fraction(sum(scores), BigInt(scores.length))", "fraction(scores[0])"),

@@ -88,7 +88,7 @@ const OPERATIONS = {
     return p.nanoText(p.roundScore(rules, taken));
   },
   window: (p, rules, tasks) =>
-    p.nanoText(p.windowMean(tasks.map((scores) => scores.map(p.nano)), rules.document.aggregation.window.tasks)),
+    p.nanoText(p.windowMean(tasks.map((scores) => scores.map(p.nano)), p.windowOf(rules.document))),
   window_mean: (p, _, { scores, window }) => p.nanoText(p.windowMean(scores.map((score) => [p.nano(score)]), window)),
   weights: (p, rules, scores) => texts(p, p.weights(rules, nanos(p, scores))),
   uint16: (p, _, pairs) => p.toUint16(pairs.map(([uid, weight]) => [uid, p.nano(weight)])),

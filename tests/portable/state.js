@@ -268,13 +268,8 @@ function selectGroup(rules, candidates, type, round, seed) {
 
 // -------------------------------------------------------------------- round scores and weights
 
-// The step that collects of a round alone; [aggregation.round] is one.
-function roundStep({ allocation, aggregation }) {
-  if (allocation) return allocation.steps.find(({ records }) => records === "round");
-  const { base_weight: mode, missed_deadline: missed, no_tasks: empty } = aggregation.round;
-  const twice = ["reputation", "base_weight"];
-  return mode === "twice" ? { times: twice, over: twice, missed, empty } : { times: ["reputation"], over: ["base_weight"], missed, empty };
-}
+// The step that collects of a round alone.
+const roundStep = ({ allocation }) => allocation.steps.find(({ records }) => records === "round");
 
 // Records are {emission, base_weight, reputation, missed, task}: numbers in nano, but for the last two. With
 // tasks = "mean" a task counts as the mean of its records.
@@ -289,6 +284,9 @@ function roundScore(rules, records) {
   const dividend = total(counted.map((record) => fraction(paid(record), BigInt(same(record)))));
   return halfEven(dividend.n * divisor.d, dividend.d * divisor.n);
 }
+
+// How many tasks a window has.
+const windowOf = ({ allocation }) => allocation.steps.find(({ last }) => last !== undefined).last;
 
 // The mean of the last tasks, oldest first, each a list of the nanos that validators gave.
 function windowMean(tasks, last) {
@@ -305,7 +303,7 @@ function weights(rules, scores) {
   const whole = sum(entries.map(([, score]) => score));
   if (whole === 0n) return {};
   let shares = entries.map(([name, score]) => [name, fraction(score, whole)]);
-  const cap = rules.document.aggregation?.cap;
+  const cap = rules.document.allocation.steps.find((step) => step.do === "cap");
   if (cap) {
     const miners = shares.filter(([, share]) => share.n > 0n).length;
     const [share, equal] = [decimal(cap.share), fraction(1n, BigInt(miners))];
@@ -343,6 +341,6 @@ function toUint16(pairs) {
 
 module.exports = {
   nano, recordDigest, consensusEvent, stateEvent, eventsDigest, logHash, delta, damped, meanDelta, median,
-  nextThreshold, closeEpoch, snapshotDigest, stateDigest, ticket, selectGroup, roundScore, windowMean,
+  nextThreshold, closeEpoch, snapshotDigest, stateDigest, ticket, selectGroup, roundScore, windowOf, windowMean,
   weights, toUint16,
 };

@@ -133,19 +133,29 @@ def test_steps_that_read_each_other_are_told_as_a_cycle(
     assert problems[0].path == "allocation.steps[0].formula"
 
 
-def test_weights_are_said_in_one_place(problems_of: Problems, subnets: Registry) -> None:
-    window = '\n[aggregation.window]\ntasks = 10\nweighting = "equal"\nshort = "available"\n'
-    (problem,) = problems_of(CSWON + window, subnets)
-    assert (problem.path, problem.evidence["value"]) == ("aggregation.window", "a table")
-    assert problem.evidence["expected"] == "steps of [allocation] instead"
-    for option, value, step in (
-        ("warm_up", "tasks = 20", 'do = "formula" with formula = "allocation/warm-up@1"'),
-        ("zero_average", "at_most = 0.05", 'do = "filter" with others = "zero"'),
-    ):
-        table = f"\n[aggregation.options.{option}]\nenabled = false\n{value}\n"
-        (problem,) = problems_of(CSWON + table, subnets)
-        assert problem.path == f"aggregation.options.{option}"
-        assert problem.evidence["expected"] == f"a step of [allocation] instead, {step}"
+def test_the_miners_of_a_round_are_weighed_by_that_round_alone(
+    problems_of: Problems, subnets: Registry
+) -> None:
+    text = CSWON.replace("steps = [", 'miners = "round"\nsteps = [')
+    (problem,) = problems_of(text, subnets)
+    assert problem.path == "allocation.miners"
+    assert problem.evidence["expected"] == '"slots", or steps that collect records = "round" alone'
+    of_round = text.replace(', as = "mean", last = 100', ', as = "mean", records = "round"')
+    assert problems_of(of_round, subnets) == ()
+    average = '  { name = "held", do = "average", of = "kept", new = 0.5, leaver = "keep" },\n'
+    carried = of_round.replace('  { name = "z"', average + '  { name = "z"')
+    (problem,) = problems_of(carried, subnets)
+    assert problem.path == "allocation.miners"
+    expected = '"slots": an average is also of miners without a record'
+    assert problem.evidence["expected"] == expected
+
+
+def test_what_is_no_section_any_more_is_an_unknown_key(
+    problems_of: Problems, subnets: Registry
+) -> None:
+    (problem,) = problems_of(CSWON + "\n[aggregation.cap]\nshare = 0.1\n", subnets)
+    assert (problem.path, problem.evidence["value"]) == ("aggregation", "a table")
+    assert problem.evidence["expected"].startswith("a key of the format")
 
 
 def test_the_digest_covers_the_list_and_its_order(tmp_path: Path, subnets: Registry) -> None:

@@ -11,10 +11,9 @@ import attrs
 import pytest
 
 from tallystick.plugins.registry import Registry
-from tallystick.rules.allocation import Average, CapStep, round_score
+from tallystick.rules.allocation import Average, round_score
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
-from tallystick.rules.sections import Cap
 
 Value = Any  # of the model
 EVERY = ("1.0.0", "1.1.0", "1.2.0")
@@ -22,7 +21,8 @@ CORRECTED = EVERY[1:]
 DECIDED = {
     ("skills@1.2.0", "axes.tool_poison_recall.formula"): "skills/tool-poison-recall@3",
     ("workflow@1.2.0", "axes.cost.formula"): "workflow/cost@2",
-    ("workflow@1.2.0", "aggregation.options.budget_abort.enabled"): True,
+    ("workflow@1.2.0", "axes.cost.parameters.budget_abort_enabled"): "1",
+    ("workflow@1.2.0", "axes.cost.parameters.budget_abort_cost"): "0",
 }
 """What later decisions change, which the documents do not say."""
 
@@ -239,15 +239,22 @@ GROUPS_PUBLISHED = {
     "groups.rotation.enabled": False,
     "groups.recovery.enabled": False,
 }
+ROUNDS = {
+    "allocation.miners": "round",
+    "allocation.steps.0.records": "round",
+    "allocation.steps.0.value": "emission",
+    "allocation.steps.0.empty": "0",  # E37
+    "allocation.steps.1.zero": "zero",
+}
 ROUNDS_PUBLISHED = {
-    "aggregation.round.no_tasks": "0",  # E37
-    "aggregation.round.base_weight": "twice",  # E36
-    "aggregation.round.missed_deadline": "excluded",  # E38
+    "allocation.steps.0.times": ("base_weight", "reputation"),  # E36
+    "allocation.steps.0.over": ("base_weight", "reputation"),  # E36
+    "allocation.steps.0.missed": "left_out",  # E38
 }
 ROUNDS_CORRECTED = {
-    "aggregation.round.no_tasks": "0",
-    "aggregation.round.base_weight": "once",
-    "aggregation.round.missed_deadline": "zero",
+    "allocation.steps.0.times": ("reputation",),
+    "allocation.steps.0.over": ("base_weight",),
+    "allocation.steps.0.missed": "zero",
 }
 GROUPS_CORRECTED = {
     "groups.ties": "round_and_hotkey_digest",
@@ -280,19 +287,15 @@ WORKFLOW = {
     "skill_types.workflow.base_weight": None,
     "skill_types.workflow.baseline": None,
     "skill_types.workflow.gates": (),
-    "aggregation.window.tasks": 100,
-    "aggregation.window.weighting": "equal",
-    "aggregation.window.short": "available",
-    "aggregation.cap.share": "0.15",
-    "aggregation.cap.lowest_share": "one_over_miners",
-    "aggregation.cap.excess": "water_filling",
-    "aggregation.options.warm_up.enabled": False,
-    "aggregation.options.warm_up.tasks": 20,
-    "aggregation.options.zero_average.enabled": False,
-    "aggregation.options.zero_average.at_most": "0.05",
-    "aggregation.options.budget_abort.enabled": False,
-    "aggregation.options.budget_abort.cost": "0",
-    "aggregation.round": None,
+    "allocation.miners": "slots",
+    "allocation.steps.0.value": "quality",
+    "allocation.steps.0.statistic": "mean",
+    "allocation.steps.0.last": 100,
+    "allocation.steps.0.empty": "0",
+    "allocation.steps.1.zero": "zero",
+    "allocation.steps.2.share": "0.15",
+    "allocation.steps.2.lowest_share": "one_over_miners",
+    "allocation.steps.2.excess": "water_filling",
     "emission": None,
     "tiers": None,
     "reputation": None,
@@ -334,6 +337,7 @@ ROWS = rows(
             GROUPS_CORRECTED,
         )
     ],
+    ("skills", ("1.0.0", "1.1.0"), ROUNDS),
     ("skills", ("1.1.0",), ROUNDS_CORRECTED),
     ("workflow", EVERY, WORKFLOW),
     ("workflow", ("1.0.0",), WORKFLOW_PUBLISHED),
@@ -408,10 +412,9 @@ def test_the_average_is_of_the_round_scores_of_before_under_the_cap_of_workflows
     assert (average.new, average.newcomer, average.leaver) == (Decimal("0.2"), 0, "keep")
     assert (average.of, part.do, average.normalise) == ("score", "share", False)
     # E95
-    workflow = load("workflow@1.1.0", registry).rule_set.aggregation
+    workflow = load("workflow@1.1.0", registry).rule_set.allocation
     assert workflow is not None
-    assert isinstance(weight, CapStep)
-    assert Cap(weight.share, weight.lowest_share, weight.excess) == workflow.cap  # type: ignore[arg-type]  # it is none
+    assert workflow.steps[-1] == weight
 
 
 @pytest.mark.parametrize("version", EVERY)

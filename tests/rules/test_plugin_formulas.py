@@ -177,12 +177,17 @@ def test_what_a_refused_plugin_may_have_offered_is_said_with_the_reason(
     )
 
 
-def test_a_round_is_aggregated_only_with_reputations_and_emissions(
+def test_a_round_is_weighed_only_with_reputations_and_emissions(
     acme: Registry, problems_of: Problems
 ) -> None:
-    text = '[aggregation.round]\nbase_weight = "once"\nno_tasks = 0\nmissed_deadline = "zero"\n'
+    text = (
+        '[allocation]\nminers = "round"\nsteps = [\n'
+        '  { name = "score", do = "collect", value = "emission", as = "weighted_mean",'
+        ' times = ["reputation"], over = ["base_weight"], records = "round" },\n'
+        '  { name = "weight", do = "share", of = "score", publish = true },\n]\n'
+    )
     problems = problems_of(HEADER + SOUND + text, acme)
-    assert [(p.path, p.evidence["expected"].partition(",")[0]) for p in problems] == [
-        ("aggregation.round", "the section [emission]"),
-        ("aggregation.round", "the section [reputation]"),
+    assert [(p.path, p.evidence["expected"]) for p in problems] == [
+        ("allocation", "the section [reputation], which steps of the round are weighed by"),
+        ("allocation.steps[0].value", "the section [emission], which gives records one"),
     ]

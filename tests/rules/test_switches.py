@@ -39,9 +39,7 @@ KEPT = (("reputation", "ceiling"), ("groups", "recovery", "auditor_slot"))
 """What only shows where reputations do not all fall."""
 FIRST = {
     "consensus": "groups",
-    **dict.fromkeys(
-        ("reputation", "epochs", "groups", "aggregation", "allocation", "claims"), "state"
-    ),
+    **dict.fromkeys(("reputation", "epochs", "groups", "allocation", "claims"), "state"),
 }
 """What shows the fields of a section; scores do those of the others."""
 STEPS = ("allocation", "steps")
@@ -210,8 +208,6 @@ def scene_of(place: Place, data: Data) -> Edit:
     owner = at(data, place[:-1])
     if isinstance(owner, dict) and "enabled" in owner and place[-1] != "enabled":
         edits.append(put((*place[:-1], "enabled"), True))
-    if place[:3] == ("aggregation", "options", "budget_abort"):
-        edits.append(put(("axes", "cost", "formula"), "workflow/cost@2"))
     if place[:2] == ("groups", "recovery"):
         edits.append(put(("groups", "minimum_reputation"), Decimal("0.5")))
     if place[:2] == ("epochs", "thresholds"):
@@ -229,8 +225,8 @@ def scene_of(place: Place, data: Data) -> Edit:
     if place[:2] == STEPS and place[-1] == "excess":
         # so low that what one gives away lifts another above it
         edits.append(put((*place[:-1], "share"), Decimal("0.09")))
-    if place == ("aggregation", "round", "no_tasks"):
-        edits.append(put(("aggregation", "round", "missed_deadline"), "excluded"))
+    if place[:2] == STEPS and place[-1] == "empty" and at(data, place[:-1]).get("times"):
+        edits.append(put((*place[:-1], "missed"), "left_out"))
     return together(*edits)
 
 
@@ -315,7 +311,7 @@ def silent_edit(bench: Bench, data: Data, switch: Switch, own: str) -> Edit | No
 
 
 LONG = {
-    ("workflow", "aggregation"),
+    ("workflow", "allocation"),
     *(
         ("skills", name)
         for name in (

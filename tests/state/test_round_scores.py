@@ -1,7 +1,6 @@
 """Round scores, against plain fractions."""
 
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
@@ -11,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
+from state.steps import round_steps, with_steps
 from state.subnet import under
 from vectors import cases
 
 import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
-from tallystick.rules.sections import RoundAggregation
 from tallystick_state.event import StateEvent
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
@@ -179,11 +178,14 @@ def test_nothing_over_nothing_is_what_the_rule_set_says(mode: str) -> None:
 
 
 def rounding(mode: str, no_tasks: str = "0") -> StateRules:
-    here = rules()
-    aggregation = RoundAggregation(mode, Decimal(no_tasks), "excluded")  # type: ignore[arg-type]
-    assert here.rule_set.aggregation is not None
-    found = attrs.evolve(here.rule_set.aggregation, round=aggregation)
-    return under(here, attrs.evolve(here.rule_set, aggregation=found))
+    return with_steps(rules(), *round_steps(mode == "twice", no_tasks))
+
+
+def test_the_shipped_steps_are_those_of_the_tests() -> None:
+    for name, steps in ((PUBLISHED, round_steps(True)), (CORRECTED, round_steps(False, zero=True))):
+        shipped = rules(name).rule_set.allocation
+        assert shipped is not None
+        assert shipped.steps == steps
 
 
 def test_events_that_came_alone_do_not_count() -> None:

@@ -6,24 +6,22 @@ import random
 import subprocess
 import sys
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
 from oracle.weights import filled
-from state.subnet import under
+from state.steps import window_steps, with_steps
 from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
-from tallystick.rules.sections import Cap
+from tallystick.rules.allocation import CapStep
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain_weights import chain_weights
 from tallystick_state.line_weights import weights_of
@@ -40,18 +38,14 @@ def rules(name: str = "workflow@1.0.0") -> StateRules:
 @cache
 def cap(share: str = "0.15") -> StateRules:
     """The rules with another cap."""
-    here = rules()
-    section = here.rule_set.aggregation
-    assert section is not None
-    found = attrs.evolve(section, cap=Cap(Decimal(share), "one_over_miners", "water_filling"))
-    return under(here, attrs.evolve(here.rule_set, aggregation=found))
+    return with_steps(rules(), *window_steps(share=share))
 
 
 def share(limit: StateRules) -> Fraction:
-    section = limit.rule_set.aggregation
-    assert section is not None
-    assert section.cap is not None
-    return Fraction(section.cap.share)
+    allocation = limit.rule_set.allocation
+    assert allocation is not None
+    (step,) = (each for each in allocation.steps if isinstance(each, CapStep))
+    return Fraction(step.share)
 
 
 def named(shares: list[int]) -> dict[str, int]:

@@ -1,21 +1,18 @@
-"""Steps that stand for [aggregation] give what the pages say, over random histories."""
+"""The steps of the shipped sets give what the pages say, over random histories."""
 
 import random
-from decimal import Decimal
 from fractions import Fraction
 
-import attrs
 import pytest
 from oracle.decimals import count
 from oracle.emissions import BASE_WEIGHTS
 from oracle.weights import Task, round_score, weights, window_score
-from state.subnet import under
+from state.steps import round_steps, window_steps, with_steps
 from state.weighing import NANO, Made, tasks_of, weighed
 
 import tallystick
-from tallystick.rules.sections import Aggregation, RoundAggregation, WarmUp, ZeroAverage
 from tallystick_state.event import StateEvent
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import state_rules_of
 
 HISTORIES = 500
 HOTKEYS = tuple(f"hk-{number}" for number in range(9))
@@ -23,29 +20,15 @@ WORKFLOW = state_rules_of(tallystick.load("workflow@1.1.0"))
 SKILLS = state_rules_of(tallystick.load("skills@1.1.0"))
 
 
-def with_aggregation(rules: StateRules, **parts: object) -> StateRules:
-    before = rules.rule_set.aggregation
-    assert before is not None
-    found: Aggregation = attrs.evolve(before, **parts)  # type: ignore[arg-type]  # parts of it
-    return under(rules, attrs.evolve(rules.rule_set, aggregation=found))
-
-
-def with_options(low: bool, warm: bool) -> StateRules:
-    aggregation = WORKFLOW.rule_set.aggregation
-    assert aggregation is not None
-    assert aggregation.window is not None
-    options = attrs.evolve(
-        aggregation.options,  # type: ignore[type-var]  # it has them
-        zero_average=ZeroAverage(low, Decimal("0.3")),
-        warm_up=WarmUp(warm, 4),
+OPTIONS = {
+    (low, warm): with_steps(
+        WORKFLOW, *window_steps(3, low="0.3" if low else None, warm=4 if warm else None)
     )
-    window = attrs.evolve(aggregation.window, tasks=3)
-    return with_aggregation(WORKFLOW, options=options, window=window)
-
-
-OPTIONS = {(low, warm): with_options(low, warm) for low in (False, True) for warm in (False, True)}
+    for low in (False, True)
+    for warm in (False, True)
+}
 ROUNDS = {
-    (mode, missed): with_aggregation(SKILLS, round=RoundAggregation(mode, Decimal("0.1"), missed))  # type: ignore[arg-type]  # of its words
+    (mode, missed): with_steps(SKILLS, *round_steps(mode == "twice", "0.1", zero=missed == "zero"))
     for mode in ("twice", "once")
     for missed in ("zero", "excluded")
 }

@@ -1,7 +1,6 @@
 """Windows: the mean of the last tasks, and the options."""
 
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
@@ -11,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle.decimals import count, text
 from oracle.weights import window_score as expected
-from state.subnet import under
+from state.steps import window_steps, with_steps
 from state.weighing import Made, tasks_of, weighed, window_score
 from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
-from tallystick.rules.sections import WarmUp, WindowAggregation, ZeroAverage
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules, state_rules_of
 
@@ -29,28 +27,25 @@ def rules(name: str = "workflow@1.0.0") -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
-def with_options(**options: WarmUp | ZeroAverage) -> StateRules:
-    here = rules()
-    section = here.rule_set.aggregation
-    assert section is not None
-    assert section.options is not None
-    found = attrs.evolve(section, options=attrs.evolve(section.options, **options))
-    return under(here, attrs.evolve(here.rule_set, aggregation=found))
+def with_options(*, low: str | None = None, warm: int | None = None) -> StateRules:
+    return with_steps(rules(), *window_steps(low=low, warm=warm))
 
 
-WARM_UP = WarmUp(enabled=True, tasks=20)
-ZERO_AVERAGE = ZeroAverage(enabled=True, at_most=Decimal("0.05"))
+WARM_UP = 20
+LOW = "0.05"
 SCORES = st.lists(st.integers(0, NANO), max_size=12)
 TASKS = st.lists(st.lists(st.integers(0, NANO), min_size=1, max_size=3), max_size=12)
 
 
 def window(tasks: int) -> StateRules:
     """Rules with another window."""
-    here = rules()
-    section = here.rule_set.aggregation
-    assert section is not None
-    found = attrs.evolve(section, window=WindowAggregation(tasks, "equal", "available"))
-    return under(here, attrs.evolve(here.rule_set, aggregation=found))
+    return with_steps(rules(), *window_steps(tasks))
+
+
+def test_the_shipped_steps_are_those_of_the_tests() -> None:
+    shipped = rules().rule_set.allocation
+    assert shipped is not None
+    assert shipped.steps == window_steps()
 
 
 def mean(scores: Iterable[int], tasks: int) -> int:
@@ -126,13 +121,13 @@ def test_options_that_are_off_do_nothing() -> None:
     [("0.05", "0"), ("0.050000001", "0.050000001"), ("0.01", "0"), ("0", "0"), ("1", "1")],
 )
 def test_an_average_that_is_too_low_counts_as_nothing(average: str, wanted: str) -> None:
-    here = with_options(zero_average=ZERO_AVERAGE)
+    here = with_options(low=LOW)
     assert window_score(here, [[count(Fraction(average))]]) == count(Fraction(wanted))
 
 
 def test_an_average_is_judged_before_it_is_rounded() -> None:
     tasks = [[50_000_000], [50_000_000], [50_000_001]]
-    for here in (rules(), with_options(zero_average=ZERO_AVERAGE)):
+    for here in (rules(), with_options(low=LOW)):
         assert to_text(window_score(here, tasks)) == "0.050000000"
 
 
@@ -142,21 +137,21 @@ def test_an_average_is_judged_before_it_is_rounded() -> None:
 )
 def test_a_newcomer_warms_up_while_it_is_immune(done: int, immune: bool, wanted: str) -> None:
     tasks = [[800_000_000]] * done
-    found = window_score(with_options(warm_up=WARM_UP), tasks, immune=immune)
+    found = window_score(with_options(warm=WARM_UP), tasks, immune=immune)
     assert found == count(Fraction(wanted))
 
 
 def test_an_average_is_zeroed_before_it_warms_up() -> None:
-    both = with_options(warm_up=WARM_UP, zero_average=ZERO_AVERAGE)
+    both = with_options(low=LOW, warm=WARM_UP)
     assert to_text(window_score(both, [[100_000_000]], immune=True)) == "0.005000000"
     assert to_text(window_score(both, [[50_000_000]], immune=True)) == "0.000000000"
 
 
 @given(TASKS, st.booleans())
 def test_a_score_with_every_option_is_rounded_once(tasks: list[list[int]], immune: bool) -> None:
-    both = with_options(warm_up=WARM_UP, zero_average=ZERO_AVERAGE)
+    both = with_options(low=LOW, warm=WARM_UP)
     exactly = [[Fraction(each, NANO) for each in task] for task in tasks]
-    wanted = expected(exactly, 100, zero_up_to=Fraction("0.05"), warm_up=20, immune=immune)
+    wanted = expected(exactly, 100, zero_up_to=Fraction(LOW), warm_up=WARM_UP, immune=immune)
     assert to_text(window_score(both, tasks, immune=immune)) == text(wanted)
 
 
@@ -170,7 +165,7 @@ def test_no_more_records_are_read_than_the_steps_look_back(tasks: int, wanted: i
                 read.append(each)
                 yield each
 
-    here = with_options(warm_up=WarmUp(enabled=True, tasks=tasks))
+    here = with_options(warm=tasks)
     weighed(Reading(here, tuple(tasks_of([[NANO]] * 400))), ["hk"])
     # the first record of the next task ends the last one
     assert len(read) in {wanted, wanted + 1}

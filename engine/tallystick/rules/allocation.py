@@ -3,8 +3,6 @@
 Each step adds a column, a value for each miner (in each group, where the rule set has groups), or
 one number; it reads earlier steps only. The attributes are the keys of the file; ``statistic`` is
 the key ``as``. What a step computes is said in docs/allocation.md.
-
-``[aggregation]`` is an older way to say some of these steps: `allocation_of` gives both as one.
 """
 
 from __future__ import annotations
@@ -15,12 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from tallystick.plugins.engine_formulas import WARM_UP
-from tallystick.rules.sections import AggregationOptions
-
 if TYPE_CHECKING:
     from tallystick.rules.model import RuleSet
-    from tallystick.rules.sections import Aggregation, Cap, RoundAggregation, WindowAggregation
     from tallystick.rules.toml import KeyPath
 
 UNGROUPED = ""
@@ -29,7 +23,6 @@ MINER, ROUND = "miner.", "round."
 """What the names of attributes begin with: of a miner, and of the round."""
 QUALITY, EMISSION = "quality", "emission"
 """What a step can collect of a record beside its measures."""
-_OPTIONS: KeyPath = ("aggregation", "options")
 
 Excess = Literal["once", "water_filling"]
 Ties = Literal["hotkey", "digest"]
@@ -344,11 +337,14 @@ class AllocationRules:
         steps: in order; the last one is the weight.
         group: what groups are made by: ``skill_type``, or a field of records.
         groups: the share of each group; they sum to 1.
+        miners: who is weighed in a state: every miner with a slot, or those who have a record in
+            the round that is closed.
     """
 
     steps: tuple[StepRules, ...]
     group: str | None = None
     groups: Mapping[str, Decimal] = attrs.field(factory=dict)
+    miners: Literal["slots", "round"] = "slots"
 
 
 Shape = Literal["grouped", "flat", "number"]
@@ -443,114 +439,19 @@ class PlacedStep:
 
 
 def allocation_of(rule_set: RuleSet) -> AllocationRules | None:
-    """How the rule set allocates, by either of its sections; None where it does not."""
-    if rule_set.allocation is not None:
-        return rule_set.allocation
-    steps = tuple(step.rules for step in placed_steps(rule_set))
-    return AllocationRules(steps) if steps else None
+    """How the rule set allocates; None where it does not."""
+    return rule_set.allocation
 
 
 def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
     """The steps of a rule set in order, with what says them."""
-    if rule_set.allocation is not None:
-        for place, rules in enumerate(rule_set.allocation.steps):
-            yield PlacedStep(rules, ("allocation", "steps", place))
-    elif rule_set.aggregation is not None:
-        yield from _steps_of(rule_set.aggregation)
+    steps = () if rule_set.allocation is None else rule_set.allocation.steps
+    for place, rules in enumerate(steps):
+        yield PlacedStep(rules, ("allocation", "steps", place))
 
 
 def round_score(rule_set: RuleSet) -> Collect | None:
     """The step that gives the score of a miner in a round; None where there is none."""
-    if rule_set.allocation is not None:
-        return next(_of_the_round(rule_set.allocation.steps), None)
-    rounds = rule_set.aggregation.round if rule_set.aggregation is not None else None
-    return _round_score(rounds) if rounds is not None else None
-
-
-def _of_the_round(steps: tuple[StepRules, ...]) -> Iterator[Collect]:
-    return (each for each in steps if isinstance(each, Collect) and each.records == "round")
-
-
-def _steps_of(aggregation: Aggregation) -> Iterator[PlacedStep]:
-    """What ``[aggregation]`` says, as steps: a score, its share, the cap."""
-    if aggregation.window is not None:
-        options = aggregation.options or AggregationOptions()
-        *first, last = _window_score(aggregation.window, options)
-        yield from first
-        last = attrs.evolve(last, rules=attrs.evolve(last.rules, publish=True))
-    elif aggregation.round is not None:
-        last = PlacedStep(_round_score(aggregation.round), ("aggregation", "round"))
-    else:
-        return
-    yield last
-    yield from _weight(last, aggregation.cap)
-
-
-def _weight(score: PlacedStep, cap: Cap | None) -> Iterator[PlacedStep]:
-    of, origin = score.rules.name, score.origin
-    if cap is None:
-        share = Share(name="weight", do="share", of=of, zero="zero", publish=True)
-        yield PlacedStep(share, origin)
-        return
-    yield PlacedStep(Share(name="part", do="share", of=of, zero="zero"), origin)
-    capped = CapStep(
-        name="weight",
-        do="cap",
-        of="part",
-        share=cap.share,
-        excess=cap.excess,
-        lowest_share=cap.lowest_share,
-        publish=True,
-    )
-    yield PlacedStep(capped, ("aggregation", "cap"))
-
-
-def _window_score(window: WindowAggregation, options: AggregationOptions) -> Iterator[PlacedStep]:
-    """The mean over the window, set to 0 where it is low, warmed up while the miner is immune."""
-    low, warm = options.zero_average, options.warm_up
-    zeroes = low is not None and low.enabled
-    mean = Collect(
-        name="raw" if zeroes else "mean",
-        do="collect",
-        value=QUALITY,
-        statistic="mean",
-        last=window.tasks,
-        empty=Decimal(0),
-    )
-    yield PlacedStep(mean, ("aggregation", "window"))
-    if low is not None and low.enabled:
-        kept = Filter(name="mean", do="filter", of="raw", above=low.at_most, others="zero")
-        yield PlacedStep(kept, (*_OPTIONS, "zero_average"))
-    if warm is not None and warm.enabled:
-        yield from _warm_up(warm.tasks)
-
-
-def _warm_up(tasks: int) -> Iterator[PlacedStep]:
-    done = Collect(
-        name="done",
-        do="collect",
-        value=QUALITY,
-        statistic="count",
-        last=tasks,
-        empty=Decimal(0),
-    )
-    parameters = {"tasks": Decimal(tasks)}
-    warm = FormulaStep(name="warm", do="formula", formula=WARM_UP, parameters=parameters)
-    yield from (PlacedStep(step, (*_OPTIONS, "warm_up")) for step in (done, warm))
-
-
-def _round_score(rounds: RoundAggregation) -> Collect:
-    twice = rounds.base_weight == "twice"
-    weights = ("base_weight", "reputation")
-    return Collect(
-        name="score",
-        do="collect",
-        value=EMISSION,
-        statistic="weighted_mean",
-        times=weights if twice else ("reputation",),
-        over=weights if twice else ("base_weight",),
-        empty=rounds.no_tasks,
-        missed="zero" if rounds.missed_deadline == "zero" else "left_out",
-        records="round",
-        publish=True,
-    )
+    steps = () if rule_set.allocation is None else rule_set.allocation.steps
+    of_round = (each for each in steps if isinstance(each, Collect) and each.records == "round")
+    return next(of_round, None)

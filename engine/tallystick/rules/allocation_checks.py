@@ -14,7 +14,6 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.formula.tree import leaves
 from tallystick.numbers.text import fraction
-from tallystick.plugins.engine_formulas import WARM_UP
 from tallystick.rules.allocation import (
     EMISSION,
     MINER,
@@ -61,12 +60,8 @@ MOST_RANKED = 256
 """So many places the powers of a ratio are exact numbers of a sensible length for."""
 _PATH: KeyPath = ("allocation",)
 _RESERVED = ("miner", "round")
+_REPUTATION = "reputation"
 _IDLE = ("equal", "proportional", "burn")
-_STEP_OF_OPTION: Mapping[str, str] = {
-    "warm_up": f'do = "formula" with formula = "{WARM_UP}"',
-    "zero_average": 'do = "filter" with others = "zero"',
-}
-"""The step of ``[allocation]`` that does what an option of ``[aggregation]`` does."""
 
 
 def check_allocation(
@@ -77,7 +72,7 @@ def check_allocation(
     if rules is None:
         return
     yield from _check_groups(rules)
-    yield from _check_beside(rule_set)
+    yield from _check_miners(rules, declared)
     yield from _Steps(rule_set, rules, declared, registry).findings()
 
 
@@ -91,19 +86,21 @@ def _check_groups(rules: AllocationRules) -> Iterator[Finding]:
         yield mistake((*_PATH, "groups"), f"a sum of {fraction(whole)}", expected)
 
 
-def _check_beside(rule_set: RuleSet) -> Iterator[Finding]:
-    """Two sections that say how weights come about would be two truths."""
-    aggregation = rule_set.aggregation
-    if aggregation is None:
+def _check_miners(rules: AllocationRules, declared: Declared) -> Iterator[Finding]:
+    """Refuse to weigh the miners of a round by what is not of that round alone."""
+    if rules.miners == "slots":
         return
-    options = aggregation.options
-    for key in ("round", "window", "cap"):
-        if getattr(aggregation, key) is not None:
-            yield mistake(("aggregation", key), "a table", "steps of [allocation] instead")
-    for key, step in _STEP_OF_OPTION.items():
-        if options is not None and getattr(options, key) is not None:
-            path = ("aggregation", "options", key)
-            yield mistake(path, "a table", f"a step of [allocation] instead, {step}")
+    path, found = (*_PATH, "miners"), shown(rules.miners)
+    collects = [step for step in rules.steps if isinstance(step, Collect)]
+    if not collects or any(step.records != "round" for step in collects):
+        yield mistake(path, found, '"slots", or steps that collect records = "round" alone')
+    elif any(isinstance(step, Average) for step in rules.steps):
+        # an average is carried for who has no record in the round too
+        yield mistake(path, found, '"slots": an average is also of miners without a record')
+    weighs = any(_REPUTATION in (*step.times, *step.over) for step in collects)
+    if weighs and _REPUTATION not in declared.sections:
+        expected = "the section [reputation], which steps of the round are weighed by"
+        yield mistake(_PATH, "", expected)
 
 
 @attrs.frozen(slots=False)
@@ -244,7 +241,10 @@ class _Steps:
     def _value(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
         of_records = self._of_records(step.value)
         if step.within is None:
-            if not of_records:
+            if step.value == EMISSION and not of_records:
+                expected = "the section [emission], which gives records one"
+                yield mistake((*path, "value"), shown(step.value), expected)
+            elif not of_records:
                 names = [QUALITY, EMISSION, *self.rule_set.measures]
                 hint = nearest(step.value, names) or f": {one_of(names)}"
                 expected = (

@@ -26,7 +26,6 @@ from tallystick.rules.formula_references import (
     refused,
 )
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet, SkillTypeRules
-from tallystick.rules.options import options_of, switches_of
 from tallystick.rules.section_checks import check_sections
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
         *_check_names(rule_set),
         *_check_read_values(rule_set, registry),
         *_check_skill_types(rule_set, declared, registry),
-        *_check_options(rule_set, registry),
         *check_sections(rule_set, declared, registry),
     ]
 
@@ -120,7 +118,6 @@ def _measure_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
 
 
 def _axis_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
-    options = options_of(rule_set)
     return {
         name: FormulaReference(
             path=("axes", name),
@@ -128,23 +125,9 @@ def _axis_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
             formula=axis.formula,
             kind="axis",
             parameters=axis.parameters,
-            options=options,
         )
         for name, axis in rule_set.axes.items()
     }
-
-
-def _check_options(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
-    """An option that is on, but that no axis of a type reads, does nothing."""
-    references = _axis_references(rule_set)
-    used = {axis for rules in rule_set.skill_types.values() for axis in rules.all_axes}
-    formulas = [formula_of(references[axis], registry) for axis in used if axis in references]
-    read = {name for formula in formulas if formula is not None for name in formula.parameters}
-    for name, option in switches_of(rule_set).items():
-        if option.value and name not in read:
-            readers = [n for n, f in registry.formulas.items() if name in f.parameters]
-            expected = f"false, or an axis whose formula reads it: {one_of(sorted(readers))}"
-            yield mistake(option.path, shown(True), expected)
 
 
 def _check_skill_types(

@@ -10,7 +10,7 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.plugins.registry import namespace
-from tallystick.rules.findings import Finding, dotted, mistake, one_of, shown
+from tallystick.rules.findings import Finding, mistake, one_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from tallystick.formula.formula import Formula, FormulaKind
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.options import Option
     from tallystick.rules.toml import KeyPath
 
 
@@ -32,7 +31,6 @@ class FormulaReference:
         formula: the name.
         kind: the kind of formula that belongs here.
         parameters: the values that the table gives.
-        options: the values that options of the rule set give, by the name of the parameter.
     """
 
     path: KeyPath
@@ -40,7 +38,6 @@ class FormulaReference:
     formula: str
     kind: FormulaKind
     parameters: Mapping[str, Decimal]
-    options: Mapping[str, Option] = attrs.field(factory=dict)
 
 
 def check_reference(reference: FormulaReference, registry: Registry) -> Iterator[Finding]:
@@ -107,19 +104,12 @@ def _of_kind(reference: FormulaReference, registry: Registry) -> list[str]:
 
 def _check_parameters(reference: FormulaReference, formula: Formula) -> Iterator[Finding]:
     for name, bounds in formula.parameters.items():
-        option = reference.options.get(name)
-        if option is not None:
-            yield from _check_option(reference, option, bounds)
-        elif name not in reference.parameters:
+        if name not in reference.parameters:
             yield mistake(
                 (*reference.path, name), "", f"{_range(bounds)}, a parameter that is missing"
             )
     for name, value in reference.parameters.items():
-        if name in reference.options and name in formula.parameters:
-            where = dotted(reference.options[name].path)
-            expected = f"no such key: {reference.formula} takes it from {where}"
-            yield mistake((*reference.path, name), shown(value), expected)
-        elif name not in formula.parameters:
+        if name not in formula.parameters:
             hint = nearest(name, formula.parameters) or f": {one_of(formula.parameters)}"
             yield mistake(
                 (*reference.path, name), shown(value), f"a parameter of {reference.formula}{hint}"
@@ -129,15 +119,6 @@ def _check_parameters(reference: FormulaReference, formula: Formula) -> Iterator
             if not low <= Fraction(value) <= high:
                 yield mistake((*reference.path, name), shown(value), _range((low, high)))
     yield from _check_sum(reference, formula)
-
-
-def _check_option(
-    reference: FormulaReference, option: Option, bounds: tuple[Fraction, Fraction]
-) -> Iterator[Finding]:
-    if option.value is None:
-        yield mistake(option.path, "", f"a value, which {reference.formula} reads")
-    elif not bounds[0] <= Fraction(option.value) <= bounds[1]:
-        yield mistake(option.path, shown(option.value), _range(bounds))
 
 
 def _check_sum(reference: FormulaReference, formula: Formula) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ import attrs
 
 from tallystick.rules.allocation import AllocationRules
 from tallystick.rules.consensus import Consensus
-from tallystick.rules.sections import Aggregation, Claims, Epochs, Groups, Reputation, Role, Window
+from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
 
 Parameters = Mapping[str, Decimal]
 """The values of a formula's parameters, by name."""
@@ -199,7 +199,6 @@ class RuleSet:
     reputation: Reputation | None = None
     epochs: Epochs | None = None
     groups: Groups | None = None
-    aggregation: Aggregation | None = None
     consensus: Consensus | None = None
     allocation: AllocationRules | None = None
     claims: Claims = attrs.field(factory=Claims)

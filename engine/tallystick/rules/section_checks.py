@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tallystick.rules.model import Emission, Factor, Level, RuleSet, Threshold, Tiers
     from tallystick.rules.schema import Declared
     from tallystick.rules.sections import (
-        Aggregation,
         Band,
         Epochs,
         Groups,
@@ -58,8 +57,6 @@ def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) ->
         yield from _check_epochs(rule_set.epochs, rule_set, declared)
     if rule_set.groups is not None:
         yield from _check_groups(rule_set.groups)
-    if rule_set.aggregation is not None:
-        yield from _check_window_options(rule_set.aggregation)
     yield from check_allocation(rule_set, declared, registry)
     yield from check_consensus(rule_set, declared, registry)
     yield from _check_needs(rule_set, declared)
@@ -290,27 +287,8 @@ def _check_groups(groups: Groups) -> Iterator[Finding]:
 
 def _check_needs(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
     """Sections that work on what another section makes."""
-    aggregation = rule_set.aggregation
-    needs = [
-        ("groups", rule_set.groups is not None, "reputation"),
-        ("aggregation.round", bool(aggregation and aggregation.round), "reputation"),
-        ("aggregation.round", bool(aggregation and aggregation.round), "emission"),
-    ]
-    for section, present, needed in needs:
-        if present and needed not in declared.sections:
-            expected = f"the section [{needed}], which [{section}] works with"
-            yield mistake(tuple(section.split(".")), "", expected)
-
-
-def _check_window_options(aggregation: Aggregation) -> Iterator[Finding]:
-    """Options of the average over a window do nothing without one."""
-    options = aggregation.options
-    if options is None or aggregation.window is not None:
-        return
-    for name, option in (("warm_up", options.warm_up), ("zero_average", options.zero_average)):
-        if option is not None and option.enabled:
-            path = ("aggregation", "options", name, "enabled")
-            yield mistake(path, shown(True), "false, or the table [aggregation.window]")
+    if rule_set.groups is not None and "reputation" not in declared.sections:
+        yield mistake(("groups",), "", "the section [reputation], which [groups] works with")
 
 
 def _check_windows(rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:

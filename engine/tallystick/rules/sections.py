@@ -1,4 +1,4 @@
-"""The sections of a rule set that rule between records: reputation, epochs, groups, aggregation.
+"""The sections of a rule set that rule between records: reputation, epochs, groups, claims.
 
 A key has at least two legal values. What holds in every rule set is said by the class, and in
 docs/rule-sets.md.
@@ -268,80 +268,6 @@ class Groups:
     consensus: GroupConsensus
     rotation: Rotation
     recovery: Recovery
-
-
-@attrs.frozen
-class RoundAggregation:
-    """The round score of a miner: a mean of its emissions weighted by reputation.
-
-    ``twice``: Σ(emission · base weight · reputation) / Σ(base weight · reputation), where the
-    emission holds the base weight already; ``once``: Σ(emission · reputation) / Σ base weight.
-    """
-
-    base_weight: Literal["twice", "once"]
-    no_tasks: Decimal
-    missed_deadline: Literal["excluded", "zero"]
-
-
-@attrs.frozen
-class WindowAggregation:
-    """The mean over the last ``tasks`` tasks of a miner, or over those there are."""
-
-    tasks: int
-    weighting: Literal["equal"]
-    short: Literal["available"]
-
-
-@attrs.frozen
-class Cap:
-    """No weight exceeds ``share``, or 1/n for n miners when that is more."""
-
-    share: Decimal
-    lowest_share: Literal["one_over_miners"]
-    excess: Literal["water_filling"]
-
-
-@attrs.frozen
-class WarmUp:
-    """While a miner is immune its score counts min(1, tasks done / ``tasks``)."""
-
-    enabled: bool
-    tasks: int
-
-
-@attrs.frozen
-class ZeroAverage:
-    """An average of at most ``at_most`` counts as 0."""
-
-    enabled: bool
-    at_most: Decimal
-
-
-@attrs.frozen
-class BudgetAbort:
-    """A task that was aborted over its budget has the axis ``cost`` at this value."""
-
-    enabled: bool
-    cost: Decimal
-
-
-@attrs.frozen
-class AggregationOptions:
-    """What a network may switch on."""
-
-    warm_up: WarmUp | None = None
-    zero_average: ZeroAverage | None = None
-    budget_abort: BudgetAbort | None = None
-
-
-@attrs.frozen
-class Aggregation:
-    """How results become the weights of miners; every part is optional."""
-
-    round: RoundAggregation | None = None
-    window: WindowAggregation | None = None
-    cap: Cap | None = None
-    options: AggregationOptions | None = None
 
 
 @attrs.frozen

@@ -34,7 +34,6 @@ from tallystick.plugins.skill_type import SchemaSource
 from tallystick.records.schema import load_schema
 from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
-from tallystick.rules.options import axis_parameters
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
@@ -244,7 +243,7 @@ class _Binding:
         reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
         for name in _in_order(reads):
             formula = self._axis_formula(name)
-            parameters = axis_parameters(self.rule_set, name, formula)
+            parameters = self.rule_set.axes[name].parameters
             found[name] = self._value("axis", ("axes", name), formula, parameters, found)
         return found
 

@@ -15,8 +15,10 @@ import attrs
 
 from tallystick.formula.polynomial import is_constant
 from tallystick.formula.text import decimal_text
-from tallystick.numbers.nano import NANO, from_decimal, publish, to_text
+from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.rules.allocation import EMISSION, CapStep, placed_steps, round_score
 from tallystick.rules.findings import Finding
+from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import GatedValue
 from tallystick.scoring.lint import check, less, more
@@ -27,11 +29,9 @@ from tallystick_governance.lint.type_probe import MOST, composite_range, highest
 
 BOUND = NANO
 """The stated bound: a factor or an emission above 1 is a finding, in nano."""
-_BASE_WEIGHT = ("aggregation", "round", "base_weight")
 _TERM = "base_weight"
 _SEVERAL = 3
 """Of two types one always weighs at least as much as all others."""
-_CAP = ("aggregation", "cap", "share")
 
 
 @attrs.frozen
@@ -151,20 +151,21 @@ def _values(factor: FormulaValue) -> set[int]:
     "the base weight counts in the emission and again in the round",
     more("counted"),
     documentation=(
-        "With `twice` the round weighs each emission by its base weight. Where the emission "
-        "formula reads the base weight itself, it counts squared."
+        "A round score with `base_weight` among `times` weighs each emission by its base weight. "
+        "Where the emission formula reads the base weight itself, it counts squared."
     ),
-    remedy="write `once`, or take the base weight out of the emission",
+    remedy="take `base_weight` out of `times`, or the base weight out of the emission",
 )
 def _base_weight_counted_twice(scorer: Scorer) -> Iterator[Finding]:
-    if _mode(scorer) != "twice" or not _is_read(scorer):
+    weighed = _weighed(scorer)
+    if weighed is None or not weighed.twice or not _is_read(scorer):
         return
     weights = [b.base_weight for b in scorer.types.values() if b.base_weight]
     if not weights:
         return
     ratio = Fraction(max(weights), min(weights))
     yield Finding(
-        _BASE_WEIGHT,
+        (*weighed.origin, "times"),
         "the base weight is in the emission and weighs it once more in the round: the heaviest "
         f"type counts {decimal_text(ratio**2)} times the lightest, not {decimal_text(ratio)} times",
         {
@@ -181,15 +182,17 @@ def _base_weight_counted_twice(scorer: Scorer) -> Iterator[Finding]:
     "error",
     "the round divides by base weights that no emission holds",
     documentation=(
-        "With `once` the round divides by the sum of the base weights, which is right where the "
-        "emission holds one. Where its formula does not read it, a heavy type is paid less."
+        "A round score with `base_weight` in `over` alone divides by the sum of the base weights, "
+        "which is right where the emission holds one. Where its formula does not read it, a heavy "
+        "type is paid less."
     ),
-    remedy="write `twice`, or let the emission read the base weight",
+    remedy="put `base_weight` into `times` too, or let the emission read the base weight",
 )
 def _base_weight_never_counted(scorer: Scorer) -> Iterator[Finding]:
-    if _mode(scorer) == "once" and not _is_read(scorer):
+    weighed = _weighed(scorer)
+    if weighed is not None and not weighed.twice and not _is_read(scorer):
         yield Finding(
-            _BASE_WEIGHT,
+            (*weighed.origin, "over"),
             "the round divides by the base weights, but no emission holds one: heavier types are "
             "paid less",
             {},
@@ -223,10 +226,25 @@ def _base_weight_dominates(scorer: Scorer) -> Iterator[Finding]:
         )
 
 
-def _mode(scorer: Scorer) -> str | None:
-    aggregation = scorer.rule_set.aggregation
-    rounds = None if aggregation is None else aggregation.round
-    return None if rounds is None else rounds.base_weight
+@attrs.frozen
+class _Weighed:
+    """A round score whose divisor holds base weights.
+
+    Attributes:
+        origin: the keys of its step.
+        twice: whether its sum is weighed by them too.
+    """
+
+    origin: KeyPath
+    twice: bool
+
+
+def _weighed(scorer: Scorer) -> _Weighed | None:
+    score = round_score(scorer.rule_set)
+    if score is None or score.value != EMISSION or _TERM not in score.over:
+        return None
+    (origin,) = (each.origin for each in placed_steps(scorer.rule_set) if each.rules is score)
+    return _Weighed(origin, _TERM in score.times)
 
 
 def _is_read(scorer: Scorer) -> bool:
@@ -249,20 +267,19 @@ def _is_read(scorer: Scorer) -> bool:
     ),
 )
 def _cap_infeasible(scorer: Scorer) -> Iterator[Finding]:
-    share = _share(scorer)
-    if share is None or share == 1:
-        return
-    if not share:
-        yield Finding(_CAP, "a cap of 0 cannot hold for any number of miners", {}, "error")
-        return
-    enough = ceil(1 / share)
-    text, most = to_text(publish(share)), to_text(publish(share * (enough - 1)))
-    yield Finding(
-        _CAP,
-        f"a cap of {text} cannot hold under {enough} miners: {enough - 1} of them get at most "
-        f"{most} of all weights",
-        {"share": text, "miners": enough, "weights_of_fewer": most},
-    )
+    for path, rules in _caps(scorer):
+        share = Fraction(rules.share)
+        # without lowest_share so few miners have no weights: cap-cannot-hold says so
+        if share == 1 or rules.lowest_share is None:
+            continue
+        enough = ceil(1 / share)
+        text, most = to_text(publish(share)), to_text(publish(share * (enough - 1)))
+        yield Finding(
+            path,
+            f"a cap of {text} cannot hold under {enough} miners: {enough - 1} of them get at most "
+            f"{most} of all weights",
+            {"share": text, "miners": enough, "weights_of_fewer": most},
+        )
 
 
 @check(
@@ -273,11 +290,13 @@ def _cap_infeasible(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower the share, or remove the cap",
 )
 def _cap_never_binds(scorer: Scorer) -> Iterator[Finding]:
-    if _share(scorer) == 1:
-        yield Finding(_CAP, "a cap of 1 never takes anything from anyone", {})
+    for path, rules in _caps(scorer):
+        if rules.share == 1:
+            yield Finding(path, "a cap of 1 never takes anything from anyone", {})
 
 
-def _share(scorer: Scorer) -> Fraction | None:
-    aggregation = scorer.rule_set.aggregation
-    cap = None if aggregation is None else aggregation.cap
-    return None if cap is None else Fraction(from_decimal(cap.share), from_decimal(1))
+def _caps(scorer: Scorer) -> Iterator[tuple[KeyPath, CapStep]]:
+    """The path of each share of a cap, and its step."""
+    for each in placed_steps(scorer.rule_set):
+        if isinstance(each.rules, CapStep):
+            yield (*each.origin, "share"), each.rules

@@ -14,7 +14,6 @@ from tallystick.formula.formula import Formula
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, arms_of, bind, leaves, names
 from tallystick.rules.findings import Finding
-from tallystick.rules.options import switches_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled, compile_tree
@@ -23,6 +22,9 @@ from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue, Role
 from tallystick_governance.lint.satisfiability import Ends, satisfiable
 from tallystick_governance.lint.type_probe import name_of
+
+_SWITCH = "_enabled"
+"""The end of the name of a parameter that says by 1 or 0 whether an arm is meant at all."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -71,7 +73,7 @@ class FormulaUse:
         ranges: whose records it is asked of.
         formula: the formula, its parameters free.
         compiled: the same with the parameters of the rule set.
-        switched_off: the parameters by which it reads an option that is off.
+        switched_off: the parameters that are switches, and off.
         unrounded: the bound trees of what it reads before that is published, by name.
     """
 
@@ -85,8 +87,6 @@ class FormulaUse:
 
 def uses(scorer: Scorer) -> Iterator[FormulaUse]:
     """Every axis, measure, factor and composite formula, once for each type that has it."""
-    switches = switches_of(scorer.rule_set).items()
-    off = frozenset(name for name, option in switches if option.value == 0)
     for name, bound in scorer.types.items():
         ranges = TypeRanges(bound)
         paths: Mapping[Role, KeyPath] = {
@@ -101,7 +101,14 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
             if value.role in paths:
                 path = (*paths[value.role], value.name)
                 read = {name: trees[name] for name in value.formula.unrounded}
+                off = _switched_off(scorer, value) if value.role == "axis" else frozenset()
                 yield FormulaUse(path, ranges, value.formula, value.compiled, off, read)
+
+
+def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:
+    """The switches of an axis that are off: parameters of 0 whose names end so."""
+    parameters = scorer.rule_set.axes[axis.name].parameters
+    return frozenset(name for name, n in parameters.items() if name.endswith(_SWITCH) and not n)
 
 
 @check(
@@ -187,8 +194,8 @@ class _Arm:
         "parameters, the ranges of what is compared with them, and the arms before it, an arm is "
         "proved to be reached by no record of any type: bands out of order, or one that ends where "
         "the one before it ends. What no choice of parameters reaches is not reported, nor what "
-        "cannot be seen by comparing one expression with numbers, nor the arm of an option that is "
-        "off."
+        "cannot be seen by comparing one expression with numbers, nor the arm of a switch that is "
+        "off: of a parameter of 0 whose name ends in `_enabled`."
     ),
     remedy="order the parameters as the arms of the formula are, or let the arm begin earlier",
 )
@@ -218,7 +225,7 @@ def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
 
 
 def _is_switched_off(use: FormulaUse, arm: _Arm) -> bool:
-    """Whether an arm is that of an option which the rule set has switched off."""
+    """Whether an arm is that of a switch which the rule set has off."""
     held = (each.free for each in arm.asked if each.holds)
     return any(use.switched_off.intersection(names(condition, "param")) for condition in held)
 

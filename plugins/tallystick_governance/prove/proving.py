@@ -73,8 +73,6 @@ def prove(
 ) -> tuple[Answer, ...]:
     """The answers to every question about a rule set, then about groups and weights.
 
-    What is said in ``[aggregation]`` of weights is only asked about by name.
-
     Args:
         scorer: the rule set, bound.
         only: the name of the one property that is asked.
@@ -140,9 +138,7 @@ def _of_groups(scorer: Scorer, only: str | None) -> BoundConsensus | None:
 
 
 def _of_weights(scorer: Scorer, only: str | None) -> BoundAllocation | None:
-    # what `[aggregation]` says of weights is asked by name alone
-    is_asked = scorer.rule_set.allocation is not None if only is None else True
-    is_meant = is_asked and (only is None or only in ALLOCATION_PROPERTIES)
+    is_meant = only is None or only in ALLOCATION_PROPERTIES
     return proved_allocation(scorer) if is_meant else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick.rules.allocation import Average, Collect
+from tallystick.rules.allocation import Average, Collect, placed_steps, round_score
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
 from tallystick.scoring.lint import check, less, more
@@ -54,15 +54,15 @@ def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
     remedy="write 0",
 )
 def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
-    aggregation = scorer.rule_set.aggregation
-    rounds = None if aggregation is None else aggregation.round
-    if rounds is not None and rounds.no_tasks:
-        score = to_text(from_decimal(rounds.no_tasks))
-        yield Finding(
-            ("aggregation", "round", "no_tasks"),
-            f"a miner without a task that counts scores {score} in the round",
-            {"score": score},
-        )
+    step = round_score(scorer.rule_set)
+    for each in placed_steps(scorer.rule_set):
+        if each.rules is step and step.empty is not None and step.empty > 0:
+            score = to_text(from_decimal(step.empty))
+            yield Finding(
+                (*each.origin, "empty"),
+                f"a miner without a task that counts scores {score} in the round",
+                {"score": score},
+            )
 
 
 @check(
