@@ -95,8 +95,9 @@ test-wheel: wheel ## Run the tests against the built wheel.
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	$(WHEEL_BIN)/python $(LOCKED) --requirement $(LOCK)/test.txt
 	$(WHEEL_BIN)/python $(PROJECT) dist/tallystick-*.whl
-	cd $(WHEEL_VENV) && bin/python -c 'import sys, tallystick, tallystick_consensus, tallystick_skills, tallystick_workflow; \
-		assert all(m.__file__.startswith(sys.prefix) for m in (tallystick, tallystick_consensus, tallystick_skills, tallystick_workflow))'
+	cd $(WHEEL_VENV) && bin/python -c 'import importlib, sys, tomllib; \
+		wheel = tomllib.load(open("$(CURDIR)/pyproject.toml", "rb"))["tool"]["check-wheel-contents"]; \
+		assert all(importlib.import_module(name).__file__.startswith(sys.prefix) for name in wheel["toplevel"])'
 	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" "$(CURDIR)/tests"
 
 sbom: $(TEST) ## Write what an installation consists of, as CycloneDX, into dist/tallystick.cdx.json.

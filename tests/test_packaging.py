@@ -20,42 +20,38 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packages import PACKAGES, ROOT
 
 import tallystick
 from tallystick.lock.write import lock_of, write
 from tallystick.plugins.code import engine_digest, plugin_digest
 
-ROOT = Path(__file__).resolve().parents[1]
 VECTORS = "tests/vectors/rows.json"
 FOLDERS = ("engine", "plugins", "rules", "schemas")
 FILES = ("LICENSE", "README.md", "pyproject.toml")
 SOURCES = (*FOLDERS, *FILES, VECTORS)
 PLUGINS = ("consensus", "skills", "workflow")
-PACKAGES = {"tallystick", *(f"tallystick_{name}" for name in PLUGINS)}
 OF_THE_SDIST = (*FOLDERS, *FILES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
 
-WHERE = """
+WHERE = f"""
+from importlib import import_module
 import json
-import tallystick, tallystick_consensus, tallystick_skills, tallystick_workflow
 from tallystick.plugins.code import engine_digest, plugin_digest
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.rules.loading import shipped
 
 registry = installed()
-print(json.dumps({
-    "tallystick": tallystick.__file__,
-    "tallystick_consensus": tallystick_consensus.__file__,
-    "tallystick_skills": tallystick_skills.__file__,
-    "tallystick_workflow": tallystick_workflow.__file__,
+print(json.dumps({{
+    **{{name: import_module(name).__file__ for name in {PACKAGES}}},
     "rules": str(folder("rules")),
     "schemas": str(folder("schemas")),
     "examples": str(registry.skill_types["workflow"].examples),
     "refused": dict(registry.refused),
     "engine": engine_digest(),
-    "code": {p.name: plugin_digest(p.module) for p in registry.plugins.values()},
+    "code": {{p.name: plugin_digest(p.module) for p in registry.plugins.values()}},
     "shipped": sorted(shipped(registry)),
-}))
+}}))
 """
 
 
@@ -150,7 +146,8 @@ def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
         pytest.param(carried("plugins", "*.py", ""), id="plugins"),
         pytest.param(carried("engine", "py.typed", ""), id="typed engine"),
         pytest.param(carried("engine", "*.py", ""), id="engine"),
-        pytest.param(carried("engine", "templates/*", ""), id="templates of pages"),
+        pytest.param(carried("plugins", "templates/*", ""), id="templates of pages"),
+        pytest.param(carried("plugins", "template/*", ""), id="template of a project"),
     ],
 )
 def test_the_wheel_carries_every_file(names: set[str], expected: Callable[[], set[str]]) -> None:
@@ -163,7 +160,7 @@ def test_the_wheel_carries_the_licence(names: set[str]) -> None:
 
 def test_the_wheel_carries_nothing_else(names: set[str]) -> None:
     tops = {name.partition("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == PACKAGES
+    assert {top for top in tops if not top.endswith(".dist-info")} == {*PACKAGES}
     assert {Path(name).suffix for name in names if "_data/" in name} == {".json", ".toml"}
 
 

@@ -1,1 +1,1 @@
-"""Whole populations: scores of all miners as weights, submissions of a group as consensus."""
+"""Whole populations: the scores of all miners as weights, by the steps of a rule set."""

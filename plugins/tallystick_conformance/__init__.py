@@ -1,1 +1,1 @@
-"""Conformance: a new plugin's project, and the checks that say whether others can trust it."""
+"""Conformance: a new plugin's project, the checks of one, and records that are made up for them."""

@@ -25,6 +25,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
+from tallystick.plugins.entries import own_packages
 from tallystick_conformance.purity import RefusedError
 from tallystick_conformance.report import finding
 
@@ -52,6 +53,7 @@ _HAND_ON: Mapping[str | None, tuple[str, ...]] = {
     logging.__file__: ("currentframe", "<lambda>"),
 }
 """The functions of Python that hand on frames, by file; no names are all of a file."""
+_ENGINE = own_packages()
 _CHANGED_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LONGEST = 80
@@ -178,7 +180,7 @@ def _is_asked(event: str, arguments: tuple[Any, ...]) -> bool:
 
 def _is_of_engine(function: FunctionType, attribute: str) -> bool:
     root = str(function.__module__).partition(".")[0]
-    return attribute in _CHANGED_FUNCTIONS and root == __name__.partition(".")[0]
+    return attribute in _CHANGED_FUNCTIONS and root in _ENGINE
 
 
 def _asking(frame: FrameType) -> FrameType:

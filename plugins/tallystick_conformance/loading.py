@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from decimal import getcontext
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 
 import attrs
@@ -26,7 +27,7 @@ from tallystick.errors import FormulaError, RuleSetError, SchemaError
 from tallystick.formula.formula import Requirement
 from tallystick.formula.schema_path import Schema
 from tallystick.formula.tree import Node, leaves
-from tallystick.plugins.entries import RefusedPluginError, allowed_names
+from tallystick.plugins.entries import RefusedPluginError, allowed_names, own_packages
 from tallystick.plugins.registry import Plugin, Registry, joined, load, registry
 from tallystick.records.schema import load_schema
 from tallystick.rules.digest import used_formulas
@@ -37,10 +38,15 @@ from tallystick_conformance.purity import RefusedError
 from tallystick_conformance.report import finding
 from tallystick_conformance.target import Target
 
-_ENGINE = "tallystick"
+_ENGINE = own_packages()
+"""The packages of the engine and of its own plugins, whose names nobody else's code changes."""
 _NUMBER = re.compile(r"found (.+) in a formula, expected an int")
 _NOT_FLOAT = "a formula is not a float"
-_FOLDER = Path(__file__).resolve().parents[1]
+_FOLDERS = tuple(
+    Path(spec.origin).parent
+    for name in sorted(_ENGINE)
+    if (spec := find_spec(name)) is not None and spec.origin is not None
+)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -156,7 +162,7 @@ def _is_machinery(filename: str) -> bool:
     path = Path(filename)
     return filename.startswith("<") or any(
         path.is_relative_to(folder) and "site-packages" not in path.relative_to(folder).parts
-        for folder in (_FOLDER, library)
+        for folder in (*_FOLDERS, library)
     )
 
 
@@ -229,16 +235,16 @@ def _state() -> Mapping[str, object]:
 
 
 def names_of_modules() -> Mapping[str, object]:
-    """Return the names in the modules of the engine, and Python's functions and classes."""
+    """Return the names in the modules of our packages, and Python's functions and classes."""
     found = dict[str, object]()
     for place, module in list(sys.modules.items()):
         root = place.partition(".")[0]
-        if root not in {_ENGINE, *sys.stdlib_module_names} or not hasattr(module, "__dict__"):
+        if root not in {*_ENGINE, *sys.stdlib_module_names} or not hasattr(module, "__dict__"):
             continue
         for name, value in list(vars(module).items()):
-            if root == _ENGINE or callable(value):
+            if root in _ENGINE or callable(value):
                 found[f"{place}.{name}"] = value
-            if root == _ENGINE and isinstance(value, type) and value.__module__ == place:
+            if root in _ENGINE and isinstance(value, type) and value.__module__ == place:
                 members = list(vars(value).items())
                 found |= {f"{place}.{name}.{key}": each for key, each in members if callable(each)}
     return found

@@ -11,11 +11,11 @@ import click
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
-from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,7 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command(
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick consensus groups.jsonl --rules skills@1.1.0 -o consensus.jsonl",
         "tallystick consensus groups.jsonl --rules skills@1.1.0 -o consensus.jsonl \\",
@@ -33,7 +34,7 @@ _PATH = click.Path(path_type=Path)
     ),
 )
 @click.argument("groups", type=_PATH)
-@scoring_rules_option
+@rules_option
 @click.option("-o", "--output", required=True, type=_PATH, help="Where the consensus goes.")
 @click.option(
     "--rejects", type=_PATH, help="Where rejected groups go; by default OUTPUT.rejects.jsonl."
@@ -49,7 +50,6 @@ _PATH = click.Path(path_type=Path)
     help="Where these go with their consensus, as JSON lines; by default OUTPUT.records.jsonl.",
 )
 @follow_links_option
-@snapshots_option
 @locked_options
 @as_json
 def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -62,9 +62,9 @@ def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path | None,
     records_output: Path | None,
     follow_links: bool,
-    where: str | None,
     as_json: bool,
     held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Compute the consensus of the GROUPS of a file, one JSON object a line.
 
@@ -83,7 +83,7 @@ def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
     if records is None and records_output is not None:
         raise click.UsageError("found --records-output without --records, expected both")
     paths = ConsensusPaths(groups, output, rejects, reruns, records, records_output)
-    with scoring(reference, where, held) as scorer, working("computing"):
+    with plugin_options.scoring(reference, held) as scorer, working("computing"):
         counts = consensus_file(scorer, paths, seed=seed, follow_links=follow_links)
     if as_json:
         print_json(attrs.asdict(counts))

@@ -37,6 +37,9 @@ MAX_GROUP_BYTES = 4 * 2**20
 """The longest line that a record of a group may have, without its line end."""
 SCHEMA = "group-1"
 
+CONSENSUS = "consensus"
+"""The field of a record that the group of its miner fills, and the factor of the emission by it."""
+
 Role = Literal["primary", "auditor"]
 Submission = Record
 """What a member submitted, by its schema: verdict, risk_score, findings, capabilities, …"""

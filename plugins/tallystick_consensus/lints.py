@@ -14,7 +14,7 @@ from tallystick.rules.findings import Finding, one_of
 from tallystick.scoring.lint import check, checks_in, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.binding import BoundConsensus
-from tallystick_consensus.facts import FACTS
+from tallystick_consensus.member_facts import FACTS
 from tallystick_consensus.run import bound_consensus
 from tallystick_consensus.signals import breakdown_at
 

@@ -33,6 +33,9 @@ _TYPES = {
     "agent_composition": "Compositions of agents; the aggregate risk",
 }
 
+_FACTORS = ("early_bonus", "role_multiplier", "consensus", "bootstrap_bonus")
+"""The factors of the emission in the order of the columns of results."""
+
 SKILL_TYPES: Mapping[str, SkillType] = {
     name: SkillType(
         name=name,
@@ -43,6 +46,7 @@ SKILL_TYPES: Mapping[str, SkillType] = {
         generator=GENERATORS[name],
         directions=directions_of(name),
         properties=properties_of(name),
+        factors=_FACTORS,
     )
     for name, summary in _TYPES.items()
 }

@@ -28,8 +28,8 @@ from tallystick.records.struct_builder import Record
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.bound_rules import BoundRules
-from tallystick.scoring.result import CONSENSUS
 from tallystick.scoring.scorer import Scorer
+from tallystick_consensus.group_record import CONSENSUS
 from tallystick_state.event import StateEvent
 from tallystick_state.record_digest import record_digest
 from tallystick_state.reputation import consensus_event, events_of_record
@@ -162,8 +162,8 @@ class EventDecoder:
         self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
     ) -> Iterator[Line]:
         """The events of scored records; what becomes of the others is added to the rejects."""
-        nano = {name: column.nano() for name, column in results.decimals.items()}
-        quality, emission, consensus = nano["quality"], nano["emission"], nano[CONSENSUS]
+        quality, emission = (results.decimals[name].nano() for name in ("quality", "emission"))
+        consensus = results.factor(CONSENSUS).nano()
         measures = _measures(results)
         groups = None if results.group is None else results.group.to_pylist()
         facts = results.facts() if self._keeps_facts else [None] * len(results)

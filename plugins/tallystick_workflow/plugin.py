@@ -24,6 +24,8 @@ SKILL_TYPES: Mapping[str, SkillType] = {
         generator=GENERATOR,
         directions=DIRECTIONS,
         properties=PROPERTIES,
+        # it has no emission: its rows have the columns of the other types of the subnet
+        factors=("early_bonus", "role_multiplier", "consensus", "bootstrap_bonus"),
     )
 }
 """The workflow type by its name, for plugins that extend it."""

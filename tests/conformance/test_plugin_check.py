@@ -12,9 +12,9 @@ import pytest
 from broken import PLUGIN, broken
 from cli.command import message_of, run
 
-from tallystick.cli.plugins import lines
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import NAMES
+from tallystick_conformance.cli.check import lines
 from tallystick_conformance.report import Checked, Report
 
 

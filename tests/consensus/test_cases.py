@@ -16,8 +16,8 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.numbers.nano import from_text
 from tallystick.records.rejects import Reject
 from tallystick_consensus.collusion import AlignmentRow, flags_of
-from tallystick_consensus.facts import FACTS
 from tallystick_consensus.group import GroupConsensus, MemberConsensus
+from tallystick_consensus.member_facts import FACTS
 from tallystick_consensus.run import bound_consensus
 
 SHOWN = (

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import pytest
 from manual.page import Page
+from packages import PACKAGES
 
 import tallystick
 from tallystick_state.event import StateEvent
@@ -35,12 +36,14 @@ class Entry:
         value: what it is.
         members: the methods that are shown; None for all.
         left_out: of those, the ones that are not.
+        inherits: whether methods of classes of the project above it are shown too.
     """
 
     name: str
     value: Any
     members: frozenset[str] | None
     left_out: frozenset[str] = frozenset()
+    inherits: bool = False
 
     def shows(self, name: str) -> bool:
         is_named = self.members is None or name in self.members
@@ -73,9 +76,9 @@ def entries(text: str) -> Iterator[Entry]:
     for kind, name, options in _DIRECTIVE.findall(text):
         members = _listed(options, "members")
         left_out = _listed(options, "exclude-members") or frozenset()
-        value = resolved(name)
+        value, inherits = resolved(name), _listed(options, "inherited-members") is None
         if kind != "module":
-            yield Entry(name, value, members, left_out)
+            yield Entry(name, value, members, left_out, inherits)
             continue
         for own, each in vars(value).items():
             if getattr(each, "__module__", "") == name and not own.startswith("_"):
@@ -123,7 +126,8 @@ def _functions(entry: Entry) -> Iterator[tuple[str, Callable[..., Any]]]:
     if inspect.isfunction(entry.value):
         yield entry.name, entry.value
     if isinstance(entry.value, type):
-        for kind in (entry.value,):
+        every = filter(_of_the_project, entry.value.__mro__)
+        for kind in every if entry.inherits else (entry.value,):
             for name, member in vars(kind).items():
                 function = getattr(member, "__func__", getattr(member, "fget", member))
                 if isinstance(member, cached_property):
@@ -155,7 +159,7 @@ def met(entry: Entry) -> Iterator[tuple[str, type]]:
 
 
 def _of_the_project(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "tallystick"
+    return kind.__module__.partition(".")[0] in PACKAGES
 
 
 _ENTRIES = [*entries(_PAGE)]

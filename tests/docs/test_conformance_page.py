@@ -8,9 +8,9 @@ import pytest
 from manual.options import ALWAYS
 from manual.page import Page, pages
 
-from tallystick.cli.plugins import check_command
 from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import NAMES
+from tallystick_conformance.cli.check import check_command
 from tallystick_conformance.report import CODES, Checked, Report
 from tallystick_conformance.target import find
 

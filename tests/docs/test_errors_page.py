@@ -2,18 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from manual.page import Page
+from packages import PACKAGES, sources
 
-import tallystick
 from tallystick import errors
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.plugins.registry import installed
-from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES as OF_RECORDS
 from tallystick_conformance.report import CODES as OF_KIT
+from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick_state.adoption import CODES as OF_ADOPTIONS
 from tallystick_state.claims import REASONS
 from tallystick_state.ingest import CODES as OF_FILES
@@ -23,15 +22,13 @@ from tallystick_state.trust.errors import CODES as OF_SIGNATURES
 
 OF_STATES = {**OF_FILES, **LINE_CODES, **REASONS, **OF_LISTS}
 _PAGE = Page.of("docs/errors.md")
-_ENGINE = Path(tallystick.__file__).parent
+_SOURCES = [path.read_text("utf-8") for package in PACKAGES for path in sources(package)]
 _CLASS = re.compile(r"^class ([A-Z]\w*)\(([A-Z]\w*Error)\):", re.MULTILINE)
 
 
 def parents() -> dict[str, str]:
     """Every exception below the root, with its parent, as the sources have it."""
-    every = dict(
-        found for path in _ENGINE.rglob("*.py") for found in _CLASS.findall(path.read_text("utf-8"))
-    )
+    every = dict(found for source in _SOURCES for found in _CLASS.findall(source))
     return {
         name: parent for name, parent in every.items() if "TallystickError" in line(name, every)
     }
@@ -90,8 +87,7 @@ def test_every_code_is_documented(section: str, codes: dict[str, str]) -> None:
 
 
 def test_every_code_that_is_raised_is_documented() -> None:
-    sources = (path.read_text("utf-8") for path in _ENGINE.rglob("*.py"))
-    raised = {code for source in sources for code in re.findall(r'code="([a-z-]+)"', source)}
+    raised = {code for source in _SOURCES for code in re.findall(r'code="([a-z-]+)"', source)}
     assert len(raised) > 20
     assert raised <= set(_PAGE.spans())
 

@@ -12,12 +12,12 @@ from manual.page import Page
 
 import tallystick
 from tallystick.plugins.registry import installed
-from tallystick_consensus.group_record import CODES as OF_GROUPS
 from tallystick.records.rejects import CODES
 from tallystick.records.schema import Schema, load_schema
 from tallystick.resources import schema_path
 from tallystick.scoring.output import EXTENSIONS
 from tallystick.scoring.result import ResultLayout
+from tallystick_consensus.group_record import CODES as OF_GROUPS
 
 _PAGE = Page.of("docs/records.md")
 _ENGINE = Path(tallystick.__file__).parent
@@ -111,7 +111,8 @@ def test_every_required_field_of_the_skill_types_is_marked() -> None:
 
 def test_every_field_of_a_result_is_documented() -> None:
     cells = _PAGE.section("Results").first_cells()
-    fields = ResultLayout(measures={"m": False}, has_group=True).fields
+    factors = tallystick.load("skills@1.1.0").layout.factors
+    fields = ResultLayout(measures={"m": False}, has_group=True, factors=factors).fields
     assert cells[: len(fields)] == list(fields)
     formats = [*(f".{name}" for name in EXTENSIONS), "--format csv-excel"]
     assert sorted(cells[len(fields) :]) == sorted(formats)

@@ -12,18 +12,13 @@ from pathlib import Path
 
 import attrs
 import pytest
+from packages import PACKAGES, folder_of
 
-import tallystick_consensus
-import tallystick_skills
-import tallystick_workflow
 from tallystick.formula.formula import Formula
 from tallystick.formula.tree import const
 from tallystick.plugins.registry import installed
 
-FILES = [
-    Path(str(package.__file__)).parent / "released.json"
-    for package in (tallystick_consensus, tallystick_skills, tallystick_workflow)
-]
+FILES = [file for package in PACKAGES if (file := folder_of(package) / "released.json").is_file()]
 
 
 def listed(file: Path) -> dict[str, str]:
@@ -35,7 +30,7 @@ RELEASED = {name: digest for file in FILES for name, digest in listed(file).item
 
 
 def shipped() -> dict[str, Formula]:
-    plugins = [installed().plugins[name] for name in ("consensus", "skills", "workflow")]
+    plugins = installed().plugins.values()
     return {formula.name: formula for plugin in plugins for formula in plugin.formulas}
 
 

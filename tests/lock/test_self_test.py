@@ -13,7 +13,6 @@ from tallystick.lock import self_test as module
 from tallystick.lock.self_test import rows_of, self_test
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import shipped
-from tallystick.scoring.result import FIELDS
 
 SHIPPED = sorted(shipped(installed()))
 
@@ -54,7 +53,7 @@ def test_a_row_that_is_another_in_any_field_is_told(
 
 def test_a_reject_that_is_scored_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     line, row = next(each for each in rows_of("skills@1.1.0") if "error" not in each[1])
-    assert set(row) == set(FIELDS)
+    assert set(row) == set(tallystick.load("skills@1.1.0").layout.fields)
     monkeypatch.setattr(module, "rows_of", lambda _: ((line, {"error": "too-long"}),))
     with pytest.raises(TrustError, match="row 1 of the vectors: axes: found"):
         self_test(tallystick.load("skills@1.1.0"))

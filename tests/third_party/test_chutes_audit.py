@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from cli.command import Finished, message_of, run
+from installed import install
 from third_party.real_projects import module, project, rules
 
 import tallystick
-from tallystick.plugins.entries import ALLOWED, GROUP
+from tallystick.plugins.entries import ALLOWED
 from tallystick.plugins.registry import installed_plugins
 
 RULES, FORMAT = "chutes@1.0.0", "chutes/hour"
@@ -23,12 +24,14 @@ NANO = 10**9
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The plugin is found as an installed one is."""
-    about = tmp_path / "site" / "tallystick_chutes-1.0.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tallystick-chutes\nVersion: 1\n")
-    (about / "entry_points.txt").write_text(f"[{GROUP}]\nchutes = tallystick_chutes.plugin\n")
+    install(
+        tmp_path / "site",
+        "tallystick-chutes",
+        plugins={"chutes": "tallystick_chutes.plugin"},
+        exports={FORMAT: "tallystick_chutes.export:FORMAT"},
+    )
     monkeypatch.syspath_prepend(project("chutes"))
-    monkeypatch.syspath_prepend(about.parent)
+    monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.delenv(ALLOWED, raising=False)
     installed_plugins.cache_clear()
     yield

@@ -46,10 +46,15 @@ class CommandGroup(click.Group):
 
     def _first_examples(self) -> Iterator[str]:
         for _, command in sorted(self.commands.items()):
-            for line in (command.epilog or "").splitlines()[2:]:
-                yield line.removeprefix("  ")
-                if not line.endswith("\\"):
-                    break
+            yield from first_example(command)
+
+
+def first_example(command: click.Command) -> Iterator[str]:
+    """The lines of the first example of a command."""
+    for line in (command.epilog or "").splitlines()[2:]:
+        yield line.removeprefix("  ")
+        if not line.endswith("\\"):
+            break
 
 
 def first_sentence(text: str) -> str:

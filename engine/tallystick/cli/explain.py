@@ -12,21 +12,22 @@ from tallystick import views
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 from tallystick.io.text import masked
-from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
 
 
 @click.command(
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick explain records.jsonl --rules skills@1.1.0 --line 3",
         "tail -n 1 records.jsonl | tallystick explain - --rules skills@1.1.0",
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@scoring_rules_option
+@rules_option
 @click.option(
     "--line",
     "number",
@@ -34,11 +35,15 @@ from tallystick_state.cli.state_options import scoring, scoring_rules_option, sn
     type=click.IntRange(1, sys.maxsize),
     help="The record's line.",
 )
-@snapshots_option
 @locked_options
 @as_json
 def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
-    records: Path, reference: str | None, number: int, where: str | None, as_json: bool, held: Held
+    records: Path,
+    reference: str | None,
+    number: int,
+    as_json: bool,
+    held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Explain the score of one record of the file RECORDS.
 
@@ -50,7 +55,7 @@ def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as below
 
     try:
-        with scoring(reference, where, held) as scorer:
+        with plugin_options.scoring(reference, held) as scorer:
             with working("reading"):
                 record = _record(records, number)
             explanation = scorer.explain(record, line=number)

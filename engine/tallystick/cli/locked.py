@@ -18,7 +18,6 @@ from tallystick.lock.lock_file import FILE, LARGEST
 if TYPE_CHECKING:
     from tallystick.lock.lock_file import Lock
     from tallystick.rules.model import RuleSet
-    from tallystick_state.ledger import Ledger
 
 _Result = TypeVar("_Result")
 _OPTIONS = (
@@ -137,16 +136,6 @@ class HeldLock:
 
         self.require(load(reference, installed_plugins()))
 
-    def require_state(self, ledger: Ledger) -> None:
-        """That it has the rules of each line of a state in the open epoch.
-
-        Raises:
-            TrustError: as `require`.
-        """
-        with ledger.queries() as queries:
-            for rules in queries.in_force.at(queries.state.epoch).lines:
-                self.require(rules)
-
 
 class NoLock:
     """What a command is held to that no lock was asked of: every rule set will do."""
@@ -155,9 +144,6 @@ class NoLock:
         """Nothing is asked."""
 
     def require_reference(self, reference: str) -> None:
-        """Nothing is asked."""
-
-    def require_state(self, ledger: Ledger) -> None:
         """Nothing is asked."""
 
 

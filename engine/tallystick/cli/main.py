@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import click
 
 from tallystick.cli import log, settings
-from tallystick.cli.command import CommandGroup, complete, examples, status_of
+from tallystick.cli.command import examples, status_of
+from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.shown import print_json, print_usage
 from tallystick.errors import (
     INTERNAL_ERROR,
@@ -30,99 +31,45 @@ from tallystick.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Mapping
     from types import FrameType
 
 
-class LazyGroup(CommandGroup):
-    """A group whose commands are imported when they are asked for, so that help starts fast."""
+class LazyGroup(OpenGroup):
+    """The whole command line: the core's commands by this table, those of plugins by rows."""
 
     homes: Mapping[str, tuple[str, str]] = {
-        "allocate": (
-            "tallystick_allocation.command:allocate",
-            "From a table of miners to their weights.",
-        ),
-        "audit": (
-            "tallystick_state.cli.audit:audit",
-            "What another published, against what follows from its inputs.",
-        ),
-        "backtest": (
-            "tallystick_governance.cli.backtest:backtest",
-            "Many rule sets over one history.",
-        ),
-        "consensus": (
-            "tallystick_consensus.command:consensus",
-            "What the submissions of groups say of each other.",
-        ),
         "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
-        "dispute": (
-            "tallystick_state.cli.dispute:dispute",
-            "Where two validators differ first, and who is wrong.",
-        ),
-        "epoch": ("tallystick_state.cli.epoch:epoch", "Epochs of a state: list, show, close."),
-        "events": (
-            "tallystick_state.cli.events:events",
-            "Late events and others' records: import.",
-        ),
         "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
         "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
-        "groups": ("tallystick_state.cli.groups:groups", "Verification groups: select."),
-        "keys": ("tallystick_state.cli.keys:keys", "Keys that sign: new, show."),
         "lock": (
             "tallystick.cli.lock:lock",
             "What results are made with, by digest: write, check.",
         ),
-        "miner": (
-            "tallystick_state.cli.miner:miner",
-            "Miners of a state: list, register, sync, clear.",
-        ),
         "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
-        "quarantine": (
-            "tallystick_state.cli.quarantine:quarantine",
-            "Claims that are not recorded: list, accept, drop.",
-        ),
         "records": ("tallystick.cli.records:records", "Records: generate."),
-        "round": (
-            "tallystick_state.cli.round:round_group",
-            "Rounds of a state: list, show, close.",
-        ),
         "rules": (
             "tallystick.cli.rules:rules",
             "Rule sets: list, show, check, lint, prove, diff, set.",
         ),
         "score": ("tallystick.cli.score:score", "Score a file of records."),
-        "sign": (
-            "tallystick_state.cli.sign:sign",
-            "Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.",
-        ),
-        "shadow": (
-            "tallystick_governance.cli.shadow:shadow",
-            "Rules tried beside those in force: report.",
-        ),
-        "state": ("tallystick_state.cli.state:state", "A state: begin, see, move and verify it."),
-        "trust": ("tallystick_state.cli.trust:trust", "Trust files: new, check, rotate."),
-        "verify": ("tallystick_state.cli.verify:verify", "Verify the signatures of a file."),
-        "weights": ("tallystick_state.cli.weights:weights", "The weights that a validator sets."),
-        "yuma": (
-            "tallystick_yuma.command:yuma",
-            "What the chain makes of the weights of all validators.",
-        ),
     }
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        """The names of the commands."""
-        return sorted(self.homes)
+    def own_names(self) -> Collection[str]:
+        """The names of the core's own commands."""
+        return self.homes.keys()
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
-        """The command of a name."""
-        if cmd_name not in self.homes:
+    def own_command(self, name: str) -> click.Command | None:
+        """The core's own command of a name, imported."""
+        if name not in self.homes:
             return None
-        module, _, attribute = self.homes[cmd_name][0].partition(":")
-        return complete(getattr(import_module(module), attribute))
+        module, _, attribute = self.homes[name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
 
-    def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:  # noqa: ARG002  # click's signature
-        """The commands with their help, without importing them."""
-        return ((name, self.homes[name][1]) for name in sorted(self.homes))
+    def own_sentence(self, name: str) -> str:
+        """What help says of an own command, without importing it."""
+        return self.homes[name][1]
 
 
 @click.group(

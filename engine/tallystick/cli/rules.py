@@ -1,4 +1,4 @@
-"""``tallystick rules``: list, show, check, digest, lint, prove, compare and edit rule sets."""
+"""``tallystick rules``: list, show, check and digest rule sets, and list what can be set."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick import views
-from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
+from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.progress import working
 from tallystick.cli.rules_paths import paths_command
 from tallystick.cli.shown import as_json, echo, print_json
 from tallystick.errors import RuleSetError, TallystickError
-from tallystick_governance.cli.rules_diff import diff_command
-from tallystick_governance.cli.rules_lint import lint_command
-from tallystick_governance.cli.rules_prove import prove_command
-from tallystick_governance.cli.rules_set import set_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 argument = click.argument("reference", metavar="RULES")
 
 
-@click.group(cls=CommandGroup)
+@click.group(cls=OpenGroup, path=("rules",))
 def rules() -> None:
     """Rule sets: list, show, check, digest, lint, prove, diff, paths, set.
 
@@ -37,15 +34,7 @@ def rules() -> None:
     """
 
 
-rules.add_command(diff_command)
-
-
-rules.add_command(lint_command)
-
-
 rules.add_command(paths_command)
-rules.add_command(prove_command)
-rules.add_command(set_command)
 
 
 @rules.command(

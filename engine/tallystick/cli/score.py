@@ -12,18 +12,13 @@ from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
-from tallystick_state.cli.state_options import (
-    scoring,
-    scoring_rules_option,
-    shadowed,
-    snapshots_option,
-)
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
@@ -31,14 +26,14 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
         "zcat records.jsonl.gz | tallystick score - --rules skills@1.1.0 -o - | head",
-        "tallystick score records.jsonl --state subnet.db -o results.jsonl",
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@scoring_rules_option
+@rules_option
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where results go."
 )
@@ -54,14 +49,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where the receipt goes; by default OUTPUT.receipt.json.",
 )
-@click.option(
-    "--shadow",
-    "shadow_reference",
-    metavar="RULES",
-    help="Score by these as well, into OUTPUT with .shadow in its name, every row marked.",
-)
 @follow_links_option
-@snapshots_option
 @executor_options
 @locked_options
 @as_json
@@ -72,12 +60,11 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     format_name: str | None,
     rejects: Path | None,
     receipt_path: Path | None,
-    shadow_reference: str | None,
     follow_links: bool,
-    where: str | None,
     executor: Executor,
     as_json: bool,
     held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
@@ -87,19 +74,17 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to the error
     output.
-
-    With --shadow results are the same as without. What the other rules make of the records goes
-    beside them, with rejects and a receipt of its own.
     """
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-
     streams = is_stream(output)
     if as_json and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
-    shadow = None if shadow_reference is None else load(shadow_reference)
-    if shadow is not None and (streams or is_stream(records)):
-        raise click.UsageError("found --shadow with a stream, expected files: they are read twice")
-    with scoring(reference, where, held) as scorer, progress_bar("scoring") as progress:
+    passes = plugin_options.second_passes()
+    for flag, _ in passes:
+        if streams or is_stream(records):
+            raise click.UsageError(
+                f"found {flag} with a stream, expected files: they are read twice"
+            )
+    with plugin_options.scoring(reference, held) as scorer, progress_bar("scoring") as progress:
         receipt = scorer.score_file(
             records,
             output,
@@ -112,9 +97,9 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             settings=in_force(),
         )
     told, lines = receipt.to_dict(), _summary(receipt, output, rejects)
-    if shadow is not None:
-        beside = output.with_name(f"{output.stem}.shadow{output.suffix}")
-        with shadowed(shadow, where) as scorer, progress_bar("scoring the shadow") as progress:
+    for _, each in passes:
+        beside = output.with_name(f"{output.stem}.{each.name}{output.suffix}")
+        with each.scoring() as scorer, progress_bar(each.title) as progress:
             second = scorer.score_file(
                 records,
                 beside,
@@ -125,8 +110,8 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 shadow_of=receipt.rule_set_digest,
                 settings=in_force(),
             )
-        told = {**told, "shadow": second.to_dict()}
-        lines += ["shadow, of rules that are not in force:", *_summary(second, beside, None)]
+        told = {**told, each.name: second.to_dict()}
+        lines += [each.heading, *_summary(second, beside, None)]
     if as_json:
         print_json(told)
     elif not (streams and log.is_json()):

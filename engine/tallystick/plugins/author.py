@@ -7,12 +7,17 @@
 See ``tallystick.formula.tree`` for the operators, ``tallystick.formula.facts`` for the facts.
 """
 
+from tallystick.formula.domain import Domain
 from tallystick.formula.facts import (
+    ExtractionCode,
+    FactReader,
     choice,
     count,
     distinct,
     equal,
     excess,
+    fact_at,
+    family,
     flag,
     given,
     integer,
@@ -22,6 +27,7 @@ from tallystick.formula.facts import (
     number,
     opaque,
     overlap,
+    path_of,
     smallest,
     total,
 )
@@ -59,7 +65,6 @@ from tallystick.formula.tree import (
     unrounded,
 )
 from tallystick.plugins.entries import API_VERSION
-from tallystick.plugins.export import Export, ExportFormat, StatedDigest
 from tallystick.plugins.generator import Draw, Generator, Part
 from tallystick.plugins.property import (
     Direction,
@@ -78,9 +83,10 @@ __all__ = [
     "API_VERSION",
     "UNIT",
     "Direction",
+    "Domain",
     "Draw",
-    "Export",
-    "ExportFormat",
+    "ExtractionCode",
+    "FactReader",
     "Formula",
     "Generator",
     "Node",
@@ -89,7 +95,6 @@ __all__ = [
     "Property",
     "Requirement",
     "SkillType",
-    "StatedDigest",
     "absolute",
     "always_below",
     "axis",
@@ -103,7 +108,9 @@ __all__ = [
     "equal",
     "excess",
     "exp",
+    "fact_at",
     "factor",
+    "family",
     "flag",
     "floor",
     "formulas_in",
@@ -126,6 +133,7 @@ __all__ = [
     "number",
     "opaque",
     "overlap",
+    "path_of",
     "places",
     "power",
     "published",

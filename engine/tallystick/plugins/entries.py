@@ -12,7 +12,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from functools import lru_cache
+from importlib.metadata import (
+    EntryPoint,
+    EntryPoints,
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+)
 from typing import Generic, TypeVar
 
 from tallystick.errors import PluginError
@@ -42,7 +49,24 @@ class RefusedPluginError(PluginError):
 
 def installed_entries(group: str) -> EntryPoints:
     """Return the entry points of a group that the installed distributions have."""
-    return entry_points(group=group)
+    return _selection(tuple(sys.path))(group=group)
+
+
+# a process asks for several groups, and reading one group opens the files of all distributions
+@lru_cache(maxsize=1)
+def _selection(_search_path: tuple[str, ...]) -> Callable[..., EntryPoints]:
+    return entry_points().select
+
+
+def own_entries(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group that the engine's own distribution has.
+
+    No other distribution is looked at, which is faster where many are installed.
+    """
+    try:
+        return distribution(PROJECT).entry_points.select(group=group)
+    except PackageNotFoundError:  # run from its sources
+        return ()
 
 
 def allowed_names() -> frozenset[str] | None:
@@ -56,6 +80,30 @@ def allowed_names() -> frozenset[str] | None:
 def distribution_of(entry: EntryPoint) -> str:
     """Return the name of the distribution of an entry point; empty where it has none."""
     return entry.dist.name if entry.dist else ""
+
+
+def own_packages() -> frozenset[str]:
+    """Return the packages of the engine's own distribution, as its entry points name them."""
+    entries = distribution(PROJECT).entry_points
+    return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
+
+
+def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the names that a stranger's distribution offers in the other groups, by group.
+
+    The name of a group is without that of the project: `exports`, `lints`. What the engine's own
+    distribution offers is of no plugin.
+    """
+    names: dict[str, list[str]] = {}
+    head = f"{PROJECT}."
+    try:
+        entries = distribution(name).entry_points if name not in ("", PROJECT) else ()
+    except PackageNotFoundError:
+        return {}  # an entry point that is made in memory
+    for entry in entries:
+        if entry.group.startswith(head) and entry.group != GROUP:
+            names.setdefault(entry.group.removeprefix(head), []).append(entry.name)
+    return {group: tuple(sorted(names[group])) for group in sorted(names)}
 
 
 def is_own(entry: EntryPoint) -> bool:
@@ -163,6 +211,10 @@ class Extensions(Generic[_Value]):
     def names(self) -> tuple[str, ...]:
         """Return the names that may be used: the engine's own first, the others in name order."""
         return self._entries.names()
+
+    def is_own(self, name: str) -> bool:
+        """Whether the engine's own distribution offers a name."""
+        return self._entries.own(name) is not None
 
     def value(self, name: str) -> _Value:
         """Return the value of a name, imported once.

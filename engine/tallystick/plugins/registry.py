@@ -38,7 +38,6 @@ from tallystick.plugins.entries import (
     imported,
     installed_entries,
 )
-from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
 
 _Offer = TypeVar("_Offer")
@@ -59,7 +58,6 @@ class Plugin:
         skill_types: of the records that they score.
         requirements: what rule sets may ask of records.
         rule_sets: folders, laid out as ``NAME/VERSION.toml``.
-        exports: formats of what subnets publish.
         module: the module of its entry point; empty where it is made in memory.
     """
 
@@ -70,7 +68,6 @@ class Plugin:
     skill_types: tuple[SkillType, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     rule_sets: tuple[Path, ...] = ()
-    exports: tuple[ExportFormat, ...] = ()
     module: str = ""
 
     def __repr__(self) -> str:
@@ -101,7 +98,6 @@ class Registry:
         skill_types: by name.
         requirements: by name.
         rule_set_folders: where to look for the rule sets of each plugin, by its name.
-        exports: by name.
     """
 
     plugins: Mapping[str, Plugin]
@@ -110,7 +106,6 @@ class Registry:
     skill_types: Mapping[str, SkillType]
     requirements: Mapping[str, Requirement]
     rule_set_folders: Mapping[str, tuple[Path, ...]]
-    exports: Mapping[str, ExportFormat] = attrs.field(factory=dict)
 
     def __repr__(self) -> str:
         return f"<Registry of {', '.join(self.plugins) or 'no plugins'}>"
@@ -298,7 +293,6 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
             skill_types=_answer(manager.hook.tallystick_skill_types(), SkillType),
             requirements=_answer(manager.hook.tallystick_requirements(), Requirement),
             rule_sets=_answer(manager.hook.tallystick_rule_sets(), Path),
-            exports=_answer(manager.hook.tallystick_exports(), ExportFormat),
             module=entry.module,
         )
     except (PluginError, KeyboardInterrupt):
@@ -314,8 +308,7 @@ def _refuse_foreign(plugin: Plugin) -> None:
     formulas = (formula.name for formula in plugin.formulas)
     requirements = (requirement.name for requirement in plugin.requirements)
     types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
-    exports = (export.name for export in plugin.exports)
-    offers = (*formulas, *requirements, *types, *exports)
+    offers = (*formulas, *requirements, *types)
     if plugin.name == NAMESPACE:
         raise RefusedPluginError(
             NAME_TAKEN,
@@ -354,7 +347,7 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
             f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
             "name: uninstall one",
         )
-    for kind in ("formulas", "skill_types", "requirements", "exports"):
+    for kind in ("formulas", "skill_types", "requirements"):
         names = [offer.name for offer in getattr(plugin, kind)]
         taken = {o.name: p.name for p in plugins.values() for o in getattr(p, kind)}
         twice = [name for name, times in Counter(names).items() if times > 1]
@@ -376,6 +369,5 @@ def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Regi
         formulas={**{f.name: f for p in every for f in p.formulas}, **ENGINE_FORMULAS},
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
-        exports={e.name: e for p in every for e in p.exports},
         rule_set_folders={p.name: p.rule_sets for p in every},
     )

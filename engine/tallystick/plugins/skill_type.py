@@ -38,7 +38,8 @@ class SkillType:
     """What a plugin offers for the records of one ``skill_type``.
 
     A type that extends another one has its fields, requirements, directions and properties, before
-    its own; its facts and formulas read records of both. The schema then holds what comes to it.
+    its own, and its factors, unless it names others; its facts and formulas read records of both.
+    The schema then holds what comes to it.
 
     Attributes:
         name: the value of ``skill_type`` in a record.
@@ -52,6 +53,8 @@ class SkillType:
         directions: which way facts are better, for what proves rule sets.
         properties: what the author promises of the scores, for what proves rule sets.
         extends: the skill type whose records it extends.
+        factors: the names of the emission factors that results show, in the order of their
+            columns, also of those that a rule set has not; None for those of the rule set, by name.
     """
 
     name: str
@@ -63,6 +66,7 @@ class SkillType:
     directions: tuple[Direction, ...] = ()
     properties: tuple[Property, ...] = ()
     extends: SkillType | None = None
+    factors: tuple[str, ...] | None = None
 
     def __attrs_post_init__(self) -> None:
         base = self.extends
@@ -75,5 +79,6 @@ class SkillType:
             ("generator", extended(base.generator, self.generator)),
             ("directions", (*base.directions, *self.directions)),
             ("properties", (*base.properties, *self.properties)),
+            ("factors", base.factors if self.factors is None else self.factors),
         ):
             object.__setattr__(self, name, value)

@@ -14,7 +14,6 @@ import pluggy
 
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins.entries import PROJECT
-from tallystick.plugins.export import ExportFormat
 from tallystick.plugins.skill_type import SkillType
 
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -39,8 +38,3 @@ def tallystick_requirements() -> Sequence[Requirement]:  # type: ignore[empty-bo
 @hookspec
 def tallystick_rule_sets() -> Sequence[Path]:  # type: ignore[empty-body]  # a specification
     """Folders of rule sets, laid out as ``NAME/VERSION.toml``."""
-
-
-@hookspec
-def tallystick_exports() -> Sequence[ExportFormat]:  # type: ignore[empty-body]  # a specification
-    """Formats of what a subnet publishes, by which its weights are audited."""

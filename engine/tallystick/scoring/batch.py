@@ -17,7 +17,7 @@ from tallystick.numbers.nano import to_decimal
 from tallystick.numbers.text import numbered
 from tallystick.records.rejects import Reject
 from tallystick.scoring.planner import Ratios, Rows, ScoreColumns
-from tallystick.scoring.result import DECIMALS, Result, ResultLayout, shown_measure
+from tallystick.scoring.result import Result, ResultLayout, shown_measure
 from tallystick.scoring.value import Role, Value
 
 if TYPE_CHECKING:
@@ -214,8 +214,12 @@ class ResultBatch:
 
     @cached_property
     def decimals(self) -> Mapping[str, DecimalColumn]:
-        """A column for each name of ``DECIMALS``."""
-        return {n: DecimalColumn(self.rows, self._parts(n, None)) for n in DECIMALS}
+        """A column for each decimal field of the layout."""
+        return {n: DecimalColumn(self.rows, self._parts(n, None)) for n in self.layout.decimals}
+
+    def factor(self, name: str) -> DecimalColumn:
+        """The column of an emission factor, also of one that results do not show."""
+        return DecimalColumn(self.rows, self._parts(name, "factor"))
 
     @cached_property
     def tier(self) -> npt.NDArray[np.int64]:
@@ -251,7 +255,8 @@ class ResultBatch:
     def _results(self, rows: slice) -> Iterator[Result]:
         axes = {name: _decimals(column, rows) for name, column in self.axes.items()}
         measures = self._measures(rows)
-        decimals = [_decimals(self.decimals[name], rows) for name in DECIMALS]
+        decimals = {name: _decimals(column, rows) for name, column in self.decimals.items()}
+        factors = {name: decimals.pop(name) for name in self.layout.factors}
         tiers = [None if t < 0 else self.tiers[t] for t in self.tier[rows].tolist()]
         who = [_listed(getattr(self, name)[rows]) for name in IDENTITY]
         groups = None if self.group is None else self.group[rows].to_pylist()
@@ -268,7 +273,8 @@ class ResultBatch:
                 tier=tiers[row],
                 measures=None if measures is None else measures[row],
                 group=None if groups is None else groups[row],
-                **{n: c[row] for n, c in zip(DECIMALS, decimals, strict=True)},
+                factors={n: c[row] for n, c in factors.items()},
+                **{n: c[row] for n, c in decimals.items()},
             )
 
     def _measures(self, rows: slice) -> list[dict[str, Decimal | Fraction | None]] | None:

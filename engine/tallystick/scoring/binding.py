@@ -39,6 +39,7 @@ from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.composite import MEANS, Gate, GatedValue, MeanValue
+from tallystick.scoring.result import FIELDS
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
 
@@ -162,7 +163,20 @@ class _Binding:
             baseline=_nano(self.rules.baseline),
             has_quality=self.rules.composite is not None,
             group=self._group(),
+            shown_factors=self._shown_factors(),
         )
+
+    def _shown_factors(self) -> tuple[str, ...]:
+        """The factors that results show; their names are columns beside the other fields."""
+        factors, path = self.skill_type.factors, ("skill_types", self.name)
+        if factors is None:
+            emission = self.rule_set.emission
+            factors = () if emission is None else tuple(sorted(emission.factors))
+            path = ("emission", "factors")
+        for name in FIELDS.intersection(factors):
+            expected = "a factor whose name is no field of a result"
+            raise RuleSetError([self.loaded.problem(path, name, expected)])
+        return factors
 
     def _group(self) -> str | None:
         """The field of a record that says its group; it must be a choice of groups."""

@@ -19,7 +19,6 @@ from tallystick.records.extraction import (
 )
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import GatedValue, MeanValue
-from tallystick.scoring.result import DECIMALS
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
@@ -55,6 +54,7 @@ class BoundType:
             measures, composite, quality, tier, multiplier, base weight, factors, emission.
         baseline: the seed of the tier baseline, nano, or None without tiers.
         group: the field of a record that says its group, where the allocation names one.
+        shown_factors: the names of the emission factors that results show, in order.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
         plans: those of `planner.columns_of`, by where tiers begin; they live as long as the type.
@@ -69,6 +69,7 @@ class BoundType:
     baseline: int | None
     has_quality: bool = True
     group: str | None = None
+    shown_factors: tuple[str, ...] = ()
     plans: dict[tuple[int, ...], Any] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
@@ -160,18 +161,15 @@ class BoundType:
 
     @cached_property
     def shown(self) -> tuple[Value, ...]:
-        """What a result shows in nano; the terms of an emission only where there is one.
+        """What a result is made of in nano; the terms of an emission only where there is one.
 
-        A ratio that it shows is not among them, see `exact`.
+        A ratio that it shows is not among them, see `exact`. Factors are, see `shown_factors`.
         """
-        always, paid = {"axis", "measure", "tier"}, self.emission is not None
-        always |= {"quality"} if self.has_quality else set()
-        return tuple(
-            value
-            for value in self.values
-            if value not in self.exact
-            and (value.role in always or (paid and value.name in DECIMALS))
-        )
+        roles = {"axis", "measure", "tier"}
+        roles |= {"quality"} if self.has_quality else set()
+        if self.emission is not None:
+            roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
+        return tuple(v for v in self.values if v.role in roles and v not in self.exact)
 
     @cached_property
     def facts_of(self) -> FactsOf:

@@ -111,13 +111,15 @@ class BoundRules:
     @cached_property
     def layout(self) -> ResultLayout:
         """The fields of results of every epoch."""
-        types = [bound for _, span in self.spans() for bound in span.types.values()]
+        # by name, as the order of a file is no part of its digest
+        types = [span.types[name] for _, span in self.spans() for name in sorted(span.types)]
         measures = [measure for bound in types for measure in bound.measures]
         ratios = {measure.name for measure in measures if measure.is_exact}
         return ResultLayout(
             axes=self.axis_names,
             measures={name: name in ratios for name in sorted({m.name for m in measures})},
             has_group=any(bound.group is not None for bound in types),
+            factors=tuple(dict.fromkeys(name for each in types for name in each.shown_factors)),
         )
 
     @cached_property

@@ -18,7 +18,7 @@ from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.streams import is_stream
 from tallystick.io.text import spreadsheet_cell
-from tallystick.scoring.result import DECIMALS, FIELDS, GROUP, MEASURES, ResultLayout
+from tallystick.scoring.result import GROUP, MEASURES, ResultLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -217,7 +217,7 @@ class Parquet:
         self._rows.close()
 
 
-_TEXTS = [n for n in FIELDS if n not in ("record", "axes", "miner_uid", *DECIMALS)]
+_TEXTS = ["skill_type", "task_id", "miner_hotkey", "role", "tier"]
 
 
 @contextmanager

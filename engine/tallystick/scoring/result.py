@@ -14,30 +14,13 @@ import attrs
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import to_decimal
 
-CONSENSUS = "consensus"
-"""The factor from which reputation events arise."""
-FACTORS = ("early_bonus", "role_multiplier", CONSENSUS, "bootstrap_bonus")
-"""The emission factors that a result shows."""
-DECIMALS = ("quality", "base_weight", "tier_multiplier", *FACTORS, "emission")
-"""The decimal fields of a result beside its axes."""
-FIELDS = (
-    "record",
-    "skill_type",
-    "task_id",
-    "miner_uid",
-    "miner_hotkey",
-    "role",
-    "axes",
-    "quality",
-    "tier",
-    "base_weight",
-    "tier_multiplier",
-    *FACTORS,
-    "emission",
-)
-"""The fields of every result, in order."""
+_BEFORE = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
+_TERMS = ("quality", "tier", "base_weight", "tier_multiplier")
+_LAST = "emission"
 GROUP, MEASURES = "group", "measures"
 """The fields of results of rule sets that have groups of miners, or measures."""
+FIELDS = frozenset({*_BEFORE, GROUP, "axes", MEASURES, *_TERMS, _LAST})
+"""The names of every field but the emission factors, which are those of the skill types."""
 
 
 @attrs.frozen
@@ -48,16 +31,23 @@ class ResultLayout:
         axes: the names of the axes, sorted.
         measures: the names of the measures, sorted, each with whether it is a ratio.
         has_group: whether a result says the group of the miner.
+        factors: the names of the emission factors, in order.
     """
 
     axes: tuple[str, ...] = ()
     measures: Mapping[str, bool] = attrs.field(factory=dict)
     has_group: bool = False
+    factors: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of the fields, in order."""
-        return _fields(self.has_group, bool(self.measures))
+        return _fields(self.has_group, bool(self.measures), self.factors)
+
+    @property
+    def decimals(self) -> tuple[str, ...]:
+        """The names of the decimal fields beside axes and measures, in order."""
+        return (*(name for name in _TERMS if name != "tier"), *self.factors, _LAST)
 
 
 @attrs.frozen
@@ -79,10 +69,8 @@ class Result:
         tier: the name of the tier.
         base_weight: of the skill type.
         tier_multiplier: of the tier.
-        early_bonus: for the position in the window.
-        role_multiplier: for the role.
-        consensus: of the group; None when consensus was off, which counts as 1.
-        bootstrap_bonus: in the first epochs.
+        factors: the emission factors by name, as the skill types of the rule set name them; None
+            where one does not apply, which counts as 1. A factor is an attribute too.
         emission: the product of the terms.
     """
 
@@ -97,10 +85,7 @@ class Result:
     tier: str | None = None
     base_weight: Decimal | None = None
     tier_multiplier: Decimal | None = None
-    early_bonus: Decimal | None = None
-    role_multiplier: Decimal | None = None
-    consensus: Decimal | None = None
-    bootstrap_bonus: Decimal | None = None
+    factors: Mapping[str, Decimal | None] = attrs.field(factory=dict)
     emission: Decimal | None = None
     measures: Mapping[str, Decimal | Fraction | None] | None = None
     group: str | None = None
@@ -110,8 +95,16 @@ class Result:
 
         Decimals are text of nine places, fractions text in lowest terms, such as ``15/23``.
         """
-        fields = _fields(self.group is not None, self.measures is not None)
-        return {name: _plain(getattr(self, name)) for name in fields}
+        fields = _fields(self.group is not None, self.measures is not None, ())
+        row = {name: _plain(getattr(self, name)) for name in fields[:-1]}
+        row |= {name: _plain(value) for name, value in self.factors.items()}
+        return {**row, _LAST: _plain(self.emission)}
+
+    def __getattr__(self, name: str) -> Decimal | None:
+        # reached for names alone that are no field; one of a half-made copy has no factors yet
+        if name != "factors" and name in self.factors:
+            return self.factors[name]
+        raise AttributeError(f"found no field and no factor {name!r} of a result")
 
     def to_json(self) -> str:
         """The row as one line of JSON, as in a results file; only what must be is escaped."""
@@ -124,10 +117,9 @@ def shown_measure(value: int | Fraction | None) -> Decimal | Fraction | None:
 
 
 @cache
-def _fields(has_group: bool, has_measures: bool) -> tuple[str, ...]:
-    place = FIELDS.index("axes")
+def _fields(has_group: bool, has_measures: bool, factors: tuple[str, ...]) -> tuple[str, ...]:
     group, measures = (GROUP,) * has_group, (MEASURES,) * has_measures
-    return (*FIELDS[:place], *group, "axes", *measures, *FIELDS[place + 1 :])
+    return (*_BEFORE, *group, "axes", *measures, *_TERMS, *factors, _LAST)
 
 
 def _plain(value: object) -> object:

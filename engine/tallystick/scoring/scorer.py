@@ -369,6 +369,8 @@ class Scorer(BoundRules):
             values = _values(bound, scores)
         if not self.layout.measures:
             values["measures"] = None
+        # every row of a rule set has the same fields
+        factors: dict[str, Any] = values.pop("factors", {})
         return Result(
             record=line,
             skill_type=record.skill_type,
@@ -377,6 +379,7 @@ class Scorer(BoundRules):
             miner_hotkey=record.miner.hotkey,
             role=record.role,
             group=None if bound.group is None else getattr(record, attribute_name(bound.group)),
+            factors={name: factors.get(name) for name in self.layout.factors},
             **values,
         )
 
@@ -444,16 +447,16 @@ def _identity(record: RecordLike) -> Identity:
 
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
     """The fields of a result that scores give."""
-    decimals = {
-        value.name: None if n is None else to_decimal(n)
-        for value in bound.shown
-        if value.role not in {"axis", "measure", "tier"}
-        for n in [scores.values[value]]
-    }
+    decimals, factors = dict[str, Any](), dict[str, Any]()
+    for value in bound.shown:
+        if value.role not in {"axis", "measure", "tier"}:
+            nano = scores.values[value]
+            fields = factors if value.role == "factor" else decimals
+            fields[value.name] = None if nano is None else to_decimal(nano)
     axes = {name: to_decimal(scores.axes[name]) for name in bound.axis_order}
     tier = None if scores.level is None or bound.tiers is None else bound.tiers.levels[scores.level]
     measures = {name: shown_measure(scores.measures[name]) for name in bound.measure_order}
-    return {"axes": axes, "measures": measures, "tier": tier, **decimals}
+    return {"axes": axes, "measures": measures, "tier": tier, "factors": factors, **decimals}
 
 
 def _of_kind(found: Any, kind: type, expected: str) -> Any:  # noqa: ANN401  # of any kind

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.batch import DecimalColumn, RatioColumn, ResultBatch
-from tallystick.scoring.result import DECIMALS, GROUP, MEASURES, ResultLayout
+from tallystick.scoring.result import GROUP, MEASURES, ResultLayout
 
 DECIMAL = pa.decimal128(19, 9)
 """Nano as a decimal: 19 digits hold every 64-bit integer."""
@@ -24,7 +24,7 @@ def schema_of(layout: ResultLayout) -> pa.Schema:
     measures = (
         (n, pa.string() if is_ratio else DECIMAL) for n, is_ratio in layout.measures.items()
     )
-    types = dict.fromkeys(DECIMALS, DECIMAL) | {
+    types = dict.fromkeys(layout.decimals, DECIMAL) | {
         "record": pa.int64(),
         "miner_uid": pa.int64(),
         "axes": pa.struct([(axis, DECIMAL) for axis in layout.axes]),

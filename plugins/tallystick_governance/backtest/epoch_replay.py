@@ -34,7 +34,7 @@ from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
 from tallystick.scoring.planner import ScoreColumns, columns_of
-from tallystick.scoring.result import CONSENSUS
+from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.comparison_model import (
     Counts,

@@ -1,1 +1,1 @@
-"""The commands of this floor."""
+"""The commands that ask what a rule set, or a change of one, does."""

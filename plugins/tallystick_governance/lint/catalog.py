@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import SEVERITIES
-from tallystick.plugins.entries import Extensions, RefusedPluginError, is_own
+from tallystick.plugins.entries import NAME_TAKEN, Extensions, RefusedPluginError, is_own
 from tallystick.scoring.lint import GROUP, Check, checks_in
 from tallystick_governance.lint import (
     cliffs,
@@ -33,6 +33,7 @@ LINTS = checks_in(
 """Those of what scores a record, and of silences."""
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TEXTS = ("summary", "documentation", "remedy")
 
 
 @attrs.frozen
@@ -64,29 +65,43 @@ def refuse_unsound(entry: EntryPoint, checks: tuple[Any, ...]) -> None:
     """Refuse what cannot be the checks of an owner.
 
     Raises:
-        RefusedPluginError: one of them is no check, or has a code or a severity that it cannot.
+        RefusedPluginError: one of them is no check, or lacks a text, or has a code of another
+            owner or a severity that there is not.
     """
     head = "" if is_own(entry) else f"{entry.name}/"
-    codes = set[str]()
+    codes = set[object]()
     for check in checks:
         if not isinstance(check, Check):
             raise RefusedPluginError(
-                "wrong-kind",
-                f"found {check!r} at {entry.value}, expected checks, as @check makes them",
+                "wrong-kind", f"found {check!r} at {entry.value}, expected checks: see @check"
             )
         code = check.code
-        if not code.startswith(head) or not _CODE.fullmatch(code.removeprefix(head)):
+        if not _is_code(code, head):
+            expected = "after the name of its entry point" if head else "alone"
             raise RefusedPluginError(
                 "foreign-name",
-                f"found the code {code!r}, expected one such as {head}some-code: letters, digits "
-                "and hyphens" + (" after the name of its entry point" if head else ""),
+                f"found the code {code!r}, expected one such as {head}some-code: small letters, "
+                f"digits and hyphens {expected}",
             )
         if code in codes:
-            raise RefusedPluginError("name-taken", f"found two checks {code}: rename one")
+            raise RefusedPluginError(NAME_TAKEN, f"found two checks {code}: rename one")
+        codes.add(code)
         if check.severity not in SEVERITIES:
             raise RefusedPluginError(
                 "wrong-kind",
                 f"found the severity {check.severity!r} of {code}, expected one of "
                 f"{', '.join(SEVERITIES)}",
             )
-        codes.add(code)
+        for name in _TEXTS:
+            text = getattr(check, name)
+            if not isinstance(text, str) or not text.strip():
+                raise RefusedPluginError(
+                    "wrong-kind", f"found the {name} {text!r} of {code}, expected a sentence"
+                )
+
+
+def _is_code(code: object, head: str) -> bool:
+    """Whether a code is one of an owner, which it begins with; those of the engine have no head."""
+    if not isinstance(code, str) or not code.startswith(head):
+        return False
+    return _CODE.fullmatch(code.removeprefix(head)) is not None

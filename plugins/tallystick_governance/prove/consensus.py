@@ -32,10 +32,9 @@ from tallystick.records.rejects import Reject
 from tallystick.rules.consensus import set_of
 from tallystick_consensus.answer import VERDICTS
 from tallystick_consensus.binding import BoundConsensus
-from tallystick_consensus.facts import FACTS
 from tallystick_consensus.group import consensus_of
 from tallystick_consensus.group_record import GroupDecoder
-from tallystick_consensus.member_facts import MOST_ITEMS
+from tallystick_consensus.member_facts import FACTS, MOST_ITEMS
 from tallystick_governance.prove.property import Answer, Status
 from tallystick_governance.prove.solver import solver_of
 

@@ -18,11 +18,12 @@ import attrs
 
 from tallystick.errors import InputError, RecordError
 from tallystick.numbers.nano import NANO, publish
-from tallystick.plugins.export import Export, ExportFormat, StatedDigest
-from tallystick.plugins.registry import Plugins, namespace
+from tallystick.plugins.entries import Extensions, RefusedPluginError
+from tallystick.plugins.registry import namespace
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocation import allocate
+from tallystick_state.audit.export import Export, ExportFormat, StatedDigest
 from tallystick_state.audit.results_audit import DIFFERS, EQUAL, WITHIN, decimal, exact_of
 
 _Read = TypeVar("_Read")
@@ -106,20 +107,22 @@ class ExportAudit:
         return found
 
 
-def format_named(name: str, plugins: Plugins) -> ExportFormat:
-    """The format of a name, which is that of its plugin before the slash.
+def format_named(name: str, formats: Extensions[ExportFormat]) -> ExportFormat:
+    """Return the format of a name, which begins with that of its plugin.
 
     Raises:
-        InputError: no plugin in use offers it.
+        InputError: no distribution in use offers it.
     """
-    registry = plugins.of([namespace(name)])
-    if name in registry.exports:
-        return registry.exports[name]
-    refused = registry.refused.get(namespace(name))
-    told = f"the plugin is refused: {refused}" if refused else "no installed plugin offers it"
-    known = ", ".join(sorted(registry.exports))
+    try:
+        return formats.value(name)
+    except KeyError:
+        reason = "no installed plugin offers it"
+    except RefusedPluginError as error:
+        reason = f"it is refused: {error}"
+    beside = (other for other in formats.names() if namespace(other) == namespace(name) != "")
+    known = ", ".join(other for other in beside if other != name)
     raise InputError(
-        f"found the format {name!r}, but {told}"
+        f"found the format {name!r}, but {reason}"
         + (f", expected one of {known}" if known else ": tallystick plugins list shows formats")
     )
 

@@ -6,7 +6,7 @@ the names of result rows, and numbers count 1, not 1e-9.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tallystick.errors import InputError
 from tallystick.io.documents import read_json, read_toml
 from tallystick.resources import schema_path
 from tallystick.scoring.batch import IDENTITY
-from tallystick.scoring.result import DECIMALS
+from tallystick.scoring.result import ResultLayout
 
 AXES, MEASURES = "axes.", "measures."
 """How the name of an axis and that of a measure begin as a column."""
@@ -52,8 +52,12 @@ class ColumnMapping:
         return field if self.columns is None else self.columns.get(field, field)
 
 
-def read(path: Path) -> ColumnMapping:
+def read(path: Path, factors: tuple[str, ...] = ()) -> ColumnMapping:
     """The mapping in a file.
+
+    Args:
+        path: the file.
+        factors: the emission factors of results, see `ResultLayout`, which are fields too.
 
     Raises:
         InputError: the file cannot be read, or is no mapping.
@@ -72,20 +76,26 @@ def read(path: Path) -> ColumnMapping:
         document.get("values", {}),
         frozenset(document.get("missing", [""])),
     )
-    _check_fields(found, path)
+    _check_fields(found, ResultLayout(factors=factors).decimals, path)
     return found
 
 
-def is_decimal(field: str) -> bool:
-    """Whether a field of a result is a decimal, or the ratio of an exact measure."""
-    return field in DECIMALS or (field.startswith((AXES, MEASURES)) and field[-1] != ".")
+def is_decimal(field: str, decimals: Collection[str]) -> bool:
+    """Whether a field of a result is a decimal, or the ratio of an exact measure.
+
+    Args:
+        field: its name.
+        decimals: the decimal fields beside axes and measures, see `ResultLayout`.
+    """
+    return field in decimals or (field.startswith((AXES, MEASURES)) and field[-1] != ".")
 
 
-def _check_fields(found: ColumnMapping, path: Path) -> None:
+def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -> None:
     """That every name on our side is that of a field."""
     for field in (*(found.columns or ()), *found.values):
-        if not (is_decimal(field) or field in TEXTS or field in WHOLE or field in found.by):
-            known = ", ".join((*WHOLE, *TEXTS, *DECIMALS, f"{AXES}NAME", f"{MEASURES}NAME"))
+        is_known = is_decimal(field, decimals) or field in {*TEXTS, *WHOLE, *found.by}
+        if not is_known:
+            known = ", ".join((*WHOLE, *TEXTS, *decimals, f"{AXES}NAME", f"{MEASURES}NAME"))
             raise InputError(f"{path}: found the field {field!r}, expected some of {known}")
     for field in found.by:
         if field not in (*IDENTITY, *OF_RECORDS):

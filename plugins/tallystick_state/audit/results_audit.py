@@ -329,9 +329,9 @@ class _Audit:
         """What is compared: what the mapping names, or else every field that the first row has."""
         columns, by = self.mapping.columns, self.mapping.by
         named = row.values if columns is None else columns
-        known = (name for name in named if is_decimal(name) or name in (*TEXTS, *WHOLE))
+        known = (name for name in named if self._is_decimal(name) or name in (*TEXTS, *WHOLE))
         fields = [name for name in known if name not in by]
-        if not any(map(is_decimal, fields)):
+        if not any(map(self._is_decimal, fields)):
             raise InputError(
                 f"{self.results}: found no column of scores, expected some of those of a row of "
                 "results, or a mapping"
@@ -342,6 +342,9 @@ class _Audit:
             fields += [AXES + name for name in layout.axes]
             fields += [MEASURES + name for name in layout.measures]
         return tuple(dict.fromkeys(fields))
+
+    def _is_decimal(self, field: str) -> bool:
+        return is_decimal(field, self.scorer.layout.decimals)
 
     def _compare(self, each: _Derived | None, row: PublishedRow | None) -> None:
         """Take up what a record and its row come to; one of both may be missing."""
@@ -393,7 +396,7 @@ class _Audit:
             distance = None if field in TEXTS else self._distance(field, derived, theirs)
             if distance != 0:
                 # the number of a miner is no measure: no tolerance lets another pass
-                measured = distance if is_decimal(field) else None
+                measured = distance if self._is_decimal(field) else None
                 found = None if theirs is None else str(theirs)
                 derived = None if told is None else str(told)
                 yield Finding("other-value", each.record, row.line, field, found, derived, measured)
@@ -401,7 +404,7 @@ class _Audit:
     def _distance(self, field: str, derived: Any, theirs: Value) -> Fraction | None:  # noqa: ANN401  # of any field
         """How far apart two numbers are; None where one of them is none."""
         is_text = isinstance(theirs, str) and ratio.is_ratio(theirs)
-        in_nano = self.mapping.in_nano and is_decimal(field) and not is_text
+        in_nano = self.mapping.in_nano and self._is_decimal(field) and not is_text
         if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
             return Fraction(0)
         here, there = exact_of(derived), exact_of(theirs)

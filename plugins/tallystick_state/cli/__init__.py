@@ -1,1 +1,1 @@
-"""The commands of this floor."""
+"""The commands of states, signatures and audits: one module a command or a group of them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,12 +159,12 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     from tallystick_state.audit.mapping import read  # noqa: PLC0415  # heavy
     from tallystick_state.audit.results_audit import audit_results  # noqa: PLC0415  # as above
 
-    mapping = None if mapping_file is None else read(mapping_file)
-    with (
-        scoring(reference, where, held) as scorer,
-        _told(every, follow_links) as tell,
-        progress_bar("auditing") as progress,
-    ):
+    with ExitStack() as stack:
+        scorer = stack.enter_context(scoring(reference, where, held))
+        factors = scorer.layout.factors
+        mapping = None if mapping_file is None else read(mapping_file, factors)
+        tell = stack.enter_context(_told(every, follow_links))
+        progress = stack.enter_context(progress_bar("auditing"))
         found = audit_results(
             scorer,
             records,
@@ -220,10 +220,10 @@ def _of_export(
     folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
 ) -> tuple[dict[str, Any], Iterator[str]]:
     """What an audit of a folder that a subnet published comes to, for machines and for people."""
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
+    from tallystick_state.audit.export import installed_formats  # noqa: PLC0415  # heavy
     from tallystick_state.audit.export_audit import audit_export, format_named  # noqa: PLC0415  # heavy
 
-    form = format_named(name, installed_plugins())
+    form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
         found = audit_export(scorer, form, folder, tolerance=tolerance)
     return found.to_dict(), _export_lines(found, folder)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 import click
-from click.core import ParameterSource
 
+from tallystick.cli.locked import HeldLock
+from tallystick.cli.plugin_options import named_rules, on_command_line
 from tallystick.cli.settings import Setting
 
 if TYPE_CHECKING:
@@ -221,8 +222,20 @@ def opened(where: str, held: Held) -> Iterator[Ledger]:
     from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
 
     with Ledger.open(where) as ledger:
-        held.require_state(ledger)
+        _require_rules(ledger, held)
         yield ledger
+
+
+def _require_rules(ledger: Ledger, held: Held) -> None:
+    """Refuse a state unless a lock has the rules of each of its lines in the open epoch.
+
+    Raises:
+        TrustError: the lock has none that mean the same.
+    """
+    if isinstance(held, HeldLock):
+        with ledger.queries() as queries:
+            for rules in queries.in_force.at(queries.state.epoch).lines:
+                held.require(rules)
 
 
 @contextmanager
@@ -237,40 +250,28 @@ def scoring(reference: str | None, where: str | None, held: Held) -> Iterator[Sc
         StateError: the state never follows the rule set.
         TrustError: the lock has none of the rules.
     """
+    if where is None:
+        source = named_rules(reference, held)
+    else:
+        source = scoring_by_state(where, on_command_line(reference), held)
+    with source as scorer:
+        yield scorer
+
+
+@contextmanager
+def scoring_by_state(where: str, named: str | None, held: Held) -> Iterator[Scorer]:
+    """What scores by the rules and the snapshots of a state; a source of commands of the core.
+
+    Raises:
+        RuleSetError: the rule set that is named does not load.
+        StateError: the state never follows it.
+        TrustError: the lock has none of the rules.
+    """
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
 
-    if where is None:
-        scorer = load(_named(reference))
-        held.require(scorer)
-        yield scorer
-        return
-    source = click.get_current_context().get_parameter_source("reference")
-    named = reference if source == ParameterSource.COMMANDLINE else None
     with opened(where, held) as ledger:
         given = None if named is None else load(named)
         if given is not None:
             held.require(given)
         with ledger.scoring(given) as found:
             yield found
-
-
-def _named(reference: str | None) -> str:
-    """A rule set that has to be named."""
-    if reference is None:
-        context = click.get_current_context()
-        option = next(each for each in context.command.params if each.name == "reference")
-        raise click.MissingParameter(ctx=context, param=option)
-    return reference
-
-
-@contextmanager
-def shadowed(scorer: Scorer, where: str | None) -> Iterator[Scorer]:
-    """As `scoring`, of rules that are not those of the state."""
-    if where is None:
-        yield scorer
-        return
-    from tallystick_governance.shadow import shadowing  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # as above
-
-    with Ledger.open(where) as ledger, ledger.queries() as queries:
-        yield shadowing(scorer, queries)

@@ -74,8 +74,8 @@ def reader_of(fact: Node) -> FactReader:
     reader = READERS.get(name) or _ADDED.get(name)
     if reader is None:
         raise FormulaError(
-            f"found a fact of the reader {name!r}, expected one of {', '.join([*READERS, *_ADDED])}"
-            ": add its family before a formula reads it"
+            f"found a fact of the reader {name!r}, expected one of {', '.join(READERS)}, or of a "
+            "family that a plugin adds: call family() beside the function that makes the fact"
         )
     return reader
 

@@ -21,8 +21,10 @@ from typing import Any
 
 import attrs
 
-from tallystick.plugins.author import Export, ExportFormat, StatedDigest
 from tallystick_chutes.record import MICROSECONDS
+from tallystick_state.audit.export import Export, ExportFormat, StatedDigest
+
+tallystick_api = 1
 
 Row = Mapping[str, Any]
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tallystick.plugins.author import ExportFormat, Formula, SkillType, formulas_in, hookimpl
+from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
 from tallystick_chutes import features, instances, invocations
-from tallystick_chutes.export import FORMAT
 from tallystick_chutes.generation import GENERATORS
 from tallystick_chutes.record import INVOCATION
 
@@ -45,9 +44,3 @@ def tallystick_skill_types() -> Sequence[SkillType]:
 def tallystick_rule_sets() -> Sequence[Path]:
     """The folder of its rule sets."""
     return [_HERE / "rules"]
-
-
-@hookimpl
-def tallystick_exports() -> Sequence[ExportFormat]:
-    """What the validator publishes each hour."""
-    return [FORMAT]

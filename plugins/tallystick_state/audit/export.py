@@ -1,18 +1,24 @@
 """Exports: what a subnet publishes of itself, read so that its weights can be derived again.
 
-A plugin that knows the files of its subnet offers a format; ``tallystick audit --export`` reads a
-folder by it, scores its records, derives the weights, and holds them against those that were set.
+A plugin that knows the files of its subnet offers a format by an entry point of the group `GROUP`,
+called as the format is; ``tallystick audit --export`` reads a folder by it, scores its records,
+derives the weights, and holds them against those that were set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import attrs
 
+from tallystick.plugins.entries import Extensions, RefusedPluginError
 from tallystick.plugins.generator import Part
+
+GROUP = "tallystick.exports"
+"""The entry-point group of formats of exports."""
 
 
 @attrs.frozen
@@ -56,7 +62,7 @@ class ExportFormat:
     """A format of exports.
 
     Attributes:
-        name: ``plugin/name``.
+        name: ``plugin/name``, that of its entry point.
         summary: one line for people.
         read: what the files in a folder come to; whatever it raises is told as a fault of them.
         unproved: what does not follow where the weights are equal, each a sentence for people.
@@ -66,3 +72,17 @@ class ExportFormat:
     summary: str
     read: Callable[[Path], Export]
     unproved: tuple[str, ...] = ()
+
+
+def installed_formats() -> Extensions[ExportFormat]:
+    """Return the formats of the installed distributions; each is imported when it is named."""
+    return Extensions.installed(GROUP, ExportFormat, _refuse_other_name)
+
+
+def _refuse_other_name(entry: EntryPoint, form: ExportFormat) -> None:
+    if form.name != entry.name:
+        raise RefusedPluginError(
+            "foreign-name",
+            f"found the name {form.name!r} at {entry.value}, expected that of its entry point: "
+            "rename one",
+        )

@@ -1,0 +1,204 @@
+"""Options that plugins bring to commands which they may extend, and the two things that these do.
+
+`SOURCE` is another source of the rules that score. Its home is called with the value, the rule set
+of the command line if one is named, and the lock that the command is held to; it returns a context
+manager that gives the scorer.
+
+`SECOND_PASS` is a second pass over the same input. Its home is called with the value, and with the
+values of all such options by their flags; it returns a `SecondPass`. It is called before the first
+pass begins, so that what is wrong with the value is told before the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+from click.core import ParameterSource
+
+from tallystick.cli.settings import Setting
+
+if TYPE_CHECKING:
+    from tallystick.cli.locked import Held
+    from tallystick.plugins.commands import CommandOption
+    from tallystick.scoring.scorer import Scorer
+
+
+class SecondPass(Protocol):
+    """A second pass over the input of a command, whose results go beside the first.
+
+    Attributes:
+        name: what stands in the names of its files, and its key in what ``--json`` prints.
+        title: what a progress bar says.
+        heading: the line above its summary.
+    """
+
+    name: str
+    title: str
+    heading: str
+
+    def scoring(self) -> AbstractContextManager[Scorer]:
+        """Give the scorer."""
+
+
+class PluginOption(Setting):
+    """An option of a plugin; a setting where the row has a key."""
+
+    def __init__(self, owner: str, row: CommandOption) -> None:
+        # no option of the command can have this name
+        name = f"plugin_{row.flag.strip('-').replace('-', '_')}"
+        attributes = {"metavar": row.metavar, "help": row.help}
+        if row.key:
+            super().__init__([row.flag, name], key=row.key, **attributes)
+        else:
+            click.Option.__init__(self, [row.flag, name], **attributes)
+            self.key = ""
+        self.owner = owner
+        self.row = row
+
+
+class PluginOptions:
+    """The values of the options of plugins in one run of a command.
+
+    Attributes:
+        values: by flag; those that are not given are left out.
+    """
+
+    def __init__(self, options: Mapping[PluginOption, Any]) -> None:
+        self._options = {each: value for each, value in options.items() if value is not None}
+        self.values = {each.row.flag: value for each, value in self._options.items()}
+
+    @contextmanager
+    def scoring(self, reference: str | None, held: Held) -> Iterator[Scorer]:
+        """The scorer of a rule set, or of another source if one is given.
+
+        A rule set that only the settings name is for what is scored without another source.
+
+        Raises:
+            RuleSetError: a rule set does not load.
+            PluginError: the plugin of the source cannot be used.
+            TrustError: the lock has none of the rules.
+        """
+        from tallystick.plugins.commands import SOURCE  # noqa: PLC0415  # where there is one
+
+        sources = self._of_kind(SOURCE)
+        if not sources:
+            with named_rules(reference, held) as scorer:
+                yield scorer
+            return
+        if len(sources) > 1:
+            flags = " and ".join(each.row.flag for each in sources)
+            raise click.UsageError(f"found {flags}, expected one of them")
+        (option,) = sources
+        with _home(option)(self._options[option], on_command_line(reference), held) as scorer:
+            yield scorer
+
+    def second_passes(self) -> list[tuple[str, SecondPass]]:
+        """The second passes, each with its flag.
+
+        Raises:
+            RuleSetError: a rule set does not load.
+            PluginError: the plugin of a pass cannot be used.
+        """
+        from tallystick.plugins.commands import SECOND_PASS  # noqa: PLC0415  # as above
+
+        return [
+            (option.row.flag, _home(option)(self._options[option], self.values))
+            for option in self._of_kind(SECOND_PASS)
+        ]
+
+    def _of_kind(self, kind: str) -> list[PluginOption]:
+        return [option for option in self._options if option.row.kind == kind]
+
+
+class ExtensibleCommand(click.Command):
+    """A command to which plugins add options, as the one argument ``plugin_options``."""
+
+    _is_extended = False
+
+    def extend(self, path: tuple[str, ...]) -> None:
+        """Add the options that the rows of plugins have for the words of this command, once."""
+        if self._is_extended:
+            return
+        self._is_extended = True
+        from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+
+        flags = {flag for param in self.params for flag in param.opts}
+        for owner, row in installed_commands().options(path):
+            if row.flag not in flags:
+                self.params.insert(self._index_behind(row.after), PluginOption(owner, row))
+                own = cleandoc(self.help or "")
+                self.help = "\n\n".join(filter(None, (own, row.paragraph)))
+                self.epilog = "\n  ".join(filter(None, (self.epilog, row.example)))
+
+    def _index_behind(self, flag: str) -> int:
+        places = (n for n, param in enumerate(self.params, 1) if flag in param.opts)
+        return next(places, len(self.params))
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own
+        """Run the command with the values of the options of plugins as one argument."""
+        options = [each for each in self.params if isinstance(each, PluginOption)]
+        values = {each: ctx.params.pop(each.name or "", None) for each in options}
+        ctx.params["plugin_options"] = PluginOptions(values)
+        return super().invoke(ctx)
+
+
+class _RulesOption(Setting):
+    """The option that names a rule set, where another source may say which."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The names of the option, and its help with the sources that stand in for it."""
+        self.help = f"{_RULES_HELP}{_default(ctx.command)}"
+        return super().get_help_record(ctx)
+
+
+_RULES_HELP = "name@version, a path or a digest; pin one with @sha256:…."
+
+rules_option = click.option(
+    "--rules", "reference", cls=_RulesOption, key="rules", metavar="RULES", help=_RULES_HELP
+)
+"""The option that names a rule set where another source may say which."""
+
+
+@contextmanager
+def named_rules(reference: str | None, held: Held) -> Iterator[Scorer]:
+    """The scorer of a rule set that has to be named.
+
+    Raises:
+        MissingParameter: none is named.
+        RuleSetError: it does not load.
+        TrustError: the lock does not have it.
+    """
+    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+
+    if reference is None:
+        context = click.get_current_context()
+        option = next(each for each in context.command.params if each.name == "reference")
+        raise click.MissingParameter(ctx=context, param=option)
+    scorer = load(reference)
+    held.require(scorer)
+    yield scorer
+
+
+def on_command_line(reference: str | None) -> str | None:
+    """The rule set that the command line names; None for one of the settings."""
+    source = click.get_current_context().get_parameter_source("reference")
+    return reference if source == ParameterSource.COMMANDLINE else None
+
+
+def _home(option: PluginOption) -> Callable[..., Any]:
+    from tallystick.plugins.commands import value_of  # noqa: PLC0415  # as above
+
+    home: Callable[..., Any] = value_of(option.owner, option.row.home)  # type: ignore[assignment]  # called as the kind says
+    return home
+
+
+def _default(command: click.Command) -> str:
+    from tallystick.plugins.commands import SOURCE  # noqa: PLC0415  # as above
+
+    options = [each for each in command.params if isinstance(each, PluginOption)]
+    flags = [each.row.flag for each in options if each.row.kind == SOURCE]
+    return f" By default those of {' or '.join(flags)}." if flags else ""

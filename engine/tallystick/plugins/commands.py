@@ -1,0 +1,295 @@
+"""Commands that plugins bring: rows of data, which help and completion read without their code.
+
+A plugin offers one `CommandRows` in the entry-point group ``tallystick.commands``. The module that
+holds it declares ``tallystick_api`` and imports nothing heavy: it is imported for help, for
+completion and for a word that the core does not know. What a row names by ``module:attribute`` is
+imported when the command runs, or the option is given.
+
+A row of the engine's own distribution wins over one of a stranger. Of two strangers that bring one
+command neither is used, as which of them ran would depend on the order of a folder.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import redirect_stdout
+from functools import lru_cache
+from importlib.metadata import EntryPoint
+from typing import NamedTuple, TypeAlias
+
+from tallystick.errors import PluginError
+from tallystick.plugins.entries import Extensions, RefusedPluginError, failure, own_entries
+
+GROUP = "tallystick.commands"
+"""The entry-point group."""
+SOURCE, SECOND_PASS = "source", "second-pass"
+"""Kinds of options: another source of the rules that score, and a second pass over the input."""
+NESTED_GROUPS = ("plugins", "records", "rules")
+"""Groups of the core that have commands of plugins."""
+WRONG_ROW = "wrong-row"
+"""Code of the refusal of rows that have another form."""
+
+Path: TypeAlias = tuple[str, ...]
+"""The words of a command, such as ``("rules", "lint")``."""
+
+_WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_FLAG = re.compile(r"--[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_HOME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+# named tuples and not attrs: help imports them, and to import attrs takes longer than all of help
+class Command(NamedTuple):
+    """A command.
+
+    Attributes:
+        path: its words; one word, or one below a group of `NESTED_GROUPS`.
+        home: where the command of click is, as ``module:attribute``.
+        sentence: what the help of its group says of it.
+        example: the command line that the help of its group shows; empty for none.
+        below: the names of the commands of a group, which completion offers.
+    """
+
+    path: Path
+    home: str
+    sentence: str
+    example: str = ""
+    below: tuple[str, ...] = ()
+
+
+class CommandOption(NamedTuple):
+    """An option of a command that plugins may extend.
+
+    Attributes:
+        command: the words of the command.
+        flag: the name of the option, such as ``--state``.
+        metavar: what stands for its value in help.
+        help: what help says of it.
+        kind: `SOURCE` or `SECOND_PASS`.
+        home: the function that acts on a value, as ``module:attribute``; see the kinds in
+            `tallystick.cli.plugin_options`.
+        after: the flag of the command behind which help shows it; by default at the end.
+        key: its name in a settings file, and behind ``TALLYSTICK_`` in the environment; empty for
+            an option that is no setting.
+        paragraph: how the help of the command goes on; empty for nothing.
+        example: the command line that the help of the command shows; empty for none.
+    """
+
+    command: Path
+    flag: str
+    metavar: str
+    help: str
+    kind: str
+    home: str
+    after: str = ""
+    key: str = ""
+    paragraph: str = ""
+    example: str = ""
+
+
+class CommandRows(NamedTuple):
+    """The commands, and the options of other commands, that a plugin brings."""
+
+    commands: tuple[Command, ...] = ()
+    options: tuple[CommandOption, ...] = ()
+
+
+class _Owned(NamedTuple):
+    """A row with the name of the plugin that brings it."""
+
+    name: str
+    is_own: bool
+    row: Command | CommandOption
+
+
+class CommandTable:
+    """The rows of several plugins, by the words of the commands."""
+
+    def __init__(self, plugins: Extensions[CommandRows]) -> None:
+        """Import the modules of the rows, and none that a row names."""
+        self._unusable = dict(plugins.refused())
+        self._commands: dict[Path, list[_Owned]] = {}
+        self._options: dict[tuple[Path, str], list[_Owned]] = {}
+        for name, rows in plugins.usable():
+            is_own = plugins.is_own(name)
+            for command in rows.commands:
+                self._commands.setdefault(command.path, []).append(_Owned(name, is_own, command))
+            for option in rows.options:
+                key = option.command, option.flag
+                self._options.setdefault(key, []).append(_Owned(name, is_own, option))
+
+    def find(self, path: Path) -> tuple[str, Command] | None:
+        """Return the command of some words, with the plugin that brings it; None without one."""
+        winner = _winner(self._commands.get(path, []))
+        if winner is None or not isinstance(winner.row, Command):
+            return None
+        return winner.name, winner.row
+
+    def below(self, path: Path) -> dict[str, Command]:
+        """Return the commands directly below a group, by their last word."""
+        found = (self.find(each) for each in sorted(self._commands) if each[:-1] == path)
+        return {row.path[-1]: row for _, row in filter(None, found)}
+
+    def options(self, path: Path) -> Iterator[tuple[str, CommandOption]]:
+        """Yield the options of a command, each with the plugin that brings it."""
+        for (command, _), owned in self._options.items():
+            winner = _winner(owned)
+            if command == path and winner is not None and isinstance(winner.row, CommandOption):
+                yield winner.name, winner.row
+
+    def setting_keys(self) -> frozenset[str]:
+        """Return the names of the options in a settings file."""
+        rows = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
+        return frozenset(row.key for row in rows if isinstance(row, CommandOption) and row.key)
+
+    def objections(self, path: Path) -> list[str]:
+        """Return why plugins that have, or may have, a command are not used, each by its name."""
+        doubled = [why for name, why in self._doubled() if path in _paths(self._commands, name)]
+        return doubled + [f"plugin {name!r}: {why}" for name, why in self._unusable.items()]
+
+    def refused(self, core: Collection[Path]) -> Mapping[str, str]:
+        """Return why plugins, or some of their rows, are not used.
+
+        Args:
+            core: the words of the core's own commands, which nobody can take.
+        """
+        reasons: dict[str, list[str]] = {name: [why] for name, why in self._unusable.items()}
+        for name, why in self._doubled():
+            reasons.setdefault(name, []).append(why)
+        for path, owned in self._commands.items():
+            for each in owned if path in core else ():
+                reasons.setdefault(each.name, []).append(
+                    f"found the command {' '.join(path)!r} of the engine itself, which is used: "
+                    "rename that of the plugin"
+                )
+        return {name: "; ".join(texts) for name, texts in reasons.items()}
+
+    def _doubled(self) -> Iterator[tuple[str, str]]:
+        """Yield each plugin that has a row of others, with what is done about it."""
+        tables = (
+            *((f"command {' '.join(path)!r}", owned) for path, owned in self._commands.items()),
+            *(
+                (f"option {flag} of {' '.join(path)}", o)
+                for (path, flag), o in self._options.items()
+            ),
+        )
+        for what, owned in tables:
+            winner = _winner(owned)
+            names = sorted({repr(each.name) for each in owned})
+            used = "none is used" if winner is None else f"only that of {winner.name!r} is used"
+            for each in owned:
+                if len(owned) > 1 and each is not winner:
+                    offers = f"the plugins {' and '.join(names)} both offer the {what}"
+                    yield each.name, f"{offers}, and {used}: uninstall one"
+
+
+@lru_cache(maxsize=1)
+def own_commands() -> CommandTable:
+    """Return the rows of the engine's own distribution, which needs no look at the others."""
+    return CommandTable(Extensions(CommandRows, own_entries(GROUP), check=_check))
+
+
+@lru_cache(maxsize=1)
+def installed_commands() -> CommandTable:
+    """Return the rows of all installed distributions."""
+    return CommandTable(Extensions.installed(GROUP, CommandRows, _check))
+
+
+def value_of(name: str, home: str) -> object:
+    """Return what a row of a plugin names, imported.
+
+    Raises:
+        PluginError: it cannot be imported.
+    """
+    try:
+        # what an import prints must not end up in what a command prints
+        with redirect_stdout(sys.stderr):
+            value: object = EntryPoint(name, home, GROUP).load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a stranger raises is one message
+        raise PluginError(
+            f"plugin {name!r}: the import of {home} failed: {failure(error)}"
+        ) from error
+    return value
+
+
+def _winner(owned: list[_Owned]) -> _Owned | None:
+    own = [each for each in owned if each.is_own]
+    candidates = own or owned
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
+    return (path for path, owned in commands.items() if any(each.name == name for each in owned))
+
+
+def _check(_entry: EntryPoint, rows: CommandRows) -> None:
+    """Refuse rows that are none.
+
+    Raises:
+        RefusedPluginError: one has another form.
+    """
+    if not isinstance(rows.commands, tuple) or not isinstance(rows.options, tuple):
+        raise RefusedPluginError(
+            WRONG_ROW, f"found {rows!r}, expected tuples of Command and of CommandOption"
+        )
+    for row, kind, problem in (
+        *((row, Command, _command_problem) for row in rows.commands),
+        *((row, CommandOption, _option_problem) for row in rows.options),
+    ):
+        text = problem(row) if isinstance(row, kind) else f"{row!r}"
+        if text:
+            raise RefusedPluginError(
+                WRONG_ROW,
+                f"found {text} among its rows, expected a {kind.__name__}: fix the plugin",
+            )
+
+
+def _command_problem(row: Command) -> str:
+    """Return what is wrong with a row; empty where nothing is."""
+    groups = ", ".join(NESTED_GROUPS)
+    if not _is_path(row.path) or not (len(row.path) == 1 or row.path[:-1] in _PARENTS):
+        return f"the path {row.path!r}, expected a word, or two that begin with one of {groups},"
+    if not _is_line(row.sentence):
+        return f"the sentence {row.sentence!r}, expected one line"
+    if not isinstance(row.example, str):
+        return f"the example {row.example!r}, expected a text"
+    if row.below != () and not _is_path(row.below):
+        return f"the words {row.below!r} below it, expected a tuple of words"
+    return _home_problem(row.home)
+
+
+def _option_problem(row: CommandOption) -> str:
+    if not _is_path(row.command):
+        return f"the command {row.command!r}, expected its words"
+    if not isinstance(row.flag, str) or not _FLAG.fullmatch(row.flag):
+        return f"the flag {row.flag!r}, expected one such as --state"
+    if row.kind not in (SOURCE, SECOND_PASS):
+        return f"the kind {row.kind!r}, expected {SOURCE!r} or {SECOND_PASS!r}"
+    texts = (row.metavar, row.help, row.after, row.key, row.paragraph, row.example)
+    if not all(isinstance(text, str) for text in texts) or not _is_line(row.help):
+        return f"{row!r}, expected texts, and a help of one line"
+    return _home_problem(row.home)
+
+
+def _home_problem(home: object) -> str:
+    if isinstance(home, str) and _HOME.fullmatch(home):
+        return ""
+    return f"the home {home!r}, expected module:attribute"
+
+
+def _is_path(path: object) -> bool:
+    return (
+        isinstance(path, tuple)
+        and bool(path)
+        and all(isinstance(word, str) and _WORD.fullmatch(word) for word in path)
+    )
+
+
+def _is_line(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip()) and len(text.splitlines()) == 1
+
+
+_PARENTS = tuple((group,) for group in NESTED_GROUPS)

@@ -1,0 +1,16 @@
+"""Rows of the commands for populations."""
+
+from tallystick.plugins.commands import Command, CommandRows
+
+tallystick_api = 1
+
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("allocate",),
+            "tallystick_allocation.command:allocate",
+            "From a table of miners to their weights.",
+        ),
+    ),
+)
+"""What `tallystick.commands` reads."""

@@ -1,0 +1,122 @@
+"""``tallystick plugins new``: a new project of a plugin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tallystick_conformance.project import Project
+
+_NEXT = ("pip install --editable '.[test]'", "pytest", "tallystick plugins check .")
+_PARTS = ("tiers", "emission", "allocation", "reputation")
+"""As ``conformance.project.PARTS``, which is heavy to import."""
+
+
+@click.command(
+    "new",
+    epilog=examples(
+        "tallystick plugins new acme-translation",
+        "tallystick plugins new acme-translation --type translation -o work/acme",
+        "tallystick plugins new acme-translation --with emission,allocation",
+    ),
+)
+@click.argument("name")
+@click.option("--type", "skill_type", metavar="T", help="The skill type; by default from NAME.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="The folder of the project, new or empty; by default NAME.",
+)
+@click.option(
+    "--with",
+    "parts",
+    metavar="PARTS",
+    default=",".join(_PARTS),
+    show_default=True,
+    help="What its rule set has beside scores, separated by commas; none: nothing.",
+)
+@follow_links_option
+@as_json
+def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
+    name: str,
+    skill_type: str | None,
+    output: Path | None,
+    parts: str,
+    follow_links: bool,
+    as_json: bool,
+) -> None:
+    """Write a plugin project that works: a skill type, formulas, a rule set that pays, tests.
+
+    NAME is that of the plugin and of its distribution, such as acme-translation: lower-case
+    letters, digits and hyphens.
+    """
+    from tallystick_conformance.project import files_of, project  # noqa: PLC0415  # heavy
+
+    chosen = [] if parts == "none" else [each.strip() for each in parts.split(",")]
+    wanted = project(name, skill_type, chosen)
+    _refuse_taken(wanted)
+    folder = Path(name) if output is None else output
+    files = files_of(wanted)
+    _write(files, folder, follow_links)
+    if as_json:
+        print_json({"project": str(folder), "files": sorted(files)})
+    else:
+        echo(f"{name}: {len(files)} files in {folder}")
+        echo("next, in that folder:", *(f"    {each}" for each in _NEXT))
+
+
+def _refuse_taken(wanted: Project) -> None:
+    from importlib.metadata import entry_points, packages_distributions  # noqa: PLC0415  # heavy
+
+    from tallystick.plugins.entries import GROUP  # noqa: PLC0415  # as above
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
+    from tallystick_conformance.project import refuse_taken  # noqa: PLC0415  # as above
+
+    plugins = {entry.name for entry in entry_points(group=GROUP)}
+    refuse_taken(wanted, installed(), plugins, packages_distributions().keys())
+
+
+def _write(files: Mapping[str, str], folder: Path, follow_links: bool) -> None:
+    """Write a folder, whole or not at all."""
+    from tallystick.io.atomic import (  # noqa: PLC0415  # heavy
+        atomic_folder,
+        output_errors,
+        output_path,
+    )
+
+    _refuse_place(folder)
+    place = output_path(folder, follow_links=follow_links)
+    with atomic_folder(place, ()) as new, output_errors(folder):
+        for path, text in files.items():
+            place = new / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _refuse_place(folder: Path) -> None:
+    """Refuse a folder that holds something, or that the new one would pull from under the user."""
+    from tallystick.errors import OutputError  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import output_errors  # noqa: PLC0415  # as above
+
+    with output_errors(folder):
+        first = min((p.name for p in folder.iterdir()), default=None) if folder.is_dir() else None
+        here = folder.exists() and Path.cwd().is_relative_to(folder.resolve())
+    if first is not None:
+        raise OutputError(
+            f"{folder}: found {first!r} in the folder, expected a new or an empty one: name "
+            "another with --output"
+        )
+    if here:
+        raise OutputError(
+            f"{folder}: found the folder in which you are, expected a new one: name one in it"
+        )

@@ -1,0 +1,140 @@
+"""``tallystick records generate``: make up records."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.progress import working
+from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.io.streams import STANDARD, standard_output
+from tallystick.numbers.text import numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tallystick.plugins.skill_type import SkillType
+
+_LINES = 1000
+_SLOTS = 65536
+
+
+@click.command(
+    "generate",
+    epilog=examples(
+        "tallystick records generate --seed 7 --count 2000 -o history.jsonl",
+        "tallystick records generate --seed 7 --types translation -o - | head -n 1",
+    ),
+)
+@click.option("--seed", required=True, type=int, help="Equal seeds give equal bytes.")
+@click.option("--count", type=click.IntRange(1), default=10_000, show_default=True)
+@click.option("--types", metavar="A,B,…", help="The skill types; by default every installed one.")
+@click.option("--miners", type=click.IntRange(1, _SLOTS), default=64, show_default=True)
+@click.option("--validators", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--epochs", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--rounds", type=click.IntRange(1), default=10, show_default=True, help="An epoch.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Where the records go; - is the standard output.",
+)
+@click.option(
+    "--miner-list",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the miners too, as tallystick miner sync takes them.",
+)
+@follow_links_option
+@as_json
+def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    seed: int,
+    count: int,
+    types: str | None,
+    miners: int,
+    validators: int,
+    epochs: int,
+    rounds: int,
+    output: Path,
+    miner_list: Path | None,
+    follow_links: bool,
+    as_json: bool,
+) -> None:
+    """Make up the records of a network: COUNT lines of about 1.1 kB, the same for the same options.
+
+    Better and worse miners do tasks of all types, and several validators record each answer. The
+    records are spread evenly over the rounds, which are numbered on from epoch to epoch, from 0.
+    """
+    from tallystick_conformance.testing.history import history_of  # noqa: PLC0415  # heavy
+
+    if as_json and output == STANDARD:
+        raise click.UsageError("--json and -o - both want the standard output: name a file")
+    history = history_of(
+        seed,
+        _chosen(types),
+        miners=miners,
+        validators=validators,
+        epochs=epochs,
+        rounds=rounds,
+    )
+    if miner_list is not None:
+        _write([history.network.to_csv()], miner_list, follow_links)
+    blocks = _blocks(history.lines(count))
+    if output == STANDARD:
+        _print(blocks)
+    else:
+        with working("generating"):
+            size, digest = _write(blocks, output, follow_links)
+        _tell(count, size, digest, output, as_json=as_json)
+
+
+def _chosen(types: str | None) -> list[SkillType]:
+    from tallystick.diagnostics import nearest  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+
+    known = installed().skill_types
+    if types is None:
+        return list(known.values())
+    names = list(dict.fromkeys(name for each in types.split(",") if (name := each.strip())))
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        found = ", ".join(unknown) or "no skill type"
+        hint = nearest(unknown[0], known) if unknown else ""
+        raise click.UsageError(f"--types: found {found}, expected some of {', '.join(known)}{hint}")
+    return [known[name] for name in names]
+
+
+def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:
+    while block := b"".join(islice(lines, _LINES)):
+        yield block
+
+
+def _print(blocks: Iterator[bytes]) -> None:
+    output = standard_output()
+    for block in blocks:
+        output.write(block)
+
+
+def _write(blocks: Iterable[bytes], output: Path, follow_links: bool) -> tuple[int, str]:
+    """Write a file, whole or not at all; its size and its digest."""
+    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # heavy
+
+    size = 0
+    with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
+        for block in blocks:
+            file.write(block)
+            size += len(block)
+        return size, file.digest()
+
+
+def _tell(count: int, size: int, digest: str, output: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"records": count, "bytes": size, "file": str(output), "digest": digest})
+    else:
+        echo(f"{numbered(count, 'record')}, {size} bytes")
+        echo(f"records  {output} {digest}")

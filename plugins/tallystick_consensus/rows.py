@@ -1,0 +1,16 @@
+"""Rows of the commands for groups."""
+
+from tallystick.plugins.commands import Command, CommandRows
+
+tallystick_api = 1
+
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("consensus",),
+            "tallystick_consensus.command:consensus",
+            "What the submissions of groups say of each other.",
+        ),
+    ),
+)
+"""What `tallystick.commands` reads."""

@@ -1,0 +1,59 @@
+"""Rows of the commands for changes of rules."""
+
+from tallystick.plugins.commands import SECOND_PASS, Command, CommandOption, CommandRows
+
+tallystick_api = 1
+
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("backtest",),
+            "tallystick_governance.cli.backtest:backtest",
+            "Many rule sets over one history.",
+        ),
+        Command(
+            ("rules", "diff"),
+            "tallystick_governance.cli.rules_diff:diff_command",
+            "What NEW changes in OLD: values, formulas, types, and what that can do to a score.",
+            example="tallystick rules diff skills@1.1.0 mine.toml --check",
+        ),
+        Command(
+            ("rules", "lint"),
+            "tallystick_governance.cli.rules_lint:lint_command",
+            "What RULES does that may not be meant, with figures; exit status 1 with an error.",
+            example="tallystick rules lint mine.toml",
+        ),
+        Command(
+            ("rules", "prove"),
+            "tallystick_governance.cli.rules_prove:prove_command",
+            "Prove properties of RULES for every valid record, or find records that break them.",
+            example="tallystick rules prove mine.toml",
+        ),
+        Command(
+            ("rules", "set"),
+            "tallystick_governance.cli.rules_set:set_command",
+            "Write RULES with other values to a file; every other byte is kept, comments too.",
+            example="tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
+        ),
+        Command(
+            ("shadow",),
+            "tallystick_governance.cli.shadow:shadow",
+            "Rules tried beside those in force: report.",
+            below=("report",),
+        ),
+    ),
+    options=(
+        CommandOption(
+            command=("score",),
+            flag="--shadow",
+            metavar="RULES",
+            help="Score by these as well, into OUTPUT with .shadow in its name, every row marked.",
+            kind=SECOND_PASS,
+            home="tallystick_governance.cli.score_shadow:shadow_pass",
+            after="--receipt",
+            paragraph="With --shadow results are the same as without. What the other rules make "
+            "of the records goes beside them, with rejects and a receipt of its own.",
+        ),
+    ),
+)
+"""What `tallystick.commands` reads."""

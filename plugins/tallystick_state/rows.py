@@ -1,0 +1,140 @@
+"""Rows of the commands for a state, its trust and its audit."""
+
+from tallystick.plugins.commands import SOURCE, Command, CommandOption, CommandRows
+
+tallystick_api = 1
+
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("audit",),
+            "tallystick_state.cli.audit:audit",
+            "What another published, against what follows from its inputs.",
+        ),
+        Command(
+            ("dispute",),
+            "tallystick_state.cli.dispute:dispute",
+            "Where two validators differ first, and who is wrong.",
+        ),
+        Command(
+            ("epoch",),
+            "tallystick_state.cli.epoch:epoch",
+            "Epochs of a state: list, show, close.",
+            below=("close", "list", "show"),
+        ),
+        Command(
+            ("events",),
+            "tallystick_state.cli.events:events",
+            "Late events and others' records: import.",
+            below=("import",),
+        ),
+        Command(
+            ("groups",),
+            "tallystick_state.cli.groups:groups",
+            "Verification groups: select.",
+            below=("select",),
+        ),
+        Command(
+            ("keys",),
+            "tallystick_state.cli.keys:keys",
+            "Keys that sign: new, show.",
+            below=("new", "show"),
+        ),
+        Command(
+            ("miner",),
+            "tallystick_state.cli.miner:miner",
+            "Miners of a state: list, register, sync, clear.",
+            below=("clear", "list", "register", "sync"),
+        ),
+        Command(
+            ("quarantine",),
+            "tallystick_state.cli.quarantine:quarantine",
+            "Claims that are not recorded: list, accept, drop.",
+            below=("accept", "drop", "list"),
+        ),
+        Command(
+            ("round",),
+            "tallystick_state.cli.round:round_group",
+            "Rounds of a state: list, show, close.",
+            below=("close", "list", "show"),
+        ),
+        Command(
+            ("sign",),
+            "tallystick_state.cli.sign:sign",
+            "Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.",
+            below=(
+                "add",
+                "adoption",
+                "checkpoint",
+                "events",
+                "join",
+                "pools",
+                "receipt",
+                "rule-set",
+                "trust",
+                "withdrawal",
+            ),
+        ),
+        Command(
+            ("state",),
+            "tallystick_state.cli.state:state",
+            "A state: begin, see, move and verify it.",
+            below=(
+                "adopt",
+                "backup",
+                "board",
+                "checkpoint",
+                "digest",
+                "evidence",
+                "export",
+                "import",
+                "info",
+                "init",
+                "proof",
+                "restore",
+                "rules",
+                "show",
+                "verify",
+                "withdraw",
+            ),
+        ),
+        Command(
+            ("trust",),
+            "tallystick_state.cli.trust:trust",
+            "Trust files: new, check, rotate.",
+            below=("check", "new", "rotate"),
+        ),
+        Command(
+            ("verify",),
+            "tallystick_state.cli.verify:verify",
+            "Verify the signatures of a file.",
+        ),
+        Command(
+            ("weights",),
+            "tallystick_state.cli.weights:weights",
+            "The weights that a validator sets.",
+        ),
+    ),
+    options=tuple(
+        CommandOption(
+            command=command,
+            flag="--state",
+            metavar="STATE",
+            help="Score each record by the rules and thresholds of the epoch that it names.",
+            kind=SOURCE,
+            home="tallystick_state.cli.state_options:scoring_by_state",
+            after=after,
+            example=example,
+        )
+        for command, after, example in (
+            (("consensus",), "--follow-links", ""),
+            (("explain",), "--line", ""),
+            (
+                ("score",),
+                "--follow-links",
+                "tallystick score records.jsonl --state subnet.db -o results.jsonl",
+            ),
+        )
+    ),
+)
+"""What `tallystick.commands` reads."""

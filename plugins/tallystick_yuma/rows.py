@@ -1,0 +1,16 @@
+"""Rows of the commands for the chain's epoch."""
+
+from tallystick.plugins.commands import Command, CommandRows
+
+tallystick_api = 1
+
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("yuma",),
+            "tallystick_yuma.command:yuma",
+            "What the chain makes of the weights of all validators.",
+        ),
+    ),
+)
+"""What `tallystick.commands` reads."""

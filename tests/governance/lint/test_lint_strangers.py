@@ -1,0 +1,264 @@
+"""Lints of other owners: made beside the linter's own, and told by name where they cannot be."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import run
+from governance.lint.linted import SOUND
+from installed import install
+
+from tallystick.plugins.entries import ALLOWED
+from tallystick_governance.lint.catalog import installed_lints
+
+STEEP = """
+from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check, more
+
+tallystick_api = 1
+
+
+@check(
+    "acme/too-heavy",
+    "warning",
+    "an axis that outweighs all others",
+    more("weight"),
+    documentation="Acme wants no axis to have more than half of the weights.",
+    remedy="spread the weights",
+)
+def too_heavy(scorer):
+    for name, bound in scorer.types.items():
+        for axis, weight in scorer.rule_set.skill_types[name].weights.items():
+            if weight > 0.5:
+                yield Finding(
+                    ("skill_types", name, "weights", axis),
+                    f"{axis} weighs {weight}",
+                    {"weight": str(weight)},
+                )
+
+
+LINTS = (too_heavy,)
+"""
+CODE = "acme/too-heavy"
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder where distributions are installed."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delenv(ALLOWED, raising=False)
+    installed_lints.cache_clear()
+    yield folder
+    installed_lints.cache_clear()
+    for name in set(sys.modules) - before:
+        if name.startswith("acme"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.toml"
+    path.write_text(SOUND)
+    return path
+
+
+def offer(site: Path, text: str, owner: str = "acme", module: str = "acme_lints") -> None:
+    (site / f"{module}.py").write_text(text)
+    install(site, f"{owner}-lints", lints={owner: f"{module}:LINTS"})
+
+
+def test_a_stranger_s_lint_is_made_beside_the_linter_s_own(site: Path, rules: Path) -> None:
+    own = run("rules", "lint", rules, "--json").json()
+    offer(site, STEEP)
+    installed_lints.cache_clear()
+    found = run("rules", "lint", rules, "--json")
+    assert (found.status, found.err) == (0, "")
+    (new,) = (each for each in found.json()["findings"] if each not in own["findings"])
+    assert new == {
+        "code": CODE,
+        "severity": "warning",
+        "file": str(rules),
+        "line": new["line"],
+        "path": "skill_types.workflow.weights.success",
+        "message": "success weighs 0.6",
+        "evidence": {"weight": "0.6"},
+        "remedy": "spread the weights",
+    }
+    assert rules.read_text().splitlines()[new["line"] - 1].startswith("weights")
+    assert f"warning {CODE}: success weighs 0.6" in run("rules", "lint", rules).out
+
+
+def test_it_is_selected_and_explained_by_its_code(site: Path, rules: Path) -> None:
+    offer(site, STEEP)
+    selected = run("rules", "lint", rules, "--select", CODE, "--json").json()
+    assert [each["code"] for each in selected["findings"]] == [CODE]
+    ignored = run("rules", "lint", rules, "--ignore", CODE, "--json").json()
+    assert CODE not in {each["code"] for each in ignored["findings"]}
+    said = run("rules", "lint", "--explain", CODE).out
+    assert said.startswith(f"{CODE} (warning)\n")
+    assert "no axis to have more than half of the weights" in said
+    every = run("rules", "lint", "--explain", "all", "--json").json()
+    assert every[-1]["code"] == CODE
+    mistyped = run("rules", "lint", rules, "--select", "acme/too-heavi")
+    assert "did you mean 'acme/too-heavy'" in mistyped.err
+
+
+def test_it_is_a_rule_and_a_result_of_sarif(site: Path, rules: Path) -> None:
+    offer(site, STEEP)
+    (log,) = run("rules", "lint", rules, "--sarif").json()["runs"]
+    result = next(each for each in log["results"] if each["ruleId"] == CODE)
+    rule = log["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert (rule["id"], rule["help"]["text"]) == (CODE, "spread the weights")
+    assert "invocations" not in log
+
+
+def silenced(text: str, figure: str) -> str:
+    return f"""{text}
+[[lint.silence]]
+code = "{CODE}"
+path = "skill_types.workflow"
+reason = "as the subnet voted for"
+figures = {{ weight = {figure} }}
+"""
+
+
+def test_it_is_silenced_up_to_a_figure(site: Path, rules: Path) -> None:
+    offer(site, STEEP)
+    rules.write_text(silenced(SOUND, "0.6"))
+    found = run("rules", "lint", rules, "--json").json()
+    assert CODE in {each["code"] for each in found["silenced"]}
+    assert CODE not in {each["code"] for each in found["findings"]}
+    rules.write_text(silenced(SOUND, "0.55"))
+    outgrown = run("rules", "lint", rules, "--json")
+    assert outgrown.status == 1
+    codes = {each["code"] for each in outgrown.json()["findings"]}
+    assert {CODE, "silence-outgrown"} <= codes
+
+
+def test_a_silence_of_a_lint_that_is_not_installed_is_told(rules: Path) -> None:
+    rules.write_text(silenced(SOUND, "0.6"))
+    found = run("rules", "lint", rules, "--select", "silence-unknown").out
+    assert f"there is no check {CODE} to silence" in found
+
+
+def test_it_is_new_beside_another_rule_set(site: Path, rules: Path, tmp_path: Path) -> None:
+    offer(site, STEEP)
+    old = tmp_path / "old.toml"
+    even = SOUND.replace("success = 0.6, reliability = 0.4", "success = 0.5, reliability = 0.5")
+    assert even != SOUND
+    old.write_text(even)
+    found = run("rules", "lint", rules, "--against", old, "--select", CODE, "--json").json()
+    assert [each["code"] for each in found["findings"]] == [CODE]
+
+
+def test_only_strangers_that_are_allowed_are_asked(
+    site: Path, rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(site, STEEP)
+    monkeypatch.setenv(ALLOWED, "skills")
+    installed_lints.cache_clear()
+    found = run("rules", "lint", rules, "--json").json()
+    assert CODE not in {each["code"] for each in found["findings"]}
+
+
+UNSOUND = {
+    "missing": ("raise ImportError('no engine')", "its import failed: ImportError: no engine"),
+    "api": (STEEP.replace("api = 1", "api = 9"), "found tallystick_api = 9 in acme_lints"),
+    "no-api": (STEEP.replace("tallystick_api = 1", ""), "found tallystick_api = None"),
+    "no-attribute": ("tallystick_api = 1", "has no attribute 'LINTS'"),
+    "no-tuple": ("tallystick_api = 1\nLINTS = 1", "expected a tuple"),
+    "no-check": ("tallystick_api = 1\nLINTS = (1,)", "expected checks: see @check"),
+    "bare-code": (
+        STEEP.replace("acme/", ""),
+        "found the code 'too-heavy', expected one such as acme/some-code",
+    ),
+    "other-owner": (STEEP.replace("acme/", "apex/"), "found the code 'apex/too-heavy'"),
+    "capitals": (STEEP.replace("too-heavy", "Too_Heavy"), "found the code 'acme/Too_Heavy'"),
+    "no-text": (STEEP.replace('"acme/too-heavy"', "None"), "found the code None"),
+    "twice": (STEEP.replace("(too_heavy,)", "(too_heavy,) * 2"), "found two checks acme/too-heavy"),
+    "severity": (STEEP.replace('"warning"', '"fatal"'), "found the severity 'fatal'"),
+    "no-sentence": (
+        STEEP.replace("an axis that outweighs all others", " "),
+        "found the summary ' ' of acme/too-heavy, expected a sentence",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), UNSOUND.values(), ids=UNSOUND)
+def test_lints_that_cannot_be_used_are_told_and_the_rest_works(
+    site: Path, rules: Path, text: str, why: str
+) -> None:
+    own = run("rules", "lint", rules, "--json").json()
+    offer(site, text)
+    installed_lints.cache_clear()
+    found = run("rules", "lint", rules, "--json")
+    (refused,) = found.json()["refused"]
+    assert refused["name"] == "acme"
+    assert why in refused["reason"]
+    assert found.json() | {"refused": []} == own | {"refused": []}
+    assert found.status == 0
+    assert "lints of acme refused: " in found.err
+    assert why in run("rules", "lint", rules, "--markdown").out.replace("\\", "")
+    (log,) = run("rules", "lint", rules, "--sarif").json()["runs"]
+    (told,) = log["invocations"][0]["toolExecutionNotifications"]
+    assert "the lints of acme were not made" in told["message"]["text"]
+    assert "lints of acme refused" in run("rules", "lint", "--explain", "does-not-load").err
+
+
+FAILING = {
+    "raises": ("raise ZeroDivisionError('of acme')", "ZeroDivisionError: of acme"),
+    "no-finding": ("yield 'heavy'", "AttributeError"),
+    "no-list": ("return 7", "TypeError"),
+    "figure": ('yield Finding(("axes",), "heavy", {"weight": "much"})', "ValueError"),
+    "evidence": ('yield Finding(("axes",), "heavy", {"weight": "1", "set": {1}})', ""),
+    "severity": ('yield Finding(("axes",), "heavy", {}, "fatal")', "ValueError"),
+    "message": ('yield Finding(("axes",), 7)', ""),
+    "path": ("yield Finding(7, 'heavy')", "TypeError"),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), FAILING.values(), ids=FAILING)
+def test_a_lint_that_fails_is_told_and_the_rest_works(
+    site: Path, rules: Path, body: str, why: str
+) -> None:
+    own = run("rules", "lint", rules, "--json").json()
+    start = STEEP.index("    for name, bound")
+    end = STEEP.index("\n\nLINTS")
+    offer(site, f"{STEEP[:start]}    {body}\n{STEEP[end:]}")
+    installed_lints.cache_clear()
+    found = run("rules", "lint", rules, "--json")
+    (refused,) = found.json()["refused"]
+    assert refused["name"] == CODE
+    assert refused["reason"].startswith("it failed: ")
+    assert why in refused["reason"]
+    assert found.json()["findings"] == own["findings"]
+    assert "Traceback" not in found.err
+
+
+def test_an_owner_cannot_take_a_name_of_the_linter_s_own(site: Path, rules: Path) -> None:
+    offer(site, STEEP.replace("acme/", "governance/"), owner="governance")
+    found = run("rules", "lint", rules, "--json")
+    (refused,) = found.json()["refused"]
+    assert refused["name"] == "governance"
+    assert "only that of tallystick is used: uninstall one" in refused["reason"]
+    assert "governance/too-heavy" not in {each["code"] for each in found.json()["findings"]}
+
+
+def test_of_two_owners_of_one_name_neither_is_asked(site: Path, rules: Path) -> None:
+    offer(site, STEEP)
+    install(site, "other-acme", lints={"acme": "acme_lints:LINTS"})
+    (refused,) = run("rules", "lint", rules, "--json").json()["refused"]
+    assert "both offer a plugin of this name, and none is used" in refused["reason"]
+
+
+def test_every_code_of_the_linter_s_own_is_its_own() -> None:
+    catalog: Any = installed_lints()
+    assert not catalog.refused
+    assert not [code for code in catalog.checks if "/" in code]

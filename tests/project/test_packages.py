@@ -1,0 +1,47 @@
+"""What lists the packages of the project lists those that there are."""
+
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from packages import CORE, ENGINE, FLOORS, PACKAGES, PLUGINS, ROOT, SKILL_TYPES, folder_of
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+TOOLS = PROJECT["tool"]
+
+
+def wheel() -> list[str]:
+    """The packages of the wheel, each of which is in its folder."""
+    folders = TOOLS["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert all((ROOT / folder).is_dir() for folder in folders)
+    return [folder.rpartition("/")[2] for folder in folders]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        wheel,
+        lambda: TOOLS["check-wheel-contents"]["toplevel"],
+        lambda: TOOLS["mypy"]["packages"],
+        lambda: TOOLS["ruff"]["lint"]["isort"]["known-first-party"],
+    ],
+    ids=["wheel", "contents of the wheel", "types", "order of imports"],
+)
+def test_a_list_of_packages_is_that_of_the_folders(listed: Callable[[], list[str]]) -> None:
+    assert listed() == list(PACKAGES)
+
+
+def test_the_table_has_every_folder_once() -> None:
+    folders = [path for root in (ENGINE, PLUGINS) for path in root.iterdir() if path.is_dir()]
+    found = [path.name for path in folders if not path.name.startswith((".", "__"))]
+    assert sorted(found) == sorted([CORE, *FLOORS, *SKILL_TYPES])
+
+
+def test_every_package_is_typed() -> None:
+    assert [name for name in PACKAGES if not (folder_of(name) / "py.typed").is_file()] == []
+
+
+def test_an_entry_point_leads_into_a_package_of_the_project() -> None:
+    groups = PROJECT["project"]["entry-points"].values()
+    assert {value.partition(".")[0] for group in groups for value in group.values()} <= {*PACKAGES}
