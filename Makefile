@@ -35,7 +35,7 @@ export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
 .PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs lock wheel \
-	test-wheel sbom bench attack clean
+	test-wheel sbom bench attack clean closures
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -79,6 +79,10 @@ lock: $(TEST) ## Write the lock anew, as pyproject.toml asks.
 	$(BIN)/python -c 'import tomllib; \
 		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 		$(LOCKING) --constraints $(LOCK)/test.txt - --output-file $(LOCK)/build.txt
+
+# Who moves a module, or imports one more, runs this; a test compares.
+closures: $(TEST) ## Write anew which files decide results, as the imports of the code ask.
+	$(BIN)/python .ci/closures.py
 
 # The wheel comes from the source distribution, so that both are known to be complete.
 wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dist/.

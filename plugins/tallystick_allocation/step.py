@@ -15,7 +15,7 @@ from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick.rules.allocation import MINER, ROUND, Collect, Shape, StepRules, attributes_of
-from tallystick.rules.structure import step_table
+from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
 from tallystick_allocation import column as columns
 from tallystick_allocation.column import Column, Number, Values
@@ -104,7 +104,7 @@ class Step(ABC):
     @property
     def operation(self) -> list[Any]:
         """The operation without its inputs, as JSON values."""
-        table = step_table(self.rules)
+        table = table_of(self.rules)
         return [{key: value for key, value in table.items() if key != "name"}]
 
     @property

@@ -41,9 +41,10 @@ def check_parameters(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _used(subject: Subject) -> set[str]:
-    found = {name for scorer in subject.scorers.values() for name in used_formulas(scorer.rule_set)}
+    scorers = subject.scorers.values()
+    found = {name for s in scorers for name in used_formulas(s.rule_set, s.registry)}
     for loaded in readable(subject):
-        found |= set(used_formulas(loaded.rule_set))
+        found |= set(used_formulas(loaded.rule_set, loaded.registry))
     return found
 
 

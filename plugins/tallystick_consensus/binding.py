@@ -20,10 +20,9 @@ from tallystick.formula.facts.families import reader_of
 from tallystick.formula.text import decimal_text, fact_text
 from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
-from tallystick.rules.consensus import MOST_MEMBERS, set_of
-from tallystick.rules.consensus_checks import FACTOR
 from tallystick.rules.model import exact
 from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick_consensus.checks import FACTOR
 from tallystick_consensus.member_facts import (
     FACTS,
     MOST_ITEMS,
@@ -34,13 +33,14 @@ from tallystick_consensus.member_facts import (
     outliers,
     shared,
 )
+from tallystick_consensus.rules import MOST_MEMBERS, Consensus, set_of
+from tallystick_consensus.section import SECTION
 from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
     from tallystick.formula.domain import Domain
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.consensus import Consensus
     from tallystick.rules.reading import LoadedRuleSet
 
 
@@ -198,7 +198,7 @@ class BoundConsensus:
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
     """The consensus of a rule set, bound to its plugins; None where it has none."""
-    rules = loaded.rule_set.consensus
+    rules = loaded.rule_set.section(SECTION)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 

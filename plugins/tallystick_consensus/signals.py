@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tallystick.numbers.nano import from_decimal
 
 if TYPE_CHECKING:
-    from tallystick.rules.consensus import Breakdown, Diverging
     from tallystick_consensus.group_record import GroupRecord, Member
+    from tallystick_consensus.rules import Breakdown, Diverging
 
 _TICKET = b"tallystick/rerun-draw/1"
 _RECALL, _VERDICT = "findings_recall", "verdict_agreement"

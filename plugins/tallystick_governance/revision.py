@@ -17,7 +17,7 @@ from tallystick.rules.toml import parse
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import bind
 from tallystick_governance.diff.change import Change, changes, formula_changes
-from tallystick_governance.diff.policy import Level, level_of, raised, successor
+from tallystick_governance.diff.policy import Level, level_of, raised, successor, without_result
 
 _NAME, _VERSION = "rule_set.name", "rule_set.version"
 _SUMMARY = "rule_set.summary"
@@ -91,8 +91,10 @@ def revise(
     name = f"{old.reference}[{','.join(f'{path}={value}' for path, value in given)}]"
     new = _loaded(text, name, rules)
     said = changes(old, new.rule_set)
-    formulas = formula_changes(rules, attrs.evolve(rules, loaded=new))
-    needed = level_of(said, formulas, gone(old, new.rule_set))
+    revised = attrs.evolve(rules, loaded=new)
+    formulas = formula_changes(rules, revised)
+    lost = gone(old, new.rule_set, rules.registry)
+    needed = level_of(said, formulas, lost, without_result(rules, revised))
     version = _version(rules, new, needed, dict(read))
     if version != new.rule_set.rule_set.version:
         data = parse(text, "").data

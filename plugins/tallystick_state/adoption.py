@@ -315,8 +315,8 @@ def _check_change(old: StateRules, new: StateRules, *, major: bool) -> None:
             "same-rules",
             f"found {after.reference} {new.digest}, expected other rules than the line has by then",
         )
-    if is_major(before, after) and not major:
-        lost = gone(before, after)
+    if is_major(before, after, new.registry) and not major:
+        lost = gone(before, after, new.registry)
         what = f"without {', '.join(lost)}" if lost else "as a new major version"
         _refuse(
             "major-change",

@@ -37,7 +37,7 @@ def test_it_has_every_formula_and_rule_set() -> None:
         loaded = load(name, registry)
         assert f"\n### {name}\n" in text
         assert f"`{loaded.digest}`" in text
-        for formula in used_formulas(loaded.rule_set):
+        for formula in used_formulas(loaded.rule_set, loaded.registry):
             assert f"\n### {formula}\n" in text
             assert f"`{registry.formulas[formula].digest}`" in text
 

@@ -170,15 +170,18 @@ def test_what_is_in_no_files_has_no_digest(tmp_path: Path, monkeypatch: Patch) -
     assert digested("") is None
 
 
-def test_the_engine_covers_its_rule_sets_and_schemas(monkeypatch: Patch, tmp_path: Path) -> None:
+def test_the_engine_covers_its_schemas_and_no_rule_set(monkeypatch: Patch, tmp_path: Path) -> None:
     def data(name: str) -> Path:
         return tmp_path / name if (tmp_path / name).is_dir() else folder(name)
 
     monkeypatch.setattr("tallystick.resources.folder", data)
     before = _engine()
-    shutil.copytree(folder("rules"), tmp_path / "rules")
-    assert _engine() == before
+    for name in ("rules", "schemas"):
+        shutil.copytree(folder(name), tmp_path / name)
     (tmp_path / "rules" / "skills" / "1.0.0.toml").write_bytes(b"")
+    (tmp_path / "schemas" / "lock-1.schema.json").write_bytes(b"")
+    assert _engine() == before
+    (tmp_path / "schemas" / "record-1.schema.json").write_bytes(b"{}")
     assert _engine() != before
 
 

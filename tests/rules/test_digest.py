@@ -13,14 +13,15 @@ import pytest
 import tomli
 from hypothesis import given
 from hypothesis import strategies as st
+from rules.documents import rule_set_of
 
 from tallystick import canonical
 from tallystick.formula.facts import integer
 from tallystick.formula.formula import require
 from tallystick.plugins.registry import Registry
 from tallystick.rules.digest import canonical_form, digest, used_formulas, used_requirements
-from tallystick.rules.schema import without_documentation
-from tallystick.rules.structure import structure, unstructure
+from tallystick.rules.section_lookup import document_schema
+from tallystick.rules.structure import unstructure
 
 Value = Any  # of a document
 
@@ -37,7 +38,7 @@ def data_of(text: str) -> dict[str, Any]:
 
 
 def digest_of(data: dict[str, Any], registry: Registry) -> str:
-    return digest(structure(data), registry)
+    return digest(rule_set_of(data), registry)
 
 
 def shuffled(value: Value, chance: random.Random) -> Value:
@@ -168,8 +169,8 @@ def test_documentation_leaves_the_digest(
 ) -> None:
     text = shipped_text("skills@1.0.0")
     assert old in text
-    changed = structure(data_of(text.replace(old, new, 1)))
-    assert changed != structure(data_of(text))
+    changed = rule_set_of(data_of(text.replace(old, new, 1)))
+    assert changed != rule_set_of(data_of(text))
     assert digest(changed, registry) == digest_of(data_of(text), registry)
 
 
@@ -177,21 +178,21 @@ def test_documentation_leaves_the_digest(
 def test_another_meaning_of_any_used_formula_changes_the_digest(
     reference: str, shipped_text: Text, registry: Registry
 ) -> None:
-    rule_set = structure(data_of(shipped_text(reference)))
+    rule_set = rule_set_of(data_of(shipped_text(reference)))
     other_tree = registry.formulas["skills/efficiency@1"].tree + 1
     digests = {digest(rule_set, registry)}
-    for name in used_formulas(rule_set):
+    for name in used_formulas(rule_set, registry):
         formula = attrs.evolve(registry.formulas[name], tree=other_tree)
         formulas = {**registry.formulas, name: formula}
         digests.add(digest(rule_set, attrs.evolve(registry, formulas=formulas)))
-    assert len(digests) == len(used_formulas(rule_set)) + 1
+    assert len(digests) == len(used_formulas(rule_set, registry)) + 1
 
 
 def test_a_formula_that_is_not_used_leaves_the_digest(
     shipped_text: Text, registry: Registry
 ) -> None:
-    rule_set = structure(data_of(shipped_text("workflow@1.0.0")))
-    formulas = {name: registry.formulas[name] for name in used_formulas(rule_set)}
+    rule_set = rule_set_of(data_of(shipped_text("workflow@1.0.0")))
+    formulas = {name: registry.formulas[name] for name in used_formulas(rule_set, registry)}
     fewer = attrs.evolve(registry, formulas=formulas)
     assert digest(rule_set, fewer) == digest(rule_set, registry)
 
@@ -199,7 +200,7 @@ def test_a_formula_that_is_not_used_leaves_the_digest(
 def test_another_meaning_of_a_requirement_changes_the_digest(
     shipped_text: Text, registry: Registry
 ) -> None:
-    rule_set = structure(data_of(shipped_text("workflow@1.1.0")))
+    rule_set = rule_set_of(data_of(shipped_text("workflow@1.1.0")))
     assert used_requirements(rule_set) == (
         "workflow/budget-positive",
         "workflow/latency-limit-positive",
@@ -225,15 +226,17 @@ def test_another_meaning_of_a_requirement_changes_the_digest(
 def test_the_digest_is_of_the_canonical_form_alone(
     reference: str, shipped_text: Text, registry: Registry
 ) -> None:
-    rule_set = structure(data_of(shipped_text(reference)))
+    rule_set = rule_set_of(data_of(shipped_text(reference)))
     form = canonical_form(rule_set, registry)
     assert digest(rule_set, registry) == canonical.digest(form)
     assert set(form) == {"document", "formulas", "requirements", "skill_types"}
-    assert form["document"] == without_documentation(unstructure(rule_set))
+    assert form["document"] == document_schema(rule_set, registry).without_documentation(
+        unstructure(rule_set)
+    )
 
 
 def test_decimals_are_their_shortest_text_in_the_canonical_form(shipped_text: Text) -> None:
-    document = unstructure(structure(data_of(shipped_text("skills@1.0.0"))))
+    document = unstructure(rule_set_of(data_of(shipped_text("skills@1.0.0"))))
     assert document["skill_types"]["rag_knowledge"]["weights"]["detection"] == "0.3"
     assert document["emission"]["factors"]["bootstrap_bonus"]["epochs"] == "30"
     assert document["epochs"]["blocks"] == 100

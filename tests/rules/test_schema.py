@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import jsonschema
 
+from tallystick.plugins.registry import installed_sections
 from tallystick.resources import schema_path
-from tallystick.rules.schema import describe, validate
+from tallystick.rules.schema import describe, schema_of
+from tallystick.rules.section import Section
+from tallystick.rules.section_lookup import section_of
 
 Value = Any  # of a document
 
@@ -27,6 +31,21 @@ def subschemas(schema: Value, path: str = "") -> Iterator[tuple[str, dict[str, A
 
 def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def own_sections() -> tuple[Section[Any], ...]:
+    """The sections that ship with the engine, in the order of their names."""
+    found = installed_sections()
+    sections = [section_of(name, found) for name in sorted(found.names())]
+    return tuple(section for section in sections if section is not None)
+
+
+def test_the_schema_for_editors_is_made_of_the_parts() -> None:
+    composed = dict(schema_of(own_sections()).document)
+    whole = json.loads(schema_path("rule-set-1").read_text("utf-8"), parse_float=Decimal)
+    for key in ("$id", "title"):
+        del composed[key], whole[key]
+    assert whole == composed
 
 
 def test_every_table_is_closed() -> None:
@@ -54,7 +73,8 @@ def test_every_number_has_a_range_but_parameters_whose_formula_has_it() -> None:
 
 
 def test_unknown_keys_and_broken_values_are_told_apart() -> None:
-    validation = validate({"rule_set": {"name": "a", "format": 1, "x": 2}, "axes": {}, "tiers": 3})
+    data = {"rule_set": {"name": "a", "format": 1, "x": 2}, "axes": {}, "tiers": 3}
+    validation = schema_of(()).validate(data, (), {})
     assert validation.unknown == (("rule_set", "x"),)
     assert set(validation.broken) == {(), ("rule_set",), ("tiers",)}
     assert {f.path for f in validation.findings} == {

@@ -11,9 +11,10 @@ from typing import Any
 import attrs
 import pytest
 import tomli
+from rules.documents import rule_set_of
 
 from tallystick.errors import RuleSetError
-from tallystick.rules.structure import structure, unstructure
+from tallystick.rules.structure import unstructure
 
 Value = Any  # of a document
 
@@ -43,7 +44,7 @@ def with_value(path: tuple[str, ...], value: Value) -> dict[str, Any]:
 
 
 def test_a_table_becomes_frozen_values_with_its_other_keys_as_parameters() -> None:
-    rule_set = structure(SMALL)
+    rule_set = rule_set_of(SMALL)
     assert rule_set.reference == "small@1.0.0"
     assert rule_set.axes["a"].parameters == {"beta": Decimal("0.5")}
     assert rule_set.skill_types["t"].weights == {"a": Decimal(1)}
@@ -78,7 +79,7 @@ def test_a_value_of_another_type_and_an_unknown_key_are_refused(
     path: tuple[str, ...], value: Value
 ) -> None:
     with pytest.raises(RuleSetError) as caught:
-        structure(with_value(path, value))
+        rule_set_of(with_value(path, value))
     assert all(p.evidence["expected"] for p in caught.value.problems)
 
 
@@ -88,7 +89,7 @@ def test_what_is_written_back_is_read_as_the_same_rule_set(
     name: str, version: str, shipped_text: Callable[[str], str]
 ) -> None:
     text = shipped_text(f"{name}@{version}")
-    rule_set = structure(tomli.loads(text, parse_float=Decimal))
+    rule_set = rule_set_of(tomli.loads(text, parse_float=Decimal))
 
     def as_toml(value: Value) -> Value:
         if isinstance(value, dict):
@@ -98,5 +99,5 @@ def test_what_is_written_back_is_read_as_the_same_rule_set(
         is_decimal = isinstance(value, str) and value[:1].isdigit() and value.count(".") < 2
         return Decimal(value) if is_decimal else value
 
-    assert structure(as_toml(unstructure(rule_set))) == rule_set
+    assert rule_set_of(as_toml(unstructure(rule_set))) == rule_set
     assert pickle.loads(pickle.dumps(rule_set)) == rule_set  # noqa: S301  # its own bytes

@@ -10,7 +10,7 @@ import click
 
 from tallystick import views
 from tallystick.cli.command import examples, status_of
-from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.log import complain
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import working
@@ -35,7 +35,7 @@ from tallystick.io.text import masked
     type=click.IntRange(1, sys.maxsize),
     help="The record's line.",
 )
-@locked_options
+@scoring_locked_options
 @as_json
 def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,

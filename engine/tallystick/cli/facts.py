@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
-from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @follow_links_option
 @executor_options
-@locked_options
+@scoring_locked_options
 @as_json
 def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,

@@ -9,7 +9,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick.lock.lock_file import FILE
+from tallystick.lock.lock_file import FILE, LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         "tallystick lock --rules skills@1.1.0",
         "tallystick lock --rules skills@1.1.0 --self-test -o subnet.lock",
         "tallystick lock --check",
+        "tallystick lock --list --json",
     ),
 )
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path))
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     help="name@version, a path or a digest; repeat for several rule sets.",
 )
 @click.option("--check", "checks", is_flag=True, help="Compare what is installed with FILE.")
+@click.option("--list", "lists", is_flag=True, help="Show each file that FILE pins.")
 @click.option("--self-test", "tests", is_flag=True, help="Score the vectors of the engine first.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help=f"The file to write, else {FILE}."
@@ -43,6 +45,7 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
     file: Path | None,
     references: tuple[str, ...],
     checks: bool,
+    lists: bool,
     tests: bool,
     output: Path | None,
     follow_links: bool,
@@ -50,18 +53,29 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Write a lock of rule sets, or check one: what results are made with, by digest.
 
-    A lock holds the rule sets with their formulas, requirements and schemas, every file of their
-    plugins and of the engine, the versions of what decides which records are valid, and the
-    vectors. With --check FILE, or the nearest tallystick.lock in the working folder or above, is
-    compared with what is installed; the exit status is 1 when something differs, each by its name.
+    A lock holds the rule sets with their formulas, requirements and schemas, every file that scores
+    or steps a state, every file of strangers' plugins, the versions of what decides which records
+    are valid, and the vectors. With --check FILE, or the nearest tallystick.lock in the working
+    folder or above, is compared with what is installed; the exit status is 1 when something
+    differs, each by its name.
+
+    With --list the files are shown, each with its closures and its digest: those that FILE or the
+    nearest tallystick.lock pins or, where there is neither, those that a lock of everything that is
+    installed would pin. The closure scoring decides scores; state is what a state needs beside it.
 
     With --self-test the vectors that ship with the engine are scored under each rule set before
     anything is written or compared; the exit status is 1 when a row is another.
     """
+    modes = {"--check": checks, "--list": lists, "--rules or -o": references or output is not None}
+    named = [name for name, is_there in modes.items() if is_there]
+    if len(named) > 1:
+        raise click.UsageError(
+            f"found {named[0]} with {' and '.join(named[1:])}, expected one of them"
+        )
     if checks:
-        if references or output is not None:
-            raise click.UsageError("found --check with --rules or -o, expected one of them")
         _check(file, tests, as_json)
+    elif lists:
+        _list(file, tests, as_json)
     elif file is not None or not references:
         raise click.UsageError("found no --rules to write a lock of, and no --check")
     else:
@@ -83,6 +97,26 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
         print_json({**told, "rule_sets": rule_sets, "tested": tested})
     else:
         echo(*_tested_lines(tested), f"{held.path}: everything is as it is locked")
+
+
+def _list(file: Path | None, tests: bool, as_json: bool) -> None:
+    from tallystick.cli import settings  # noqa: PLC0415  # as below
+    from tallystick.cli.locked import HeldLock  # noqa: PLC0415  # as below
+    from tallystick.lock.listing import installed_files, pinned_files  # noqa: PLC0415  # as below
+
+    if tests:
+        raise click.UsageError("found --list with --self-test, expected one of them")
+    is_none = file is None and settings.nearest(FILE, LARGEST + 1) is None
+    held = None if is_none else HeldLock.nearest() if file is None else HeldLock.read(file)
+    found = installed_files() if held is None else pinned_files(held.lock)
+    if as_json:
+        files = [
+            {"path": each.path, "closures": [*each.closures], "digest": each.digest}
+            for each in found
+        ]
+        print_json({"files": files})
+    else:
+        echo(*(f"{each.path}  {', '.join(each.closures)}  {each.digest}" for each in found))
 
 
 def _write(

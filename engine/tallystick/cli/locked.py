@@ -60,10 +60,12 @@ class HeldLock:
     Attributes:
         path: where it is.
         lock: what it says.
+        of_states: whether the code of states is compared, too, before the command begins.
     """
 
     path: Path
     lock: Lock
+    of_states: bool = True
 
     @classmethod
     def read(cls, path: Path) -> HeldLock:
@@ -110,9 +112,18 @@ class HeldLock:
         Raises:
             TrustError: something differs.
         """
-        from tallystick.lock.check import check  # noqa: PLC0415  # when asked for
+        from tallystick.lock.check import CLOSURES, SCORING, check  # noqa: PLC0415  # when asked for
 
-        check(self.lock, self.path)
+        check(self.lock, self.path, CLOSURES if self.of_states else [SCORING])
+
+    def require_code_of_states(self) -> None:
+        """Compare what steps a state, unless that is done.
+
+        Raises:
+            TrustError: something differs.
+        """
+        if not self.of_states:
+            attrs.evolve(self, of_states=True).check()
 
     def require(self, rules: Rules) -> None:
         """That it has a rule set.
@@ -146,6 +157,9 @@ class NoLock:
     def require_reference(self, reference: str) -> None:
         """Nothing is asked."""
 
+    def require_code_of_states(self) -> None:
+        """Nothing is asked."""
+
 
 Held: TypeAlias = HeldLock | NoLock
 """What a command is held to."""
@@ -157,13 +171,26 @@ def locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     What is installed is compared before the command begins; the rule sets that it goes by are what
     it has to ask for, by ``held.require``.
     """
+    return _with_lock(command, of_states=True)
 
+
+def scoring_locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command that needs no state the options that hold it to a lock.
+
+    Only what scores is compared; where a state is named, ``held.require_code_of_states`` has the
+    rest compared.
+    """
+    return _with_lock(command, of_states=False)
+
+
+def _with_lock(command: Callable[..., _Result], *, of_states: bool) -> Callable[..., _Result]:
     @wraps(command)
     def with_lock(*arguments: Any, **options: Any) -> _Result:  # noqa: ANN401  # any options
         wanted, path = (options.pop(name) for name in LOCK_NAMES)
         held: Held = NoLock()
         if wanted or path is not None:
-            held = HeldLock.nearest() if path is None else HeldLock.read(Path(path))
+            lock = HeldLock.nearest() if path is None else HeldLock.read(Path(path))
+            held = attrs.evolve(lock, of_states=of_states)
             held.check()
         return command(*arguments, held=held, **options)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.formula.text import decimal_text, lines, render
 from tallystick.numbers.nano import to_decimal, to_fraction
 from tallystick.rules.allocation import placed_steps
-from tallystick.rules.structure import step_table, unstructure
+from tallystick.rules.structure import table_of, unstructure
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.value import FormulaValue, MeasureValue
 from tallystick_allocation.files import round_schema
@@ -35,7 +35,7 @@ def lines_of(scorer: Scorer) -> list[str]:
 
 def _allocation(scorer: Scorer) -> list[str]:
     """The steps from scores to weights, as the rule set writes them; none without any."""
-    steps = [_step(step_table(placed.rules)) for placed in placed_steps(scorer.rule_set)]
+    steps = [_step(table_of(placed.rules)) for placed in placed_steps(scorer.rule_set)]
     rules = scorer.rule_set.allocation
     head = ["", "allocation"] if steps else []
     if rules is not None and rules.group is not None:
@@ -49,7 +49,7 @@ def allocation_view(scorer: Scorer) -> dict[str, Any]:
     bound = None if scorer.rule_set.allocation is None else proved_allocation(scorer)
     if bound is None:
         return {}
-    steps = [step_table(step.rules) for step in bound.steps]
+    steps = [table_of(step.rules) for step in bound.steps]
     return {"allocation": {"digest": bound.digest, "steps": steps, "round": round_schema(bound)}}
 
 

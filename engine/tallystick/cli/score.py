@@ -11,7 +11,7 @@ import click
 from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
-from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @follow_links_option
 @executor_options
-@locked_options
+@scoring_locked_options
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     records: Path,

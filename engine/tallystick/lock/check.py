@@ -8,17 +8,19 @@ are plugins imported and rule sets loaded, to say what the difference means.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 import attrs
 
+from tallystick import resources
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, LockError, RuleSetError, TallystickError, TrustError
 from tallystick.io.inputs import start_of
 from tallystick.lock.lock_file import (
     NOTHING,
+    RULE_SETS,
     Lock,
     LockedPlugin,
     LockedRuleSet,
@@ -27,11 +29,17 @@ from tallystick.lock.lock_file import (
 )
 from tallystick.plugins.code import (
     DEPENDENCIES,
+    SCORING,
+    STATE,
     Files,
+    ShadowedError,
+    content,
     engine_digest,
     engine_files,
     plugin_digest,
     plugin_files,
+    state_digest,
+    state_files,
 )
 
 NO_RULE_SET = "no rule set"
@@ -58,33 +66,51 @@ class Difference:
         return f"{self.what}: found {self.found}, locked {self.locked}"
 
 
-def check(lock: Lock, path: Path) -> None:
+CLOSURES = (SCORING, STATE)
+"""What a lock holds by name: what scores records, and what steps a state beside it."""
+
+
+def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
     """Compare what is installed with a lock.
 
     Args:
         lock: what is expected.
         path: where it was read; paths of rule sets are relative to its folder.
+        closures: what is compared; `SCORING` alone leaves out what only a state needs.
 
     Raises:
         LockError: something differs.
         PluginError: a file of the engine or of a plugin cannot be read.
     """
-    found = tuple(differences(lock, path.parent))
+    found = tuple(differences(lock, path.parent, closures))
     if found:
         raise LockError(str(path), found, _meaning(lock, path.parent))
 
 
-def differences(lock: Lock, folder: Path) -> Iterator[Difference]:
+def differences(
+    lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
+) -> Iterator[Difference]:
     """What differs, the cheapest first; nothing of a plugin is imported."""
     yield from _pairs("the version of {}", _versions(), lock.dependencies)
     yield from _one("the version of tallystick", version(_ENGINE), lock.version)
-    yield from _files("the engine", engine_files(), lock.files, engine_digest(), lock.engine)
+    yield from _files("the engine", lambda: _engine(lock), lock.files, lock.engine)
+    if STATE in closures:
+        yield from _files("the code of states", _of_states, lock.state_files, lock.state)
     for name, plugin in sorted(lock.plugins.items()):
         yield from _plugin(name, plugin)
     for name, rules in sorted(lock.rule_sets.items()):
         if rules.path is not None:
             yield from _rule_set_file(f"the rule set {name} in {rules.path}", rules, folder)
     yield from _one("the vectors", vectors_digest(), lock.vectors)
+
+
+def _engine(lock: Lock) -> tuple[Files, str]:
+    """Return the files of the engine, with the rule sets of a lock among them, and their digest."""
+    folder = resources.folder("rules")
+    names = (name for name in lock.files if name.startswith(RULE_SETS))
+    paths = {name: folder / name.removeprefix(RULE_SETS) for name in names}
+    rules = {name: content(path) for name, path in paths.items() if path.is_file()}
+    return {**engine_files(), **rules}, engine_digest()
 
 
 def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[Difference]:
@@ -153,14 +179,26 @@ def _plugin(name: str, locked: LockedPlugin) -> Iterator[Difference]:
     offered = {each.name: each.module for each in installed.entry_points if each.group == _GROUP}
     yield from _one(f"the module of {what}", offered.get(name, NOTHING), locked.module)
     if offered.get(name) == locked.module:
-        files = plugin_files(locked.module) or {}
-        found, wanted = plugin_digest(locked.module) or NOTHING, locked.digest or NOTHING
-        yield from _files(what, files, locked.files, found, wanted)
+        yield from _files(what, lambda: _of_plugin(locked), locked.files, locked.digest or NOTHING)
+
+
+def _of_states() -> tuple[Files, str]:
+    return state_files(), state_digest()
+
+
+def _of_plugin(locked: LockedPlugin) -> tuple[Files, str]:
+    return plugin_files(locked.module) or {}, plugin_digest(locked.module) or NOTHING
 
 
 def _files(
-    what: str, files: Files, locked: Mapping[str, str], digest: str, wanted: str
+    what: str, find: Callable[[], tuple[Files, str]], locked: Mapping[str, str], wanted: str
 ) -> Iterator[Difference]:
+    try:
+        files, digest = find()
+    except ShadowedError as error:
+        by = f"{error.by}, which is imported in its place"
+        yield Difference(f"the file {error.path} of {what}", by, "the file itself")
+        return
     here = {name: PREFIX + sha256 for name, (_, sha256) in files.items()}
     told = list(_pairs(f"the file {{}} of {what}", here, locked))
     # files are equal and the digest of all is not: the lock was written by hand

@@ -34,6 +34,8 @@ CODES = {
     "self-test-failed": "a record of the vectors scores otherwise",
 }
 """The code of each refusal, and what it means."""
+RULE_SETS = "_data/rules/"
+"""Where a rule set that ships with the engine is, among the names of its files."""
 NOTHING = "nothing"
 """What stands for the digest or the version of what is not there."""
 
@@ -91,12 +93,15 @@ class Lock:
 
     Attributes:
         version: of the engine.
-        engine: the digest of its files.
-        files: the digest of each of them, by name.
+        engine: the digest of its files that score.
+        files: the digest of each of them, by its name in the package, and of each rule set that
+            ships with the engine.
         dependencies: the versions of what decides which records are valid, by name.
         vectors: the digest of the vectors that ship with the engine.
         plugins: by the name of the entry point.
         rule_sets: by ``name@version``.
+        state: the digest of the files that step a state beside those that score.
+        state_files: the digest of each of these, by its path in the installation.
     """
 
     version: str
@@ -106,6 +111,8 @@ class Lock:
     vectors: str
     plugins: Mapping[str, LockedPlugin]
     rule_sets: Mapping[str, LockedRuleSet]
+    state: str = NOTHING
+    state_files: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
     def to_text(self) -> str:
         """The canonical text of the file."""
@@ -117,6 +124,8 @@ def _lines(lock: Lock) -> Iterator[str]:
     yield from _table(["engine"], {"version": lock.version, "digest": lock.engine})
     yield from _table(["dependencies"], _sorted(lock.dependencies))
     yield from _table(["vectors"], {"digest": lock.vectors})
+    if lock.state != NOTHING:
+        yield from _table(["state"], {"digest": lock.state})
     for name, plugin in sorted(lock.plugins.items()):
         yield from _table(["plugins", name], _values(plugin))
     for name, rules in sorted(lock.rule_sets.items()):
@@ -124,6 +133,8 @@ def _lines(lock: Lock) -> Iterator[str]:
         for inner in ("formulas", "requirements", "schemas"):
             yield from _table(["rule_sets", name, inner], _sorted(getattr(rules, inner)))
     yield from _table(["files", "engine"], _sorted(lock.files))
+    if lock.state != NOTHING:
+        yield from _table(["files", "state"], _sorted(lock.state_files))
     for name, plugin in sorted(lock.plugins.items()):
         yield from _table(["files", "plugins", name], _sorted(plugin.files))
     yield ""
@@ -204,10 +215,10 @@ class _Reader:
 
     def lock(self, document: Mapping[str, Any]) -> Lock:
         names = ("engine", "dependencies", "vectors", "plugins", "rule_sets", "files")
-        top = self.closed(document, "", ("format", *names))
+        top = self.closed(document, "", ("format", *names), ("state",))
         engine = self.closed(top["engine"], "engine", ("version", "digest"))
         vectors = self.closed(top["vectors"], "vectors", ("digest",))
-        files = self.closed(top["files"], "files", ("engine",), ("plugins",))
+        files = self.closed(top["files"], "files", ("engine",), ("state", "plugins"))
         of_plugins = self.table(files.get("plugins", {}), "files.plugins")
         lock = Lock(
             version=self.text(engine["version"], "engine.version"),
@@ -223,15 +234,23 @@ class _Reader:
                 name: self.rule_set(each, f"rule_sets.{name}")
                 for name, each in self.table(top["rule_sets"], "rule_sets").items()
             },
+            state=self.state(top.get("state")),
+            state_files=self.digests(files.get("state", {}), "files.state"),
         )
         self.check_files(lock, of_plugins)
         return lock
+
+    def state(self, value: object) -> str:
+        if value is None:
+            return NOTHING
+        return self.digest(self.closed(value, "state", ("digest",))["digest"], "state.digest")
 
     def check_files(self, lock: Lock, of_plugins: Mapping[str, Any]) -> None:
         strange = sorted(of_plugins.keys() - lock.plugins.keys())
         if strange:
             raise self.refusal(f"files.plugins.{strange[0]}", "files", "those of a plugin of it")
-        many = len(lock.files) + sum(len(each.files) for each in lock.plugins.values())
+        tables = [lock.files, lock.state_files, *(each.files for each in lock.plugins.values())]
+        many = sum(map(len, tables))
         if many > MOST_FILES:
             raise self.refusal("files", f"{many} files", f"at most {MOST_FILES}")
         if not lock.rule_sets:

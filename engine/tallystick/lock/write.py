@@ -7,10 +7,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallystick import resources
 from tallystick.canonical import PREFIX
 from tallystick.errors import InputError
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.lock.lock_file import (
+    RULE_SETS,
     Lock,
     LockedPlugin,
     LockedRuleSet,
@@ -26,6 +28,8 @@ from tallystick.plugins.code import (
     engine_files,
     plugin_digest,
     plugin_files,
+    state_digest,
+    state_files,
 )
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas, used_requirements
@@ -48,16 +52,21 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         PluginError: a file of the engine or of a plugin cannot be read.
     """
     rule_sets, plugins = dict[str, LockedRuleSet](), dict[str, LockedPlugin]()
+    files = _digests(engine_files())
     for scorer in scorers:
         reference = scorer.rule_set.reference
         found = _rule_set(scorer, folder)
         if rule_sets.setdefault(reference, found) != found:
             raise InputError(f"found two rule sets {reference}, expected one of each name")
         plugins |= {name: _plugin(each) for name, each in scorer.registry.plugins.items()}
+        if found.path is None and (name := _in_engine(scorer.loaded.path)) is not None:
+            files[name] = found.text
     return Lock(
         version=version("tallystick"),
         engine=engine_digest(),
-        files=_digests(engine_files()),
+        files=files,
+        state=state_digest(),
+        state_files=_digests(state_files()),
         dependencies={name: version(name) for name in DEPENDENCIES},
         vectors=vectors_digest(),
         plugins=plugins,
@@ -95,7 +104,7 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
         text=text_digest(scorer.loaded.text.encode()),
         path=None if _is_shipped(path, registry) else _from(folder, path),
         vectors=len(rows_of(rules.reference)),
-        formulas={name: registry.formulas[name].digest for name in used_formulas(rules)},
+        formulas={name: registry.formulas[name].digest for name in used_formulas(rules, registry)},
         requirements={each.name: each.digest for each in required},
         schemas={name: schema_digest(each.schema) for name, each in scorer.types.items()},
     )
@@ -105,9 +114,18 @@ def _is_shipped(path: Path, registry: Registry) -> bool:
     """Whether a file is one of a plugin, which is found by its name and held as a file of it."""
     folders = [each for found in registry.rule_set_folders.values() for each in found]
     packages = [plugin_files(plugin.module) or {} for plugin in registry.plugins.values()]
-    held = {sha256 for files in (engine_files(), *packages) for _, sha256 in files.values()}
-    is_offered = any(path.resolve().is_relative_to(folder.resolve()) for folder in folders)
-    return is_offered and content(path)[1] in held
+    if not any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
+        return False
+    held = {sha256 for files in packages for _, sha256 in files.values()}
+    return _in_engine(path) is not None or content(path)[1] in held
+
+
+def _in_engine(path: Path) -> str | None:
+    """Return the name in the engine of a rule set that ships with it; None of any other file."""
+    folder = resources.folder("rules").resolve()
+    if not path.resolve().is_relative_to(folder):
+        return None
+    return RULE_SETS + path.resolve().relative_to(folder).as_posix()
 
 
 def _from(folder: Path, path: Path) -> str:

@@ -1,10 +1,14 @@
-"""Code: the files that the engine and its plugins are made of, by digest, and what they rest on.
+"""Code: the files that decide results, by digest, and what they rest on.
 
 The digest of a rule set covers what formulas mean. What reads records, takes facts and rounds is
-code, and so are opaque facts: the digest of the files says which code it was. It covers every file
-of a package, of whatever kind, but the bytecode that Python makes of a source beside it.
+code, and so are opaque facts: the digest of the files says which code it was.
 
-A package is digested as it stands on the disk, so that a checkout, an editable installation and a
+Of the project's own packages a *closure* counts: the modules that declared roots import, and the
+data that these read. It ships as a list of paths, so that nothing is parsed here;
+``.ci/closures.py`` has the roots and writes the lists. Of a stranger's plugin every file of the
+package counts, of whatever kind, but the bytecode that Python makes of a source beside it.
+
+Files are digested as they stand on the disk, so that a checkout, an editable installation and a
 wheel of one source have one digest. It is the digest of a list, in the order of the names, of
 ``[name, size, sha256]`` for each file, where text counts as it is with LF at the ends of its lines.
 """
@@ -14,10 +18,10 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.machinery import ModuleSpec
-from importlib.metadata import version
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, all_suffixes
+from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,12 +40,32 @@ DEPENDENCIES = ("jsonschema", "jsonschema-rs", "msgspec", "numpy", "pyarrow")
 Files = Mapping[str, tuple[int, str]]
 """The size and the SHA-256 of each file of a package, by its name from there, in name order."""
 
-_ENGINE, _DATA, _DATA_FOLDERS = "tallystick", "_data", ("rules", "schemas")
-_CACHE, _BYTECODE = "__pycache__", ".pyc"
+SCORING, STATE = "scoring", "state"
+"""The closures: of what scores records, and of what steps a state beside it."""
+
+_ENGINE, _DATA = "tallystick", "_data/"
+_SOURCE, _INIT, _CACHE, _BYTECODE = ".py", "__init__", "__pycache__", ".pyc"
+# of the header of bytecode: it is used whatever its source has become since
+_UNCHECKED = 0b01
 # the readers of these do not tell CR LF from LF, and a checkout may have either
 _TEXT = frozenset(
     {".css", ".html", ".js", ".json", ".jsonl", ".md", ".py", ".pyi", ".toml", ".txt"}
 )
+
+
+class ShadowedError(PluginError):
+    """A file that would be imported in the place of a module of a closure.
+
+    Attributes:
+        path: the module.
+        by: the file.
+    """
+
+    def __init__(self, path: Path, by: Path) -> None:
+        self.path, self.by = path, by
+        super().__init__(
+            f"{by}: found a file that is imported in the place of {path}, expected none: remove it"
+        )
 
 
 @attrs.frozen
@@ -49,7 +73,7 @@ class Code:
     """The code that results are made with.
 
     Attributes:
-        engine: the digest of the engine's files.
+        engine: the digest of the files of the engine that score.
         plugins: the digest of the files of each plugin, by its name; None of one that is in no
             files, but in an archive, say.
         dependencies: the versions of ``DEPENDENCIES``, by name.
@@ -64,7 +88,7 @@ class Code:
         """The code of the engine and of some plugins, as it is on the disk when first asked for.
 
         Raises:
-            PluginError: a file of it cannot be read.
+            PluginError: a file of it cannot be read, or is shadowed.
         """
         plugins = {p.name: plugin_digest(p.module) for p in registry.plugins.values()}
         return cls(engine_digest(), plugins, {name: version(name) for name in DEPENDENCIES})
@@ -78,31 +102,45 @@ class Code:
 
 
 def engine_digest() -> str:
-    """The digest of the engine's files, the rule sets and schemas that ship with it among them.
+    """Return the digest of the engine's files that score, schemas among them.
 
     Raises:
-        PluginError: a file cannot be read.
+        PluginError: as `engine_files`.
     """
     return _digest(engine_files())
 
 
 @cache
 def engine_files() -> Files:
-    """The engine's files by their names in the package, as it is when it is installed.
+    """Return the files of the engine that score, by their names in the package ``tallystick``.
 
     Raises:
-        PluginError: a file cannot be read.
+        PluginError: a file cannot be read, or is shadowed.
     """
-    package = Path(resources.__file__).parent
-    found = {name: path for name, path in files(package) if not name.startswith(f"{_DATA}/")}
-    for folder in _DATA_FOLDERS:
-        for name, path in files(resources.folder(folder)):
-            found[f"{_DATA}/{folder}/{name}"] = path
-    return _contents(found)
+    return _contents(_without(_ENGINE, _closure(SCORING)))
+
+
+def state_digest() -> str:
+    """Return the digest of the files that step a state, beside those that score.
+
+    Raises:
+        PluginError: as `state_files`.
+    """
+    return _digest(state_files())
+
+
+@cache
+def state_files() -> Files:
+    """Return the files that step a state, by their paths in the installation; none that score.
+
+    Raises:
+        PluginError: a file cannot be read, or is shadowed.
+    """
+    return _contents(_closure(STATE))
 
 
 def plugin_digest(module: str) -> str | None:
-    """The digest of the files of the package that a plugin's module is in; None if in no files.
+    """Return the digest of the files of a plugin's module; None if it is in no files.
 
     Raises:
         PluginError: as `plugin_files`.
@@ -113,14 +151,17 @@ def plugin_digest(module: str) -> str | None:
 
 @cache
 def plugin_files(module: str) -> Files | None:
-    """The files of the package that a plugin's module is in, by name; None if in no files.
+    """Return the files of a plugin's module by their names in its package; None if in no files.
 
-    The package is the outermost that is no namespace package; a module in none is its one file.
+    Of a plugin of the engine's own distribution they are the closure of the module, of a stranger's
+    the whole package: the outermost that is no namespace package; a module in none is its one file.
     Nothing of it is imported.
 
     Raises:
-        PluginError: a file cannot be read, or a link leads in a circle.
+        PluginError: a file cannot be read or is shadowed, or a link leads in a circle.
     """
+    if has_closure(module):
+        return _contents(_without(module.partition(".")[0], _closure(module)))
     spec = _package(module)
     origin = None if spec is None or not spec.has_location else spec.origin
     if spec is None or origin is None or not Path(origin).is_file():
@@ -129,6 +170,151 @@ def plugin_files(module: str) -> Files | None:
     if spec.submodule_search_locations is None:
         return _contents({place.name: place})
     return _contents(dict(files(place.parent)))
+
+
+def package_of(module: str) -> str:
+    """Return the path in the installation that the names of a plugin's files are relative to.
+
+    It is empty of a module in no package.
+    """
+    spec = None if has_closure(module) else _package(module)
+    if spec is not None and spec.submodule_search_locations is None:
+        return ""
+    return (spec.name if spec is not None else module.partition(".")[0]).replace(".", "/")
+
+
+@cache
+def has_closure(module: str) -> bool:
+    """Whether a module is what an entry point of the engine's own distribution leads to."""
+    return any(module == entry.module for entry in distribution(_ENGINE).entry_points)
+
+
+def listed(closure: str) -> tuple[str, ...]:
+    """Return the paths of a closure in the installation; one that ends in ``/`` is a whole folder.
+
+    Args:
+        closure: `SCORING`, `STATE`, or a module of the engine's own distribution.
+
+    Raises:
+        PluginError: there is no such list, or it cannot be read.
+    """
+    at = f"{_ENGINE}/closures/{closure}.txt"
+    if closure not in {SCORING, STATE}:
+        at = f"{closure.replace('.', '/')}.closure.txt"
+    path = place_of(at)
+    try:
+        text = "" if path is None else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PluginError(
+            f"{path}: cannot be read ({error}), expected the list of what decides results: install "
+            "tallystick again"
+        ) from error
+    return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _closure(name: str) -> Mapping[str, Path]:
+    """Return the files of a closure that are there, by their paths in the installation.
+
+    Raises:
+        ShadowedError: one of them would not be imported.
+    """
+    found = {path: place for line in listed(name) for path, place in _places(line)}
+    refuse_shadows(found.values())
+    return found
+
+
+def _places(path: str) -> Iterator[tuple[str, Path]]:
+    """Give each file that a line of a list leads to."""
+    place = place_of(path)
+    if place is not None and path.endswith("/") and place.is_dir():
+        yield from ((path + name, inner) for name, inner in files(place))
+    elif place is not None and place.is_file():
+        yield path, place
+
+
+def place_of(path: str) -> Path | None:
+    """Return where a path of the installation is; None where its package is not installed.
+
+    Raises:
+        ShadowedError: its package would be imported from elsewhere.
+    """
+    top, _, name = path.partition("/")
+    if top == _ENGINE and name.startswith(_DATA):
+        folder, _, name = name.removeprefix(_DATA).partition("/")
+        return resources.folder(folder) / name
+    folder_of_package = _engine_folder() if top == _ENGINE else _folder(top)
+    return None if folder_of_package is None else folder_of_package / name
+
+
+def _folder(package: str) -> Path | None:
+    """Return the folder of a package of the project, which stands beside the engine."""
+    engine = _engine_folder()
+    spec = importlib.util.find_spec(package)
+    origin = None if spec is None or not spec.has_location else spec.origin
+    for beside in (engine.parent / package, engine.parents[1] / "plugins" / package):
+        if (init := beside / f"{_INIT}{_SOURCE}").is_file():
+            if origin is not None and os.path.realpath(origin) != os.path.realpath(init):
+                raise ShadowedError(init, Path(origin))
+            return beside
+    return None if origin is None else Path(origin).parent
+
+
+def _engine_folder() -> Path:
+    return Path(resources.__file__).parent
+
+
+def path_of(package: str, name: str) -> str:
+    """Return the path in the installation of a file by its name in a package, as of a closure."""
+    is_of_another = name.startswith((f"{_ENGINE}/", f"{_ENGINE}_")) and "/" in name
+    return name if is_of_another or not package else f"{package}/{name}"
+
+
+def _without(package: str, found: Mapping[str, Path]) -> Mapping[str, Path]:
+    """Name files as they are in a package; those of another keep their paths."""
+    return {name.removeprefix(f"{package}/"): path for name, path in found.items()}
+
+
+def refuse_shadows(paths: Iterable[Path]) -> None:
+    """Refuse what would be imported in the place of modules.
+
+    Python takes a package before a module of its name, and an extension before a source.
+
+    Raises:
+        ShadowedError: there is such a file.
+    """
+    beside: dict[Path, frozenset[str]] = {}
+    for path in paths:
+        if path.suffix == _SOURCE:
+            if path.parent not in beside:
+                beside[path.parent] = frozenset(os.listdir(path.parent))  # noqa: PTH208  # names
+            if (by := _shadow(path, beside[path.parent])) is not None:
+                raise ShadowedError(path, by)
+
+
+def _shadow(path: Path, beside: frozenset[str]) -> Path | None:
+    inner = path.with_suffix("")
+    packages = [inner / f"{_INIT}{suffix}" for suffix in all_suffixes()]
+    extensions = [inner.with_name(f"{inner.name}{suffix}") for suffix in EXTENSION_SUFFIXES]
+    candidates = [each for each in extensions if each.name in beside]
+    if inner.name in beside and inner.name != _INIT:
+        candidates = [*packages, *candidates]
+    found = next((each for each in candidates if each.is_file()), None)
+    return found or _stale_bytecode(path)
+
+
+def _stale_bytecode(path: Path) -> Path | None:
+    """Return bytecode that is used unchecked though it is of another source than stands here."""
+    try:
+        cached = Path(importlib.util.cache_from_source(path))
+        with cached.open("rb") as file:
+            header = file.read(16)
+    except (NotImplementedError, OSError):
+        return None
+    flags = int.from_bytes(header[4:8], "little")
+    if header[:4] != importlib.util.MAGIC_NUMBER or flags != _UNCHECKED:
+        return None
+    is_of_it = header[8:] == importlib.util.source_hash(path.read_bytes())
+    return None if is_of_it else cached
 
 
 def files(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -8,6 +8,7 @@ that are used; what is the engine's own is always used.
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,6 +189,7 @@ class Extensions(Generic[_Value]):
         """
         self._kind, self._check = kind, check
         self._entries = Entries(found, allowed)
+        self._made: dict[str, _Value] = {}
         self._loaded: dict[str, _Value | RefusedPluginError] = {}
 
     @classmethod
@@ -208,9 +210,42 @@ class Extensions(Generic[_Value]):
             allowed |= {each.name for each in entries if distribution_of(each) in named}
         return cls(kind, entries, allowed, check)
 
+    def joined(self, made: Mapping[str, _Value]) -> Extensions[_Value]:
+        """Return these and some that are made in memory; what is imported stays imported.
+
+        Raises:
+            RefusedPluginError: a name is taken.
+        """
+        for name, value in made.items():
+            if name in self._entries or self._made.get(name, value) is not value:
+                raise RefusedPluginError(
+                    NAME_TAKEN, f"found {name!r} in memory, expected a name that no other one has"
+                )
+        found = copy.copy(self)
+        found._made = {**self._made, **made}  # noqa: SLF001  # a copy of itself
+        found._loaded = {**self._loaded, **made}  # noqa: SLF001  # as above
+        return found
+
+    @property
+    def made(self) -> Mapping[str, _Value]:
+        """Return the values that are made in memory, by name."""
+        return self._made
+
     def names(self) -> tuple[str, ...]:
         """Return the names that may be used: the engine's own first, the others in name order."""
-        return self._entries.names()
+        return (*self._entries.names(), *sorted(self._made))
+
+    def entry(self, name: str) -> EntryPoint | None:
+        """Return the entry point of a name; None where its value is made in memory.
+
+        Raises:
+            RefusedPluginError: two strangers have it.
+        """
+        return None if name in self._made else self._entries.entry(name)
+
+    def is_installed(self, name: str) -> bool:
+        """Whether a distribution offers a name that the environment does not allow."""
+        return name in self._entries
 
     def is_own(self, name: str) -> bool:
         """Whether the engine's own distribution offers a name."""
@@ -223,9 +258,9 @@ class Extensions(Generic[_Value]):
             KeyError: no distribution offers the name, or the environment does not allow it.
             RefusedPluginError: the value cannot be used.
         """
-        if name not in self._entries or not self._entries.is_allowed(name):
-            raise KeyError(name)
         if name not in self._loaded:
+            if name not in self._entries or not self._entries.is_allowed(name):
+                raise KeyError(name)
             try:
                 self._loaded[name] = _value(self._entries.entry(name), self._kind, self._check)
             except RefusedPluginError as error:

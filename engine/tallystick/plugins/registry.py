@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -31,6 +31,7 @@ from tallystick.plugins.entries import (
     NAME_TAKEN,
     PROJECT,
     Entries,
+    Extensions,
     RefusedPluginError,
     allowed_names,
     distribution_of,
@@ -42,6 +43,8 @@ from tallystick.plugins.skill_type import SkillType
 
 _Offer = TypeVar("_Offer")
 
+SECTIONS = "tallystick.sections"
+"""The entry-point group of sections of rule sets."""
 _SHOWN = 5
 _HOOK, _FOREIGN = "hook-failed", "foreign-name"
 
@@ -86,6 +89,15 @@ class Plugins(Hashable, Protocol):
     def names(self) -> tuple[str, ...]:
         """The names of all of them, in their order."""
 
+    @property
+    def sections(self) -> Extensions[object]:
+        """Return the sections that rule sets can have beside those of the format."""
+
+
+def installed_sections() -> Extensions[object]:
+    """Return the sections of the installed distributions; `rules.section` says what one is."""
+    return Extensions.installed(SECTIONS, object)
+
 
 @attrs.frozen(eq=False)
 class Registry:
@@ -98,6 +110,7 @@ class Registry:
         skill_types: by name.
         requirements: by name.
         rule_set_folders: where to look for the rule sets of each plugin, by its name.
+        sections: of rule sets, by name; each is imported when a rule set has it.
     """
 
     plugins: Mapping[str, Plugin]
@@ -106,6 +119,7 @@ class Registry:
     skill_types: Mapping[str, SkillType]
     requirements: Mapping[str, Requirement]
     rule_set_folders: Mapping[str, tuple[Path, ...]]
+    sections: Extensions[object] = attrs.field(factory=installed_sections, repr=False)
 
     def __repr__(self) -> str:
         return f"<Registry of {', '.join(self.plugins) or 'no plugins'}>"
@@ -160,6 +174,11 @@ class InstalledPlugins:
         """What all of the plugins offer that may be used: each of them is imported."""
         return self.of({*self.names(), *(self._allowed or ())})
 
+    @cached_property
+    def sections(self) -> Extensions[object]:
+        """Return the sections of the installed distributions, none of which is imported."""
+        return installed_sections()
+
     def _registry(self, names: frozenset[str]) -> Registry:
         plugins: dict[str, Plugin] = {}
         refused: dict[str, str] = {}
@@ -172,7 +191,7 @@ class InstalledPlugins:
                 except PluginError as error:
                     refused[name] = str(error)
         refused |= {name: why for name in sorted(names) if (why := self._unusable(name))}
-        return _registry(plugins, refused)
+        return _registry(plugins, refused, self.sections)
 
     def _plugin(self, name: str) -> Plugin:
         """The plugin of a name, imported once.
@@ -239,6 +258,15 @@ def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None)
     return InstalledPlugins(found, allowed).every()
 
 
+def with_sections(registry: Registry, made: Mapping[str, object]) -> Registry:
+    """Return a registry with some more sections, which are made in memory, by their names.
+
+    Raises:
+        RefusedPluginError: a name is taken.
+    """
+    return attrs.evolve(registry, sections=registry.sections.joined(made))
+
+
 def joined(others: Registry, plugin: Plugin) -> Registry:
     """A registry with one more plugin, which comes last.
 
@@ -248,16 +276,19 @@ def joined(others: Registry, plugin: Plugin) -> Registry:
     plugins = dict(others.plugins)
     _add(plugin, plugins)
     refused = {name: why for name, why in others.refused.items() if name != plugin.name}
-    return _registry(plugins, refused)
+    return _registry(plugins, refused, others.sections)
 
 
 def united(registries: Sequence[Registry]) -> Registry:
     """What some registries offer together.
 
     Raises:
-        RefusedPluginError: two of them have different plugins of one name.
+        RefusedPluginError: two of them have different plugins, or sections, of one name.
     """
     found, *others = registries
+    for made in (other.sections.made for other in others):
+        if made.keys() - found.sections.made.keys():
+            found = with_sections(found, made)
     for plugin in (plugin for other in others for plugin in other.plugins.values()):
         if found.plugins.get(plugin.name) is not plugin:
             found = joined(found, plugin)
@@ -361,7 +392,9 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
     plugins[plugin.name] = plugin
 
 
-def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Registry:
+def _registry(
+    plugins: Mapping[str, Plugin], refused: Mapping[str, str], sections: Extensions[object]
+) -> Registry:
     every = plugins.values()
     return Registry(
         plugins=plugins,
@@ -370,4 +403,5 @@ def _registry(plugins: Mapping[str, Plugin], refused: Mapping[str, str]) -> Regi
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
         rule_set_folders={p.name: p.rule_sets for p in every},
+        sections=sections,
     )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
+
 if TYPE_CHECKING:
     from tallystick.rules.model import RuleSet
     from tallystick.rules.toml import KeyPath
@@ -63,7 +65,9 @@ class Collect(StepRules):
 
     do: Literal["collect"]
     value: str
-    statistic: Literal["sum", "mean", "last", "count", "weighted_mean"]
+    statistic: Literal["sum", "mean", "last", "count", "weighted_mean"] = attrs.field(
+        metadata=renamed("as")
+    )
     last: int | None = None
     empty: Decimal | None = None
     missed: Literal["left_out", "zero"] = "left_out"
@@ -88,7 +92,7 @@ class FormulaStep(StepRules):
 
     do: Literal["formula"]
     formula: str
-    parameters: Mapping[str, Decimal] = attrs.field(factory=dict)
+    parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
     only: tuple[str, ...] | None = None
     otherwise: str | None = None
     absent: Decimal | None = None
@@ -303,7 +307,7 @@ class Statistic(StepRules):
 
     do: Literal["statistic"]
     of: str
-    statistic: Literal["median", "mean", "max", "min", "sum"]
+    statistic: Literal["median", "mean", "max", "min", "sum"] = attrs.field(metadata=renamed("as"))
     above: Decimal | None = None
     empty: Decimal | None = None
 
@@ -341,7 +345,7 @@ class AllocationRules:
             the round that is closed.
     """
 
-    steps: tuple[StepRules, ...]
+    steps: tuple[StepRules, ...] = attrs.field(metadata=chosen_by("do", STEPS))
     group: str | None = None
     groups: Mapping[str, Decimal] = attrs.field(factory=dict)
     miners: Literal["slots", "round"] = "slots"

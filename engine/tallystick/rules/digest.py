@@ -15,11 +15,11 @@ from tallystick.plugins.engine_formulas import NAMESPACE
 from tallystick.plugins.registry import namespace
 from tallystick.rules.allocation import FormulaStep
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
-from tallystick.rules.schema import without_documentation
+from tallystick.rules.section_lookup import document_schema, formulas_of, owners, sections_of
 from tallystick.rules.structure import unstructure
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Registry
+    from tallystick.plugins.registry import Plugins, Registry
 
 
 def digest(rule_set: RuleSet, registry: Registry) -> str:
@@ -31,9 +31,11 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     """What the digest covers, as a JSON value; the registry knows every name of the rule set."""
     types = {name: registry.skill_types[name] for name in rule_set.skill_types}
     named = [registry.requirements[name] for name in used_requirements(rule_set)]
+    named_formulas = used_formulas(rule_set, registry)
+    schema = document_schema(rule_set, registry)
     return {
-        "document": without_documentation(unstructure(rule_set)),
-        "formulas": {name: registry.formulas[name].digest for name in used_formulas(rule_set)},
+        "document": schema.without_documentation(unstructure(rule_set)),
+        "formulas": {name: registry.formulas[name].digest for name in named_formulas},
         "requirements": {requirement.name: requirement.digest for requirement in named},
         "skill_types": {
             name: {requirement.name: requirement.digest for requirement in skill_type.requirements}
@@ -42,8 +44,13 @@ def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
     }
 
 
-def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
-    """The names of every formula that the rule set names, each once, in name order."""
+def used_formulas(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
+    """Return the names of every formula that the rule set names, each once, in name order.
+
+    Args:
+        rule_set: the rule set.
+        plugins: those that its sections are of.
+    """
     names = {axis.formula for axis in rule_set.axes.values()}
     names |= {measure.formula for measure in rule_set.measures.values()}
     names |= {rules.composite or "" for rules in rule_set.skill_types.values()}
@@ -52,24 +59,34 @@ def used_formulas(rule_set: RuleSet) -> tuple[str, ...]:
     if rule_set.emission is not None:
         names.add(rule_set.emission.formula)
         names |= {factor.formula for factor in rule_set.emission.factors.values()}
-    if rule_set.consensus is not None:
-        names |= {component.formula for component in rule_set.consensus.components.values()}
+    for section, rules in sections_of(rule_set, plugins):
+        names |= {reference.formula for reference in formulas_of(section, rules)}
     if rule_set.allocation is not None:
         steps = rule_set.allocation.steps
         names |= {step.formula for step in steps if isinstance(step, FormulaStep)}
     return tuple(sorted(names - {"", *BUILT_IN_COMPOSITES}))
 
 
-def used_plugins(rule_set: RuleSet) -> tuple[str, ...]:
+def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
     """The names of the plugins that the rule set names, each once, in name order.
 
     It names the plugin of a formula, a requirement or a skill type by the namespace, and that of a
-    skill type by ``plugin`` too. Formulas of the engine itself are of no plugin. No other is
-    imported to read it or to score by it.
+    skill type by ``plugin`` too; a section belongs to the plugins of its distribution. Formulas and
+    sections of the engine itself are of no plugin. No other is imported to read it or to score by
+    it.
+
+    Args:
+        rule_set: the rule set.
+        plugins: where its sections are found.
     """
-    offers = (*used_formulas(rule_set), *used_requirements(rule_set), *rule_set.skill_types)
+    offers = (
+        *used_formulas(rule_set, plugins),
+        *used_requirements(rule_set),
+        *rule_set.skill_types,
+    )
     types = rule_set.skill_types.values()
     names = {*map(namespace, offers), *(rules.plugin or "" for rules in types)}
+    names |= {owner for name in rule_set.sections for owner in owners(name, plugins.sections)}
     return tuple(sorted(names - {"", NAMESPACE}))
 
 

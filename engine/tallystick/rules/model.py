@@ -1,4 +1,4 @@
-"""A rule set as a value: what one file of ``rule-set-1.schema.json`` says.
+"""A rule set as a value: what one file of the format says.
 
 Numbers are exact decimals of at most nine places. What a file leaves out has its default here, so
 two files that say the same are equal. The attributes are the keys of the file; a table whose keys
@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 import attrs
 
 from tallystick.rules.allocation import AllocationRules
-from tallystick.rules.consensus import Consensus
+from tallystick.rules.keys import OTHER_KEYS, renamed
 from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
+
+_Rules_co = TypeVar("_Rules_co", covariant=True)
 
 Parameters = Mapping[str, Decimal]
 """The values of a formula's parameters, by name."""
@@ -55,7 +57,7 @@ class Axis:
     """The formula of an axis and the values of its parameters."""
 
     formula: str
-    parameters: Parameters = attrs.field(factory=dict)
+    parameters: Parameters = attrs.field(factory=dict, metadata=OTHER_KEYS)
 
 
 @attrs.frozen
@@ -68,7 +70,7 @@ class Measure:
 
     formula: str
     exact: bool = False
-    parameters: Parameters = attrs.field(factory=dict)
+    parameters: Parameters = attrs.field(factory=dict, metadata=OTHER_KEYS)
 
 
 @attrs.frozen
@@ -121,7 +123,7 @@ class Threshold:
     """A tier threshold: of a formula, or without one the tracked baseline of the type."""
 
     formula: str | None = None
-    parameters: Parameters = attrs.field(factory=dict)
+    parameters: Parameters = attrs.field(factory=dict, metadata=OTHER_KEYS)
 
 
 @attrs.frozen
@@ -133,7 +135,7 @@ class Level:
 
     name: str
     multiplier: Decimal
-    threshold: str | None = None
+    threshold: str | None = attrs.field(default=None, metadata=renamed("from"))
 
 
 @attrs.frozen
@@ -149,7 +151,7 @@ class Factor:
     """An emission factor; it counts as 1 for types outside ``skill_types``, when that is given."""
 
     formula: str
-    parameters: Parameters = attrs.field(factory=dict)
+    parameters: Parameters = attrs.field(factory=dict, metadata=OTHER_KEYS)
     skill_types: tuple[str, ...] | None = None
 
 
@@ -158,7 +160,7 @@ class Emission:
     """The emission formula, its parameters, and the factors that it reads."""
 
     formula: str
-    parameters: Parameters = attrs.field(factory=dict)
+    parameters: Parameters = attrs.field(factory=dict, metadata=OTHER_KEYS)
     factors: Mapping[str, Factor] = attrs.field(factory=dict)
 
 
@@ -186,9 +188,29 @@ class Lint:
     silence: tuple[Silence, ...] = ()
 
 
+class SectionKind(Protocol[_Rules_co]):
+    """What tells the values of a section: a `tallystick.rules.section.Section`."""
+
+    @property
+    def name(self) -> str:
+        """Return the key of the section in the file."""
+
+    @property
+    def rules(self) -> type[_Rules_co]:
+        """Return the class of its values."""
+
+    @property
+    def default(self) -> _Rules_co | None:
+        """Return the values of a rule set without the section."""
+
+
 @attrs.frozen
 class RuleSet:
-    """One rule set; a section that is left out is None, or empty."""
+    """One rule set; a section that is left out is None, or empty.
+
+    Attributes:
+        sections: the values of the sections that plugins bring, by name, in name order.
+    """
 
     rule_set: Header
     skill_types: Mapping[str, SkillTypeRules]
@@ -199,11 +221,20 @@ class RuleSet:
     reputation: Reputation | None = None
     epochs: Epochs | None = None
     groups: Groups | None = None
-    consensus: Consensus | None = None
     allocation: AllocationRules | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
+    sections: Mapping[str, object] = attrs.field(factory=dict)
+
+    def section(self, kind: SectionKind[_Rules_co]) -> _Rules_co | None:
+        """Return the values of a section; those of its default, or None, where it is left out."""
+        found = self.sections.get(kind.name, kind.default)
+        if found is not None and not isinstance(found, kind.rules):
+            raise TypeError(
+                f"found {type(found).__name__} in [{kind.name}], expected its own rules"
+            )
+        return found
 
     def __repr__(self) -> str:
         return f"<RuleSet {self.reference}>"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import attrs
 
 from tallystick.diagnostics import Diagnostic, problem
-from tallystick.errors import RuleSetError
+from tallystick.errors import PluginError, RuleSetError
 from tallystick.io.inputs import start_of
 from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
+from tallystick.rules.section_lookup import refusal, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import NUMBER, Document, KeyPath, Positions, parse
 
@@ -89,7 +90,7 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
     rule_set, findings = _validated(document, plugins)
     if rule_set is None or findings:
         raise RuleSetError(problems(findings, str(path), document.positions))
-    registry = plugins.of(used_plugins(rule_set))
+    registry = plugins.of(used_plugins(rule_set, plugins))
     meaning = digest(rule_set, registry)
     return LoadedRuleSet(rule_set, path, text, document.positions, meaning, registry)
 
@@ -105,10 +106,10 @@ def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRul
     """
     try:
         document = parse(text, str(path))
-        rule_set = structure(document.data)
-        registry = plugins.of(used_plugins(rule_set))
+        rule_set = structure(document.data, sections_in(document.data, plugins).values())
+        registry = plugins.of(used_plugins(rule_set, plugins))
         found = digest(rule_set, registry)
-    except (RuleSetError, KeyError):
+    except (RuleSetError, PluginError, KeyError):
         return read_text(text, path, plugins)
     if found != known:
         return read_text(text, path, plugins)
@@ -118,17 +119,21 @@ def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRul
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
     # who reads again what was checked before needs neither
     from tallystick.rules.checks import check  # noqa: PLC0415
-    from tallystick.rules.schema import Declared, sound_part, validate  # noqa: PLC0415
+    from tallystick.rules.schema import Declared, schema_of, sound_part  # noqa: PLC0415
 
-    validation = validate(document.data)
+    sections, others = sections_in(document.data, plugins), plugins.sections
+    refused = {name: refusal(name, others) for name in document.data if name not in sections}
+    refused = {name: why for name, why in refused.items() if why}
+    schema = schema_of(tuple(sections[name] for name in sorted(sections)))
+    validation = schema.validate(document.data, others.names(), refused)
     numbers = [mistake(path, shown(found), NUMBER) for path, found in document.unusable.items()]
     findings = _and_further(numbers, validation.findings)
     broken = {*validation.broken, *document.unusable}
     sound = sound_part(document.data, validation.unknown, broken)
     if sound is None:
         return None, findings
-    rule_set = structure(sound)
-    registry = plugins.of(used_plugins(rule_set))
+    rule_set = structure(sound, sections.values())
+    registry = plugins.of(used_plugins(rule_set, plugins))
     further = check(rule_set, Declared.of(document.data), registry)
     return rule_set, _and_further(findings, further)
 

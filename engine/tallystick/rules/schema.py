@@ -1,4 +1,9 @@
-"""Validation of a document by ``rule-set-1.schema.json``, and the sound part of a faulty one."""
+"""Validation of a document by its schema, and the sound part of a faulty one.
+
+The schema of a document is that of the format, ``rule-set-core-1.schema.json``, with the parts of
+the sections that the document has. ``rule-set-1.schema.json`` is made of all that ship, for
+editors; nothing reads it here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import copy
 import json
 from collections.abc import Collection
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,15 +20,23 @@ from tallystick import resources
 from tallystick.diagnostics import nearest
 from tallystick.errors import MOST_TOLD
 from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.section import wrong_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import jsonschema_rs
 
+    from tallystick.rules.section import Section
     from tallystick.rules.toml import KeyPath
 
-SCHEMA = "rule-set-1"
+CORE_SCHEMA = "rule-set-core-1"
+"""The schema of the sections that no plugin brings."""
+_DEFINITIONS = "#/$defs/"
+_PART_KEYS = frozenset({"$schema", "$id", "$defs", "title"})
+"""Keys of the file of a section's part that the whole schema has of its own."""
+_COMPOSED = 64
+"""Most sets of sections whose schema is remembered."""
 
 _Error = Any  # jsonschema ships no types
 
@@ -58,31 +71,6 @@ class Validation:
     findings: tuple[Finding, ...]
     unknown: tuple[KeyPath, ...]
     broken: tuple[KeyPath, ...]
-
-
-def validate(data: Mapping[str, Any]) -> Validation:
-    """What the schema says of the tables of a document."""
-    if _is_sound(data):
-        return Validation((), (), ())
-    findings: list[Finding] = []
-    unknown: list[KeyPath] = []
-    broken: list[KeyPath] = []
-    for error in _validator().iter_errors(data):
-        path = tuple(error.absolute_path)
-        if error.validator == "additionalProperties":
-            extra = list(_unknown_keys(error, path))
-            findings += extra
-            unknown += [finding.path for finding in extra]
-        elif "propertyNames" in error.schema_path:
-            findings.append(_bad_name(error, path))
-        elif error.validator == "required":
-            findings.append(_missing(error, path))
-            broken.append(path)
-        else:
-            findings.append(mistake(path, shown(error.instance), describe(error.schema)))
-            broken += [] if error.validator in _SHAPE_KEPT else [path]
-    # a value can fail two keywords with one expectation
-    return Validation(tuple(dict.fromkeys(findings)), tuple(unknown), tuple(broken))
 
 
 @attrs.frozen
@@ -124,33 +112,225 @@ def sound_part(
     return kept
 
 
-def without_documentation(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a document without what the schema marks as documentation."""
-    return _without(data, _schema())
+@attrs.frozen(eq=False, slots=False)
+class DocumentSchema:
+    """The schema of documents that have some sections.
+
+    Attributes:
+        document: the JSON Schema.
+    """
+
+    document: Mapping[str, Any]
+
+    def validate(
+        self, data: Mapping[str, Any], others: Collection[str], refused: Mapping[str, str]
+    ) -> Validation:
+        """Return what the schema has against the tables of a document.
+
+        Args:
+            data: the tables.
+            others: names of sections that the document could have, for hints.
+            refused: why some sections of the document are not used, by name.
+        """
+        if self._is_sound(data):
+            return Validation((), (), ())
+        findings: list[Finding] = []
+        unknown: list[KeyPath] = []
+        broken: list[KeyPath] = []
+        for error in self._validator.iter_errors(data):
+            path = tuple(error.absolute_path)
+            if error.validator == "additionalProperties":
+                extra = list(_unknown_keys(error, path, () if path else others, refused))
+                findings += extra
+                unknown += [finding.path for finding in extra]
+            elif "propertyNames" in error.schema_path:
+                findings.append(_bad_name(error, path))
+            elif error.validator == "required":
+                findings.append(self._missing(error, path))
+                broken.append(path)
+            else:
+                findings.append(mistake(path, shown(error.instance), describe(error.schema)))
+                broken += [] if error.validator in _SHAPE_KEPT else [path]
+        # a value can fail two keywords with one expectation
+        return Validation(tuple(dict.fromkeys(findings)), tuple(unknown), tuple(broken))
+
+    def without_documentation(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the tables of a document without what the schema marks as documentation."""
+        return self._without(data, self.document)
+
+    @cached_property
+    def documentation(self) -> tuple[KeyPath, ...]:
+        """Return the paths of what is marked as documentation, each with everything below it."""
+        return tuple(self._documentation(self.document, ()))
+
+    def resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a part of the schema with what it refers to; its own words come first."""
+        if "$ref" not in schema:
+            return schema
+        inner = self.document["$defs"][schema["$ref"].rpartition("/")[2]]
+        return {**self.resolved(inner), **schema}
+
+    def _documentation(self, schema: Mapping[str, Any], path: KeyPath) -> Iterator[KeyPath]:
+        for key, part in schema.get("properties", {}).items():
+            inner = self.resolved(part)
+            if inner.get("documentation"):
+                yield (*path, key)
+            else:
+                yield from self._documentation(inner, (*path, key))
+
+    def _without(self, data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        inner = {key: self.resolved(_declared(schema, key)) for key in data}
+        return {
+            key: self._without(value, inner[key]) if isinstance(value, dict) else value
+            for key, value in data.items()
+            if not inner[key].get("documentation")
+        }
+
+    def _missing(self, error: _Error, path: KeyPath) -> Finding:
+        # jsonschema reports each missing key on its own, and names it only in its message
+        key = error.message.split("'")[1]
+        # what is asked under a condition may say of the key what it is, or leave it to the table
+        named = error.schema.get("properties", {}).get(key)
+        wanted = self._subschema((*path, key)) if named is None else self.resolved(named)
+        return mistake((*path, key), "", f"{describe(wanted)}, which is missing")
+
+    def _subschema(self, path: KeyPath) -> Mapping[str, Any]:
+        """Return the part of the schema that rules the value at a path."""
+        schema = self.document
+        for part in path:
+            inner = schema["items"] if isinstance(part, int) else _declared(schema, part)
+            schema = self.resolved(inner)
+        return schema
+
+    @cached_property
+    def _validator(self) -> Any:  # noqa: ANN401  # jsonschema ships no types
+        # imported late: it costs more than everything else, and scoring under a loaded rule set
+        # never needs it
+        from jsonschema import (  # type: ignore[import-untyped]  # it ships none  # noqa: PLC0415
+            Draft202012Validator,
+            ValidationError,
+            validators,
+        )
+
+        def unique(_validator: Any, wanted: bool, items: Any, _schema: Any) -> Iterator[Any]:  # noqa: ANN401  # as jsonschema calls it
+            # its own compares each with each; items that are no text are errors of their own
+            texts = [i for i in items if isinstance(i, str)] if isinstance(items, list) else []
+            if wanted and len(set(texts)) < len(texts):
+                yield ValidationError("repetitions")
+
+        return validators.extend(Draft202012Validator, {"uniqueItems": unique})(self.document)
+
+    def _is_sound(self, data: Mapping[str, Any]) -> bool:
+        """Whether a document surely follows the schema.
+
+        Most do, and jsonschema, which tells why another does not, takes longer to import than
+        everything else that is done with a document.
+        """
+        try:
+            return bool(self._quick_validator.is_valid(data))
+        except ValueError:
+            return False  # a number that is none
+
+    @cached_property
+    def _quick_validator(self) -> jsonschema_rs.Draft202012Validator:
+        import jsonschema_rs  # noqa: PLC0415  # as above
+
+        return jsonschema_rs.Draft202012Validator(
+            _with_whole_numbers(self.document), keywords={"wholeNumber": _WholeNumber}
+        )
+
+
+@lru_cache(maxsize=_COMPOSED)
+def schema_of(sections: tuple[Section[Any], ...]) -> DocumentSchema:
+    """Return the schema of documents that have some sections, given in the order of their names.
+
+    Each was looked up before, so that its part is a schema.
+    """
+    core = core_schema()
+    properties, definitions = {**core["properties"]}, {**core["$defs"]}
+    for section in sections:
+        part = section.document
+        own = part.get("$defs", {})
+        names = {name: _free(name, own[name], section.name, definitions) for name in own}
+        root = {key: value for key, value in part.items() if key not in _PART_KEYS}
+        renamed = {names[name]: _renamed(value, names) for name, value in own.items()}
+        at = _free(section.name, root, section.name, {**definitions, **renamed})
+        definitions |= {at: _renamed(root, names), **renamed}
+        properties[section.name] = {"$ref": f"{_DEFINITIONS}{at}"}
+    return DocumentSchema({**core, "properties": properties, "$defs": definitions})
 
 
 @cache
-def documentation() -> tuple[KeyPath, ...]:
-    """The paths of what the schema marks as documentation, each with everything below it."""
-    return tuple(_documentation(_schema(), ()))
+def core_schema() -> Mapping[str, Any]:
+    """Return the schema of the sections that no plugin brings."""
+    text = resources.schema_path(CORE_SCHEMA).read_text(encoding="utf-8")
+    schema: Mapping[str, Any] = json.loads(text, parse_float=Decimal)
+    return schema
 
 
-def _documentation(schema: Mapping[str, Any], path: KeyPath) -> Iterator[KeyPath]:
-    for key, part in schema.get("properties", {}).items():
-        inner = _resolved(part)
-        if inner.get("documentation"):
-            yield (*path, key)
-        else:
-            yield from _documentation(inner, (*path, key))
+def _free(name: str, value: object, section: str, taken: Mapping[str, object]) -> str:
+    """Return a definition's name: its own where no other one has it, else behind its section's."""
+    return name if taken.get(name, value) == value else f"{section}.{name}"
 
 
-def _without(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    inner = {key: _resolved(_declared(schema, key)) for key in data}
-    return {
-        key: _without(value, inner[key]) if isinstance(value, dict) else value
-        for key, value in data.items()
-        if not inner[key].get("documentation")
-    }
+@lru_cache(maxsize=_COMPOSED)
+def check_part(section: Section[Any]) -> None:
+    """Refuse a section whose schema is none, refers to nothing, or cannot be told to people.
+
+    Raises:
+        RefusedPluginError: it is so.
+    """
+    import jsonschema_rs  # noqa: PLC0415  # heavy
+
+    known = {*core_schema()["$defs"], *section.document.get("$defs", {})}
+    if not jsonschema_rs.meta.is_valid(section.document):
+        raise wrong_section(f"found no JSON Schema in {section.schema}")
+    for part in _parts(section.document):
+        reference = str(part.get("$ref", _DEFINITIONS))
+        named = reference.removeprefix(_DEFINITIONS)
+        if named and (named == reference or named not in known):
+            raise wrong_section(
+                f"found {reference!r} in {section.schema}, expected a definition of it, or of "
+                f"{CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
+            )
+    for part in _values(section.document):
+        try:
+            describe(part)
+        except KeyError as error:
+            raise wrong_section(
+                f"found a value without {error} in {section.schema}, expected a description and a "
+                "type; a number also has its minimum and maximum, so that a message can tell them"
+            ) from error
+
+
+def _parts(part: object) -> Iterator[Mapping[str, Any]]:
+    """Yield every table of a schema."""
+    if isinstance(part, dict):
+        yield part
+    for inner in (
+        part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    ):
+        yield from _parts(inner)
+
+
+def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the schema of every value; conditions rule none."""
+    if "$ref" not in schema:
+        yield schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    inner += [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    for each in inner:
+        if isinstance(each, dict):
+            yield from _values(each)
+
+
+def _renamed(part: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # any part of a schema
+    """Return a part of a section's schema with its definitions by their names in the whole."""
+    if isinstance(part, dict):
+        found = {key: _renamed(value, names) for key, value in part.items()}
+        name = str(found.get("$ref", "")).removeprefix(_DEFINITIONS)
+        return {**found, "$ref": f"{_DEFINITIONS}{names[name]}"} if name in names else found
+    return [_renamed(item, names) for item in part] if isinstance(part, list) else part
 
 
 def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
@@ -179,15 +359,22 @@ def _range(schema: Mapping[str, Any]) -> str:
     return filled + (" without repetitions" if "uniqueItems" in schema else "")
 
 
-def _unknown_keys(error: _Error, path: KeyPath) -> Iterator[Finding]:
-    known = error.schema["properties"]
-    unknown = [key for key in error.instance if key not in known]
+def _unknown_keys(
+    error: _Error, path: KeyPath, others: Collection[str], refused: Mapping[str, str]
+) -> Iterator[Finding]:
+    properties = error.schema["properties"]
+    known = sorted({*properties, *others})
+    unknown = [key for key in error.instance if key not in properties]
     for place, key in enumerate(unknown):
         # a hint costs more than everything else that is done with a key
         hint = nearest(key, known) if place < MOST_TOLD else ""
         # all that there are, told once
-        others = "" if place else f": {one_of(sorted(known))}"
-        expected = f"a key of the format{hint or others}"
+        every = "" if place else f": {one_of(known)}"
+        expected = f"a key of the format{hint or every}"
+        if not path and key in refused:
+            expected = (
+                f"a section that can be used; the plugin of [{key}] is refused: {refused[key]}"
+            )
         yield mistake((*path, key), shown(error.instance[key]), expected)
 
 
@@ -197,83 +384,12 @@ def _bad_name(error: _Error, path: KeyPath) -> Finding:
     )
 
 
-def _missing(error: _Error, path: KeyPath) -> Finding:
-    # jsonschema reports each missing key on its own, and names it only in its message
-    key = error.message.split("'")[1]
-    # what is asked under a condition may say of the key what it is, or leave it to the table itself
-    named = error.schema.get("properties", {}).get(key)
-    wanted = _subschema((*path, key)) if named is None else _resolved(named)
-    return mistake((*path, key), "", f"{describe(wanted)}, which is missing")
-
-
-def _subschema(path: KeyPath) -> Mapping[str, Any]:
-    """The part of the schema that rules the value at a path."""
-    schema: Mapping[str, Any] = _schema()
-    for part in path:
-        schema = _resolved(schema["items"] if isinstance(part, int) else _declared(schema, part))
-    return schema
-
-
 def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """What a schema says of a key of a table."""
     found: Mapping[str, Any] = (
         schema.get("properties", {}).get(key) or schema["additionalProperties"]
     )
     return found
-
-
-def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema with what it refers to."""
-    if "$ref" not in schema:
-        return schema
-    return {**_schema()["$defs"][schema["$ref"].rpartition("/")[2]], **schema}
-
-
-@cache
-def _schema() -> Mapping[str, Any]:
-    text = resources.schema_path(SCHEMA).read_text(encoding="utf-8")
-    schema: Mapping[str, Any] = json.loads(text, parse_float=Decimal)
-    return schema
-
-
-@cache
-def _validator() -> Any:  # noqa: ANN401  # jsonschema ships no types
-    # imported late: it costs more than everything else, and scoring under a loaded rule set
-    # never needs it
-    from jsonschema import (  # type: ignore[import-untyped]  # it ships none  # noqa: PLC0415
-        Draft202012Validator,
-        ValidationError,
-        validators,
-    )
-
-    def unique(_validator: Any, wanted: bool, items: Any, _schema: Any) -> Iterator[Any]:  # noqa: ANN401  # as jsonschema calls it
-        # its own compares each with each; items that are no text are errors of their own
-        texts = [item for item in items if isinstance(item, str)] if isinstance(items, list) else []
-        if wanted and len(set(texts)) < len(texts):
-            yield ValidationError("repetitions")
-
-    return validators.extend(Draft202012Validator, {"uniqueItems": unique})(_schema())
-
-
-def _is_sound(data: Mapping[str, Any]) -> bool:
-    """Whether a document surely follows the schema.
-
-    Most do, and jsonschema, which tells why another does not, takes longer to import than
-    everything else that is done with a document.
-    """
-    try:
-        return bool(_quick_validator().is_valid(data))
-    except ValueError:
-        return False  # a number that is none
-
-
-@cache
-def _quick_validator() -> jsonschema_rs.Draft202012Validator:
-    import jsonschema_rs  # noqa: PLC0415  # as above
-
-    return jsonschema_rs.Draft202012Validator(
-        _with_whole_numbers(_schema()), keywords={"wholeNumber": _WholeNumber}
-    )
 
 
 def _with_whole_numbers(schema: Any) -> Any:  # noqa: ANN401  # any part of the schema

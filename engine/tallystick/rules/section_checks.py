@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.allocation_checks import check_allocation
-from tallystick.rules.consensus_checks import check_consensus
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
@@ -18,6 +17,7 @@ from tallystick.rules.formula_references import (
     find_cycle,
     formula_of,
 )
+from tallystick.rules.section_lookup import asked, formulas_of, sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
     from tallystick.rules.model import Emission, Factor, Level, RuleSet, Threshold, Tiers
     from tallystick.rules.schema import Declared
+    from tallystick.rules.section import Section
     from tallystick.rules.sections import (
         Band,
         Epochs,
@@ -58,9 +59,24 @@ def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) ->
     if rule_set.groups is not None:
         yield from _check_groups(rule_set.groups)
     yield from check_allocation(rule_set, declared, registry)
-    yield from check_consensus(rule_set, declared, registry)
     yield from _check_needs(rule_set, declared)
     yield from _check_windows(rule_set, declared)
+    for section, rules in sections_of(rule_set, registry):
+        yield from _check_section(section, rules, rule_set, declared, registry)
+
+
+def _check_section(
+    section: Section[Any], rules: object, rule_set: RuleSet, declared: Declared, registry: Registry
+) -> Iterator[Finding]:
+    """Yield what a section finds, or else what is wrong with the formulas that it names."""
+
+    def findings() -> list[Finding]:
+        return list(section.check(rules, rule_set, declared, registry))
+
+    found = asked(section, "the check", findings)
+    yield from found
+    for reference in () if found else formulas_of(section, rules):
+        yield from check_reference(reference, registry)
 
 
 def _check_tiers(tiers: Tiers, registry: Registry) -> Iterator[Finding]:

@@ -6,25 +6,23 @@ what `rules.edit` takes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick import resources
 from tallystick.rules.edit import current, named_paths
 from tallystick.rules.findings import dotted
-from tallystick.rules.schema import SCHEMA
+from tallystick.rules.section_lookup import document_schema
 from tallystick.rules.toml import KeyPath, decimal_text, parse
 
 if TYPE_CHECKING:
     from tallystick.formula.formula import Formula
     from tallystick.plugins.registry import Registry
     from tallystick.rules.reading import LoadedRuleSet
+    from tallystick.rules.schema import DocumentSchema
 
 Schema = Mapping[str, Any]
 
@@ -93,8 +91,9 @@ def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettableP
         registry: the plugins, for the ranges of parameters.
     """
     data = parse(loaded.text, str(loaded.path)).data
+    schema = document_schema(loaded.rule_set, registry)
     found = [
-        _settable(name, value, _place_of(data, path, registry))
+        _settable(name, value, _place_of(data, path, schema, registry))
         for name, path, value in named_paths(data)
     ]
     return (*found, *_shared_weights(data))
@@ -138,9 +137,11 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else decimal_text(Decimal(str(value)))
 
 
-def _place_of(data: Mapping[str, Any], path: KeyPath, registry: Registry) -> _Place:
+def _place_of(
+    data: Mapping[str, Any], path: KeyPath, whole: DocumentSchema, registry: Registry
+) -> _Place:
     """Return what the schema, or the formula around it, has on the value at a path."""
-    schema: Schema = _schema()
+    schema: Schema = whole.document
     value: Any = data
     formula: Formula | None = None
     meaning = ""
@@ -149,7 +150,7 @@ def _place_of(data: Mapping[str, Any], path: KeyPath, registry: Registry) -> _Pl
             # the parameters of a composite stand in a table of their own
             name = value.get("composite" if key == "parameters" else "formula")
             formula = registry.formulas.get(name, formula) if isinstance(name, str) else formula
-        schema = _resolved(_child(schema, key, value))
+        schema = whole.resolved(_child(whole, schema, key, value))
         meaning = schema.get("description") or meaning
         value = value[key]
     parameter = str(path[-1])
@@ -165,9 +166,9 @@ def _decimal(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 
-def _child(schema: Schema, key: str | int, value: object) -> Schema:
+def _child(whole: DocumentSchema, schema: Schema, key: str | int, value: object) -> Schema:
     """Return the schema of what a key leads to, empty where it is not known."""
-    for each in (_selected(schema, value), schema):
+    for each in (_selected(whole, schema, value), schema):
         if isinstance(key, int):
             inner = each.get("items")
         else:
@@ -177,7 +178,7 @@ def _child(schema: Schema, key: str | int, value: object) -> Schema:
     return {}
 
 
-def _selected(schema: Schema, value: object) -> Schema:
+def _selected(whole: DocumentSchema, schema: Schema, value: object) -> Schema:
     """Return the alternative that a constant of a table chooses, such as the kind of a step."""
     for rule in schema.get("allOf", ()):
         wanted = rule.get("if", {}).get("properties", {})
@@ -185,19 +186,5 @@ def _selected(schema: Schema, value: object) -> Schema:
             value.get(key) == each.get("const") for key, each in wanted.items()
         )
         if wanted and chosen:
-            return _resolved(rule.get("then", {}))
+            return whole.resolved(rule.get("then", {}))
     return {}
-
-
-def _resolved(schema: Schema) -> Schema:
-    """Return a schema with what it refers to; its own words come first."""
-    found = dict(schema)
-    while (reference := found.pop("$ref", None)) is not None:
-        found = {**_schema()["$defs"][reference.rpartition("/")[2]], **found}
-    return found
-
-
-@cache
-def _schema() -> Schema:
-    schema: Schema = json.loads(resources.schema_path(SCHEMA).read_text(encoding="utf-8"))
-    return schema

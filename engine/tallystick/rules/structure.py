@@ -9,50 +9,75 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import cattrs
 from cattrs.cols import homogenous_tuple_structure_factory
-from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from cattrs.gen import (
+    AttributeOverride,
+    make_dict_structure_fn,
+    make_dict_unstructure_fn,
+    override,
+)
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.allocation import STEPS, Collect, FormulaStep, Statistic, StepRules
-from tallystick.rules.consensus import Component
-from tallystick.rules.model import Axis, Emission, Factor, Level, Measure, RuleSet, Threshold
+from tallystick.rules.keys import Choice, choice_of, key_of, other_keys_of
+from tallystick.rules.model import RuleSet
 from tallystick.rules.toml import decimal_text
 
-# a class stands after those that it holds: its hook is made of theirs
-_WITH_PARAMETERS = (Axis, Component, Measure, Factor, Threshold, Emission, FormulaStep)
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tallystick.rules.section import Section
+
 _T = TypeVar("_T")
+_SECTIONS = attrs.fields(RuleSet).sections.name
 
 
-def structure(data: Mapping[str, Any]) -> RuleSet:
+def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) -> RuleSet:
     """The rule set that the tables of a document say.
+
+    Args:
+        data: the tables.
+        sections: those that the document has and that plugins bring.
 
     Raises:
         RuleSetError: a type is wrong or a key is missing or unknown; without lines.
     """
-    try:
-        return _converter().structure(data, RuleSet)
-    except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
-        found = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
-        raise RuleSetError(
-            [problem("", 0, path.removeprefix("."), "", reason) for reason, _, path in found]
-        ) from None
+    named = {section.name: section for section in sorted(sections, key=lambda each: each.name)}
+    core = {key: value for key, value in data.items() if key not in named}
+    rule_set = _structured(core, RuleSet, "")
+    values = {
+        name: _structured(data[name], section.rules, name)
+        for name, section in named.items()
+        if name in data
+    }
+    kept = {name: value for name, value in values.items() if value != named[name].default}
+    return attrs.evolve(rule_set, sections=kept)
 
 
 def unstructure(rule_set: RuleSet) -> dict[str, Any]:
     """The tables of a rule set as JSON: decimals as text, defaults left out."""
     document: dict[str, Any] = _converter().unstructure(rule_set)
-    return document
+    return {**document, **{name: table_of(value) for name, value in rule_set.sections.items()}}
 
 
-def step_table(step: StepRules) -> dict[str, Any]:
-    """The table of a step as JSON: decimals as text, defaults left out."""
-    table: dict[str, Any] = _converter().unstructure(step, StepRules)
+def table_of(value: object) -> dict[str, Any]:
+    """Return the table of a part of a rule set as JSON: decimals as text, defaults left out."""
+    table: dict[str, Any] = _converter().unstructure(value)
     return table
+
+
+def _structured(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # any value of a document
+    try:
+        return _converter().structure(data, cls)
+    except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
+        found = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
+        raise RuleSetError(
+            [problem("", 0, f"{name}{path}".removeprefix("."), "", why) for why, _, path in found]
+        ) from None
 
 
 @cache
@@ -65,12 +90,9 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
     converter.register_structure_hook(Decimal | Mapping[str, Decimal] | None, _cut)
     converter.register_structure_hook(str | int | None, _taker)
-    _rename(converter, Level, threshold="from")
-    for renamed in (Collect, Statistic):
-        _rename(converter, renamed, statistic="as")
-    for cls in _WITH_PARAMETERS:
-        _spread_parameters(converter, cls)
-    _steps(converter)
+    converter.register_structure_hook(float, _no_float)
+    converter.register_structure_hook_factory(attrs.has, _reader)
+    converter.register_unstructure_hook_factory(attrs.has, _writer)
     return converter
 
 
@@ -103,34 +125,73 @@ def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any]
     return hook
 
 
-def _rename(converter: cattrs.Converter, cls: type[Any], **keys: str) -> None:
-    """Attributes whose keys are words of Python, or say too little in a program."""
-    named = {attribute: override(rename=key) for attribute, key in keys.items()}
-    read = make_dict_structure_fn(cls, converter, **named)  # type: ignore[arg-type]  # names are open
-    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **named)  # type: ignore[arg-type]  # as above
-    converter.register_structure_hook(cls, read)
-    converter.register_unstructure_hook(cls, write)
+def _reader(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
+    """Return what reads the table of a class; metadata says where keys and attributes differ."""
+    read = make_dict_structure_fn(cls, converter, **_overrides(cls, converter))  # type: ignore[arg-type]  # names are open
+    others = other_keys_of(cls)
+    if others is None:
+        return read
+    own = {key_of(field) or field.name for field in attrs.fields(cls) if field.name != others}
+
+    def spread(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
+        table = dict(_exactly(dict)(value, dict))
+        rest = {key: table.pop(key) for key in list(table) if key not in own}
+        return read({**table, others: rest}, cls)
+
+    return spread
 
 
-def _steps(converter: cattrs.Converter) -> None:
-    """Let the key ``do`` say which step a table is."""
+def _writer(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any], dict[str, Any]]:
+    """Return what writes the table of a class, without what is as its default."""
+    overrides = _overrides(cls, converter)
+    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **overrides)  # type: ignore[arg-type]  # names are open
+    others = other_keys_of(cls)
+    if others is None:
+        return write
 
-    def structure_hook(value: Any, _: Any) -> StepRules:  # noqa: ANN401  # any value of a document
+    def gather(value: Any) -> dict[str, Any]:  # noqa: ANN401  # one of the class
+        table = write(value)
+        rest = table.pop(others, {})
+        return {**table, **rest}
+
+    return gather
+
+
+def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, AttributeOverride]:
+    """Return how some attributes of a class are read and written, by name."""
+    found: dict[str, AttributeOverride] = {}
+    if cls is RuleSet:
+        found[_SECTIONS] = override(omit=True)
+    for field in attrs.fields(cls):
+        if (key := key_of(field)) is not None:
+            found[field.name] = override(rename=key)
+        if (choice := choice_of(field)) is not None:
+            found[field.name] = _tables(choice, converter)
+    return found
+
+
+def _tables(choice: Choice, converter: cattrs.Converter) -> AttributeOverride:
+    """Return how an array of tables is read and written, each of which says its class."""
+
+    def read(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
+        return tuple(map(one, _exactly(list)(value, list)))
+
+    def one(value: Any) -> Any:  # noqa: ANN401  # any value of a document
         table = _exactly(dict)(value, dict)
-        kind = STEPS.get(str(table.get("do")))
-        if kind is None:
-            raise ValueError(f"expected a step, found {table.get('do')!r}")
-        return converter.structure(table, kind)
+        cls = choice.classes.get(str(table.get(choice.key)))
+        if cls is None:
+            expected = ", ".join(choice.classes)
+            raise ValueError(f"expected one of {expected}, found {table.get(choice.key)!r}")
+        return converter.structure(table, cls)
 
-    # of the class itself alone: a hook of a class is one of the classes below it too
-    converter.register_structure_hook_func(_is_step, structure_hook)
-    converter.register_unstructure_hook_func(
-        _is_step, lambda step: converter.unstructure(step, type(step))
-    )
+    def write(values: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # of the classes
+        return [converter.unstructure(value, type(value)) for value in values]
+
+    return override(struct_hook=read, unstruct_hook=write)
 
 
-def _is_step(target: Any) -> bool:  # noqa: ANN401  # a type form
-    return target is StepRules
+def _no_float(_: Any, __: Any) -> float:  # noqa: ANN401  # any value of a document
+    raise ValueError("expected a field of another type, such as Decimal: floats never decide")
 
 
 def _taker(value: Any, _: Any) -> str | int | None:  # noqa: ANN401  # any value of a document
@@ -143,23 +204,3 @@ def _cut(value: Any, _: Any) -> Decimal | Mapping[str, Decimal] | None:  # noqa:
     if isinstance(value, dict):
         return {_exactly(str)(group, str): _decimal(cut, Decimal) for group, cut in value.items()}
     return None if value is None else _decimal(value, Decimal)
-
-
-def _spread_parameters(converter: cattrs.Converter, cls: type[Any]) -> None:
-    """Let every key of the table that is no attribute be a parameter."""
-    own = {field.name for field in attrs.fields(cls)} - {"parameters"}
-    read = make_dict_structure_fn(cls, converter)
-    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True)
-
-    def structure_hook(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
-        table = dict(_exactly(dict)(value, dict))
-        parameters = {key: table.pop(key) for key in list(table) if key not in own}
-        return read({**table, "parameters": parameters}, cls)
-
-    def unstructure_hook(value: Any) -> dict[str, Any]:  # noqa: ANN401  # one of the classes
-        table = write(value)
-        parameters = table.pop("parameters", {})
-        return {**table, **parameters}
-
-    converter.register_structure_hook(cls, structure_hook)
-    converter.register_unstructure_hook(cls, unstructure_hook)

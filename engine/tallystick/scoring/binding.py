@@ -168,12 +168,12 @@ class _Binding:
 
     def _shown_factors(self) -> tuple[str, ...]:
         """The factors that results show; their names are columns beside the other fields."""
-        factors, path = self.skill_type.factors, ("skill_types", self.name)
+        factors, emission = self.skill_type.factors, self.rule_set.emission
+        is_named = factors is not None
         if factors is None:
-            emission = self.rule_set.emission
             factors = () if emission is None else tuple(sorted(emission.factors))
-            path = ("emission", "factors")
-        for name in FIELDS.intersection(factors):
+        for name in sorted(FIELDS.intersection(factors)):
+            path = ("skill_types", self.name) if is_named else ("emission", "factors", name)
             expected = "a factor whose name is no field of a result"
             raise RuleSetError([self.loaded.problem(path, name, expected)])
         return factors

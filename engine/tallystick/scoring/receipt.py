@@ -286,7 +286,9 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     settings: str | None = None,
 ) -> Receipt:
     """The receipt of scoring under the rules of each epoch."""
-    formulas = {name for each in rules.each() for name in used_formulas(each.rule_set)}
+    formulas = {
+        name for each in rules.each() for name in used_formulas(each.rule_set, each.registry)
+    }
     held = tuple(_held(rules))
     return Receipt(
         rule_set=rules.rule_set.reference,

@@ -30,7 +30,8 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     of each fact.
     """
     types = scorer.types
-    formulas = [scorer.registry.formulas[name] for name in used_formulas(scorer.rule_set)]
+    names = used_formulas(scorer.rule_set, scorer.registry)
+    formulas = [scorer.registry.formulas[name] for name in names]
     asked = {each.name: each for bound in types.values() for each, _ in bound.requirements}
     trees = [tree for each in formulas for tree in (each.tree, each.applies) if tree is not None]
     return {

@@ -92,7 +92,8 @@ def formula_changes(old: BoundRules, new: BoundRules) -> tuple[FormulaChange, ..
 
 
 def _formulas(rules: BoundRules) -> Mapping[str, Formula]:
-    return {name: rules.registry.formulas[name] for name in used_formulas(rules.rule_set)}
+    names = used_formulas(rules.rule_set, rules.registry)
+    return {name: rules.registry.formulas[name] for name in names}
 
 
 def _lines(formula: Formula | None) -> tuple[str, ...]:

@@ -17,7 +17,13 @@ from tallystick_governance.diff.change import (
 )
 from tallystick_governance.diff.effect import Effect, effect
 from tallystick_governance.diff.move import ThresholdPair
-from tallystick_governance.diff.policy import Level, can_change_a_result, level_of, raised
+from tallystick_governance.diff.policy import (
+    Level,
+    can_change_a_result,
+    level_of,
+    raised,
+    without_result,
+)
 
 _OF_SCORES = frozenset({"rule_set", "axes", "measures", "skill_types", "tiers", "emission"})
 """The sections that decide the score of a record: effects are of these."""
@@ -43,6 +49,7 @@ class Difference:
         raised: the part that it raises.
         summary: what the new rule set says it is for; None without words of its own.
         epoch: the open epoch of the state whose thresholds bound the effects; None without one.
+        documentation: the paths of either rule set that no result depends on.
     """
 
     old: str
@@ -60,6 +67,7 @@ class Difference:
     raised: Level
     summary: str | None = None
     epoch: int | None = None
+    documentation: tuple[str, ...] = ()
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -69,8 +77,9 @@ class Difference:
     @property
     def not_analysed(self) -> tuple[str, ...]:
         """The sections that change a result in another way than by the score of a record."""
-        changed = {c.path.partition(".")[0] for c in self.changes if can_change_a_result(c.path)}
-        return tuple(sorted(changed - _OF_SCORES))
+        paths = [change.path for change in self.changes]
+        changing = (path for path in paths if can_change_a_result(path, self.documentation))
+        return tuple(sorted({path.partition(".")[0] for path in changing} - _OF_SCORES))
 
     @property
     def moves_thresholds(self) -> bool:
@@ -113,7 +122,8 @@ def difference(
     """
     pairs = bounds or {}
     before, after = old.rule_set, new.rule_set
-    said, meant, lost = changes(before, after), formula_changes(old, new), gone(before, after)
+    said, meant = changes(before, after), formula_changes(old, new)
+    lost, documentation = gone(before, after, new.registry), without_result(old, new)
     both = [name for name in old.types if name in new.types]
     return Difference(
         old=before.reference,
@@ -127,8 +137,9 @@ def difference(
         removed_types=tuple(name for name in old.types if name not in new.types),
         gone=lost,
         effects=tuple(effect(old.types[name], new.types[name], pairs.get(name)) for name in both),
-        needed=level_of(said, meant, lost),
+        needed=level_of(said, meant, lost, documentation),
         raised=raised(before.rule_set.version, after.rule_set.version),
         summary=own_summary(old, new),
         epoch=epoch,
+        documentation=documentation,
     )

@@ -7,11 +7,12 @@ can change. See ``docs/versioning.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import IntEnum
 
 from tallystick.rules.findings import dotted
-from tallystick.rules.schema import documentation
+from tallystick.rules.section_lookup import document_schema
+from tallystick.scoring.bound_rules import BoundRules
 from tallystick_governance.diff.change import Change, FormulaChange
 
 
@@ -28,7 +29,10 @@ class Level(IntEnum):
 
 
 def level_of(
-    changes: Iterable[Change], formulas: Iterable[FormulaChange], lost: Iterable[str]
+    changes: Iterable[Change],
+    formulas: Iterable[FormulaChange],
+    lost: Iterable[str],
+    documentation: Collection[str],
 ) -> Level:
     """The part of the version that a difference has to raise.
 
@@ -36,24 +40,30 @@ def level_of(
         changes: the values that differ.
         formulas: the formulas that differ.
         lost: what is gone that others name.
+        documentation: the paths that no result depends on, as `without_result` gives them.
     """
     every = list(changes)
     if any(lost):
         return Level.MAJOR
-    if any(formulas) or any(can_change_a_result(change.path) for change in every):
+    if any(formulas) or any(can_change_a_result(change.path, documentation) for change in every):
         return Level.MINOR
     return Level.PATCH if every else Level.NONE
 
 
-def without_result() -> tuple[str, ...]:
-    """The paths of what a rule set tells people and other programs: no result depends on it."""
-    return tuple(map(dotted, documentation()))
+def without_result(*rules: BoundRules) -> tuple[str, ...]:
+    """Return the paths of what rule sets tell people and other programs: no result depends on it.
+
+    Args:
+        rules: the rule sets, for the sections that they have.
+    """
+    schemas = [document_schema(each.rule_set, each.registry) for each in rules]
+    return tuple(dict.fromkeys(dotted(path) for s in schemas for path in s.documentation))
 
 
-def can_change_a_result(path: str) -> bool:
-    """Whether a result can depend on the value at a path."""
+def can_change_a_result(path: str, documentation: Collection[str]) -> bool:
+    """Whether a result can depend on the value at a path, given those that none depends on."""
     return not any(
-        path == told or path.startswith((f"{told}.", f"{told}[")) for told in without_result()
+        path == told or path.startswith((f"{told}.", f"{told}[")) for told in documentation
     )
 
 

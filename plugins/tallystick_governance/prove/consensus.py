@@ -29,12 +29,12 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.smt import Encoder
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.records.rejects import Reject
-from tallystick.rules.consensus import set_of
 from tallystick_consensus.answer import VERDICTS
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.group import consensus_of
 from tallystick_consensus.group_record import GroupDecoder
 from tallystick_consensus.member_facts import FACTS, MOST_ITEMS
+from tallystick_consensus.rules import set_of
 from tallystick_governance.prove.property import Answer, Status
 from tallystick_governance.prove.solver import solver_of
 

@@ -221,6 +221,7 @@ def opened(where: str, held: Held) -> Iterator[Ledger]:
     """
     from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
 
+    held.require_code_of_states()
     with Ledger.open(where) as ledger:
         _require_rules(ledger, held)
         yield ledger

@@ -9,8 +9,8 @@ import pytest
 
 import tallystick
 from tallystick.resources import folder
-from tallystick.rules.consensus import COMPONENTS
 from tallystick_consensus.group import GroupConsensus
+from tallystick_consensus.rules import COMPONENTS
 from tallystick_governance.prove.consensus import FLOODING, GROUP_PROPERTIES, SIZES, UNANIMOUS
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove

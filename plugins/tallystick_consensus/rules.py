@@ -13,6 +13,7 @@ from typing import Literal
 
 import attrs
 
+from tallystick.rules.keys import OTHER_KEYS
 from tallystick_consensus.member_facts import SETS
 
 COMPONENTS = (
@@ -94,7 +95,7 @@ class Component:
     """The formula of a component and the values of its parameters."""
 
     formula: str
-    parameters: Mapping[str, Decimal] = attrs.field(factory=dict)
+    parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
 
 
 @attrs.frozen

@@ -8,31 +8,25 @@ from typing import TYPE_CHECKING
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick.rules.formula_references import (
-    FormulaReference,
-    check_reference,
-    find_cycle,
-    formula_of,
-)
+from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
+from tallystick_consensus.section import NAME, SECTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tallystick.plugins.registry import Registry
-    from tallystick.rules.consensus import Consensus, FindingLines
     from tallystick.rules.model import RuleSet
     from tallystick.rules.schema import Declared
+    from tallystick_consensus.rules import Consensus, FindingLines
 
 FACTOR = "consensus"
 """The factor of the emission whose parameters weigh the components."""
-_SECTION = "consensus"
 
 
-def check_consensus(rule_set: RuleSet, declared: Declared, registry: Registry) -> Iterator[Finding]:
-    """What is wrong with the consensus of a group, where a rule set has one."""
-    rules = rule_set.consensus
-    if rules is None:
-        return
+def check_consensus(
+    rules: Consensus, rule_set: RuleSet, declared: Declared, registry: Registry
+) -> Iterator[Finding]:
+    """Yield what is wrong with the consensus of a group."""
     yield from _check_lines(rules.finding_lines)
     yield from _check_shares(rules)
     yield from _check_kinds(rules)
@@ -43,7 +37,7 @@ def check_consensus(rule_set: RuleSet, declared: Declared, registry: Registry) -
 
 def _check_lines(lines: FindingLines) -> Iterator[Finding]:
     own, other = ("size", "lines") if lines.mode == "bucket" else ("lines", "size")
-    path = (_SECTION, "finding_lines")
+    path = (NAME, "finding_lines")
     if getattr(lines, own) is None:
         yield mistake((*path, own), "", f"a number, which the mode {shown(lines.mode)} needs")
     if getattr(lines, other) is not None:
@@ -53,12 +47,12 @@ def _check_lines(lines: FindingLines) -> Iterator[Finding]:
 
 def _check_shares(rules: Consensus) -> Iterator[Finding]:
     if not rules.quorum.share:
-        yield mistake((_SECTION, "quorum", "share"), "0", "more than 0: a quorum is of somebody")
+        yield mistake((NAME, "quorum", "share"), "0", "more than 0: a quorum is of somebody")
     alignment = rules.alignment
     total = sum(map(Fraction, (alignment.findings, alignment.capabilities, alignment.verdict)))
     if total != 1:
         expected = "findings, capabilities and verdict that sum to exactly 1"
-        yield mistake((_SECTION, "alignment"), f"a sum of {fraction(Fraction(total))}", expected)
+        yield mistake((NAME, "alignment"), f"a sum of {fraction(Fraction(total))}", expected)
 
 
 def _check_kinds(rules: Consensus) -> Iterator[Finding]:
@@ -67,20 +61,17 @@ def _check_kinds(rules: Consensus) -> Iterator[Finding]:
         for name, kind in kinds.items():
             if kind not in rules.capability_kinds:
                 expected = f"one of capability_kinds: {one_of(rules.capability_kinds)}"
-                yield mistake((_SECTION, table, name), shown(kind), expected)
+                yield mistake((NAME, table, name), shown(kind), expected)
     for name in rules.denies:
         if name in rules.permits:
             expected = "a rule that is no permission too"
-            yield mistake((_SECTION, "denies", name), shown(name), expected)
+            yield mistake((NAME, "denies", name), shown(name), expected)
 
 
 def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]:
     reads = {}
-    for name, component in rules.components.items():
-        path = (_SECTION, "components", name)
-        reference = FormulaReference(
-            path, (*path, "formula"), component.formula, "axis", component.parameters
-        )
+    for reference in SECTION.formulas(rules):
+        name = str(reference.path[-1])
         yield from check_reference(reference, registry)
         formula = formula_of(reference, registry)
         reads[name] = () if formula is None else formula.reads
@@ -94,7 +85,7 @@ def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]
     cycle = find_cycle(reads)
     if cycle:
         expected = "components that do not read themselves in a circle"
-        yield mistake((_SECTION, "components", cycle[0]), " → ".join(cycle), expected)
+        yield mistake((NAME, "components", cycle[0]), " → ".join(cycle), expected)
 
 
 def _check_weights(rules: Consensus, rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:

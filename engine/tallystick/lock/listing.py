@@ -1,0 +1,87 @@
+"""The files that a lock pins, each with its closures and its digest.
+
+A file that scores is in both closures, as a state is stepped by scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from tallystick import resources
+from tallystick.canonical import PREFIX
+from tallystick.lock.lock_file import RULE_SETS, Lock, vectors_digest
+from tallystick.plugins.code import (
+    SCORING,
+    STATE,
+    Files,
+    content,
+    engine_files,
+    files,
+    package_of,
+    path_of,
+    plugin_files,
+    state_files,
+)
+from tallystick.plugins.entries import GROUP, Entries, allowed_names, installed_entries
+
+_ENGINE = "tallystick"
+_VECTORS = f"{_ENGINE}/_data/vectors/rows.json"
+_BOTH = (SCORING, STATE)
+
+
+@attrs.frozen
+class PinnedFile:
+    """A file that a lock pins.
+
+    Attributes:
+        path: where it is in the installation; of a rule set that does not ship, from the folder of
+            the lock.
+        closures: whose it is: of what scores, of what steps a state, or of both.
+        digest: of its bytes, of text with LF at the ends of its lines.
+    """
+
+    path: str
+    closures: tuple[str, ...]
+    digest: str
+
+
+def pinned_files(lock: Lock) -> tuple[PinnedFile, ...]:
+    """Return the files that a lock pins, in the order of their paths."""
+    rules = {each.path: each.text for each in lock.rule_sets.values() if each.path is not None}
+    plugins = (
+        _in_package(package_of(plugin.module), plugin.files) for plugin in lock.plugins.values()
+    )
+    scoring = [_in_package(_ENGINE, lock.files), *plugins, {_VECTORS: lock.vectors}, rules]
+    return _listed(scoring, lock.state_files)
+
+
+def installed_files() -> tuple[PinnedFile, ...]:
+    """Return the files that a lock of every installed rule set and plugin would pin.
+
+    Raises:
+        PluginError: a file cannot be read, or is shadowed.
+    """
+    rules = {f"{RULE_SETS}{name}": content(path) for name, path in files(resources.folder("rules"))}
+    scoring = [_in_package(_ENGINE, _digests({**engine_files(), **rules}))]
+    entries = Entries(installed_entries(GROUP), allowed_names())
+    for module in (entries.entry(name).module for name in entries.names()):
+        found = _digests(plugin_files(module) or {})
+        scoring.append(_in_package(package_of(module), found))
+    return _listed([*scoring, {_VECTORS: vectors_digest()}], _digests(state_files()))
+
+
+def _listed(scoring: list[Mapping[str, str]], state: Mapping[str, str]) -> tuple[PinnedFile, ...]:
+    found = {path: PinnedFile(path, (STATE,), digest) for path, digest in state.items()}
+    for part in scoring:
+        found |= {path: PinnedFile(path, _BOTH, digest) for path, digest in part.items()}
+    return tuple(found[path] for path in sorted(found))
+
+
+def _in_package(package: str, named: Mapping[str, str]) -> dict[str, str]:
+    return {path_of(package, name): digest for name, digest in named.items()}
+
+
+def _digests(found: Files) -> dict[str, str]:
+    return {name: PREFIX + sha256 for name, (_, sha256) in found.items()}

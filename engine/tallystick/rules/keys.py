@@ -1,0 +1,60 @@
+"""Keys of a table that are not the attributes of its class, told by the metadata of attributes.
+
+An attribute takes one of::
+
+    statistic: str = attrs.field(metadata=renamed("as"))
+    parameters: Mapping[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
+    steps: tuple[Step, ...] = attrs.field(metadata=chosen_by("do", {"share": Share, …}))
+
+They stand in the class, not in a registry, as a rule set is written without knowing its plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+_RENAMED, _OTHERS, _CHOSEN = "tallystick.key", "tallystick.other_keys", "tallystick.chosen_by"
+
+Metadata = Mapping[str, Any]
+
+OTHER_KEYS: Metadata = {_OTHERS: True}
+"""Every key of the table that is no attribute is one of this attribute, a mapping."""
+
+
+@attrs.frozen
+class Choice:
+    """The key of a table that says by which of several classes it is read."""
+
+    key: str
+    classes: Mapping[str, type[Any]]
+
+
+def renamed(key: str) -> Metadata:
+    """Return that an attribute has another key: a word of Python, say."""
+    return {_RENAMED: key}
+
+
+def chosen_by(key: str, classes: Mapping[str, type[Any]]) -> Metadata:
+    """Return that each table of an attribute, a tuple, says by a key which class it is of."""
+    return {_CHOSEN: Choice(key, classes)}
+
+
+def key_of(attribute: attrs.Attribute[Any]) -> str | None:
+    """Return the other key of an attribute; None where it has its own name."""
+    key: str | None = attribute.metadata.get(_RENAMED)
+    return key
+
+
+def choice_of(attribute: attrs.Attribute[Any]) -> Choice | None:
+    """Return how the tables of an attribute say their class; None where they do not."""
+    choice: Choice | None = attribute.metadata.get(_CHOSEN)
+    return choice
+
+
+def other_keys_of(cls: type[Any]) -> str | None:
+    """Return the attribute of a class that has the other keys of its table; None without one."""
+    attributes = attrs.fields(cls)
+    return next((each.name for each in attributes if _OTHERS in each.metadata), None)

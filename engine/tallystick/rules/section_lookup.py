@@ -1,0 +1,159 @@
+"""The sections of rule sets that plugins bring, looked up by name; each is imported when it is.
+
+An installed one that cannot be used is refused by name, with the reason, and the rest work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from tallystick.errors import PluginError
+from tallystick.plugins.entries import (
+    ALLOWED,
+    GROUP,
+    PROJECT,
+    Extensions,
+    RefusedPluginError,
+    distribution_of,
+    failure,
+    installed_entries,
+)
+from tallystick.rules.model import RuleSet
+from tallystick.rules.schema import DocumentSchema, check_part, schema_of
+from tallystick.rules.section import Section, wrong_section
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Plugins
+    from tallystick.rules.formula_references import FormulaReference
+
+_Rules = TypeVar("_Rules")
+_Answer = TypeVar("_Answer")
+
+CORE = tuple(each.name for each in attrs.fields(RuleSet) if each.name != "sections")
+"""The sections that the format has without any plugin."""
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def section_of(name: str, sections: Extensions[object]) -> Section[Any] | None:
+    """Return the section of a name; None where nothing that may be used offers one.
+
+    Raises:
+        RefusedPluginError: the section of the name cannot be used.
+    """
+    if name in CORE:
+        return None
+    try:
+        found = sections.value(name)
+    except KeyError:
+        return None
+    return _sound(name, found, sections)
+
+
+def sections_in(data: Mapping[str, Any], plugins: Plugins) -> dict[str, Section[Any]]:
+    """Return the sections of a document that plugins bring and that can be used, by name."""
+    found: dict[str, Section[Any]] = {}
+    for name in data:
+        try:
+            section = section_of(name, plugins.sections)
+        except RefusedPluginError:
+            continue
+        if section is not None:
+            found[name] = section
+    return found
+
+
+def refusal(name: str, sections: Extensions[object]) -> str:
+    """Return why a section is not used that a distribution offers; empty where none offers it."""
+    try:
+        section_of(name, sections)
+    except RefusedPluginError as error:
+        return str(error)
+    if sections.is_installed(name) and name not in CORE and name not in sections.names():
+        return f"{ALLOWED} does not name it"
+    return ""
+
+
+def sections_of(rule_set: RuleSet, plugins: Plugins) -> tuple[tuple[Section[Any], Any], ...]:
+    """Return the sections that a rule set has, each with its values, in the order of their names.
+
+    Raises:
+        RefusedPluginError: one of them cannot be used any more.
+    """
+    found = ((section_of(name, plugins.sections), v) for name, v in rule_set.sections.items())
+    named = ((section, value) for section, value in found if section is not None)
+    return tuple(sorted(named, key=lambda pair: pair[0].name))
+
+
+def owners(name: str, sections: Extensions[object]) -> tuple[str, ...]:
+    """Return the plugins of the stranger whose distribution offers a section, in name order.
+
+    A section of the engine's own distribution belongs to the engine.
+    """
+    entry = sections.entry(name)
+    distribution = PROJECT if entry is None else distribution_of(entry)
+    if distribution == PROJECT:
+        return ()
+    every = installed_entries(GROUP)
+    return tuple(sorted({e.name for e in every if distribution_of(e) == distribution}))
+
+
+def document_schema(rule_set: RuleSet, plugins: Plugins) -> DocumentSchema:
+    """Return the schema of documents that have the sections of a rule set.
+
+    Raises:
+        RefusedPluginError: one of them cannot be used any more.
+    """
+    return schema_of(tuple(section for section, _ in sections_of(rule_set, plugins)))
+
+
+def formulas_of(section: Section[_Rules], rules: _Rules) -> tuple[FormulaReference, ...]:
+    """Return the formulas that the values of a section name.
+
+    Raises:
+        PluginError: the section's own code failed.
+    """
+    return asked(section, "the answer for formulas", lambda: tuple(section.formulas(rules)))
+
+
+def asked(section: Section[Any], what: str, answer: Callable[[], _Answer]) -> _Answer:
+    """Return the answer of a section's own code.
+
+    Raises:
+        PluginError: the code failed.
+    """
+    try:
+        return answer()
+    except Exception as error:
+        if isinstance(error, PluginError):
+            raise
+        raise PluginError(
+            f"{what} of the section [{section.name}] failed: {failure(error)}"
+        ) from error
+
+
+def _sound(name: str, found: object, sections: Extensions[object]) -> Section[Any]:
+    if not isinstance(found, Section):
+        raise RefusedPluginError("wrong-kind", f"found {found!r}, expected a Section")
+    if found.name != name:
+        raise wrong_section(
+            f"found a section of the name {found.name!r}, expected {name!r}, its entry point"
+        )
+    if not _NAME.fullmatch(name):
+        raise wrong_section(
+            f"found the name {name!r}, expected lower-case letters, digits and underscores"
+        )
+    if not attrs.has(found.rules):
+        raise wrong_section(f"found {found.rules!r}, expected a class of attrs")
+    check_part(found)
+    entry = sections.entry(name)
+    if entry is not None and distribution_of(entry) != PROJECT and not owners(name, sections):
+        raise RefusedPluginError(
+            "no-plugin",
+            f"found no plugin in the distribution {distribution_of(entry)!r}, expected one in the "
+            f"group {GROUP}: a receipt and a lock name the code of plugins",
+        )
+    return found

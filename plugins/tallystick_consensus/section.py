@@ -1,0 +1,54 @@
+"""The section ``[consensus]`` as rule sets have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.rules.formula_references import FormulaReference
+from tallystick.rules.section import Section
+from tallystick_consensus.rules import Consensus
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
+    from tallystick.rules.findings import Finding
+    from tallystick.rules.model import RuleSet
+    from tallystick.rules.schema import Declared
+    from tallystick.scoring.bound_rules import BoundRules
+
+tallystick_api = 1
+NAME = "consensus"
+
+
+def _formulas(rules: Consensus) -> Iterator[FormulaReference]:
+    for name, component in rules.components.items():
+        path = (NAME, "components", name)
+        yield FormulaReference(
+            path, (*path, "formula"), component.formula, "axis", component.parameters
+        )
+
+
+def _check(
+    rules: Consensus, rule_set: RuleSet, declared: Declared, registry: Registry
+) -> Iterator[Finding]:
+    # who reads again what was checked before needs no checks
+    from tallystick_consensus.checks import check_consensus  # noqa: PLC0415
+
+    return check_consensus(rules, rule_set, declared, registry)
+
+
+def _prove(rules: BoundRules) -> None:
+    from tallystick_consensus.run import prove_components  # noqa: PLC0415  # heavy
+
+    prove_components(rules)
+
+
+SECTION = Section(
+    name=NAME,
+    rules=Consensus,
+    schema=Path(__file__).parent / "schemas" / "consensus-1.schema.json",
+    formulas=_formulas,
+    check=_check,
+    prove=_prove,
+)
