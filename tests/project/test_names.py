@@ -1,88 +1,89 @@
-"""The engine knows no name and no number of a rule set: these are data.
+"""The core knows no name and no number of a rule set; a floor knows the words of its own subject.
 
-Names and numbers are taken from the shipped rule sets, and looked for in the constants of the
-engine's sources. Docstrings may use them as examples.
+Names and numbers are taken from the shipped rule sets and the schemas of the skill types, and looked
+for in the sources: in constants, and of the core in the names of its code too. Docstrings may use
+them as examples.
 """
 
 import ast
+import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packages import CORE, FLOORS, ROOT, folder_of, sources
 
-ROOT = Path(__file__).resolve().parents[2]
-ENGINE = ROOT / "engine" / "tallystick"
-
-_RESULT = "a field of the result format, null where a rule set has no such factor"
-_FORMAT = "a key of the rule-set format, which a threshold or a factor is called after too"
-_RECORD = "an event of the record format: it lets a record be without a submission"
-_RECORD_FIELD = "a field of the record format, and a section of the rule-set format"
-_COMMAND = "the name of a function and of a command"
-_GROUP = "a set of a member of a group, as a record of a group has it"
-_COMPARED = "the rule set that the others are compared with"
-_YUMA = "what the chain calls the median of weights"
-EXEMPT = {
-    ("scoring/result.py", "early_bonus"): _RESULT,
-    ("scoring/result.py", "role_multiplier"): _RESULT,
-    ("scoring/result.py", "consensus"): _RESULT,
-    ("scoring/result.py", "bootstrap_bonus"): _RESULT,
-    ("rules/", "baseline"): _FORMAT,
-    ("rules/", "consensus"): _FORMAT,
-    ("formula/facts/group.py", "policy"): _GROUP,
-    ("records/group.py", "consensus"): _RECORD_FIELD,
-    ("population/consensus/", "consensus"): _RECORD_FIELD,
-    ("population/consensus/join.py", "policy"): "a word of an error",
-    ("governance/lint/consensus.py", "consensus"): _FORMAT,
-    ("governance/shadow.py", "consensus"): _FORMAT,
-    ("governance/lint/consensus.py", "policy"): _FORMAT,
-    ("governance/prove/consensus.py", "consensus"): "a word of the names of laws",
-    ("governance/prove/consensus.py", "0.5"): "a risk of made-up members",
-    ("governance/prove/consensus.py", "policy"): _GROUP,
-    ("governance/prove/allocation.py", "0.25"): "a share of a made-up round",
-    ("governance/prove/allocation.py", "0.5"): "a factor of made-up miners",
-    ("__init__.py", "consensus"): _COMMAND,
-    ("cli/consensus.py", "consensus"): _COMMAND,
-    ("cli/state_options.py", "consensus"): "a word of the help of --groups",
-    ("cli/main.py", "consensus"): _COMMAND,
-    ("cli/rules_prove.py", "consensus"): "a command in the help of --save",
-    ("scoring/", "baseline"): _FORMAT,
-    ("records/", "missed_deadline"): _RECORD,
-    ("state/miners.py", "collusion_flag"): "an event of the record format: it flags a miner",
-    ("state/claims.py", "3"): "a place in the order of ranks",
-    ("state/rules_log.py", "3"): "the format of a state",
-    ("state/transfer.py", "3"): "the version of a file",
-    ("state/", "evidence"): "the signals that the closing of an epoch rests on",
-    ("governance/", "baseline"): _COMPARED,
-    ("cli/backtest.py", "baseline"): _COMPARED,
-    ("cli/groups.py", "consensus"): "a heading of the output for people",
-    ("cli/yuma.py", "consensus"): _YUMA,
-    ("governance/backtest/", "consensus"): _YUMA,
-    ("population/yuma/", "consensus"): _YUMA,
-    ("audit/", "evidence"): "the proofs of a dispute, and what a side shows of itself",
-    ("trust/errors.py", "evidence"): "a word of a code: what a side shows of itself",
-    ("cli/checkpoint.py", "evidence"): "the command that writes it",
-    ("cli/rules_lint.py", "evidence"): "a word of the help: what a finding rests on",
-    ("governance/lint/sarif.py", "evidence"): "a key of a finding",
-    ("governance/lint/suppressions.py", "evidence"): "a key of a finding",
-    ("rules/settable.py", "10"): "the base of decimals",
-    ("rules/edit.py", "10"): "the base of decimals",
-    ("rules/edit.py", "3"): "the decimals of a weight: a thousandth",
+EXEMPT: Mapping[tuple[str, str], str] = {
+    ("__init__.py", "consensus"): "the façade names the function of a floor",
+    ("records/", "missed_deadline"): "an event of the record format: a record lacks a submission",
+    ("rules/", "baseline"): "a key of a skill type with tiers, which a threshold is called after",
+    ("scoring/", "baseline"): "the same key",
+    ("diagnostics.py", "evidence"): "a key of a diagnostic: the figures behind it",
+    ("rules/findings.py", "evidence"): "the same key",
+    ("scoring/lint.py", "evidence"): "the same key",
+    ("views.py", "evidence"): "the same key",
+    ("io/text.py", "secret"): "text that is never shown",
+    ("rules/edit.py", "3"): "how many similar names a message offers",
     ("numbers/mean_columns.py", "0.5"): "half of the last place, where values round",
-    ("scoring/means.py", "10"): "the base of decimals",
-    ("scoring/means.py", "30"): "bits",
-    ("conformance/report.py", "evidence"): "a key of a finding",
 }
-"""What the engine spells all the same, by module or package, with the reason."""
+"""What the core spells all the same, by module or package, with the reason."""
+
+_CONSENSUS = "the section, the factor and the field of a record that a group fills"
+_ROLE = "a role of the record format"
+SUBJECTS: Mapping[str, Mapping[str, str]] = {
+    "tallystick_allocation": {},
+    "tallystick_yuma": {"consensus": "what the chain calls the median of weights"},
+    "tallystick_consensus": {
+        "consensus": _CONSENSUS,
+        "policy": "a set of a member of a group, as a record of a group has it",
+        "auditor": _ROLE,
+        "primary": _ROLE,
+        "ALLOW": "a verdict of a record of a group",
+        "REVIEW": "a verdict of a record of a group",
+        "BLOCK": "a verdict of a record of a group",
+        "findings_precision": "a component of a record",
+        "findings_recall": "a component of a record",
+        "risk_agreement": "a component of a record",
+        "verdict_agreement": "a component of a record",
+    },
+    "tallystick_state": {
+        "consensus": "whether the group of a round has one, and the option that fills it",
+        "collusion_flag": "an event of the record format: it flags a miner",
+        "evidence": "the signals that the closing of an epoch rests on, and the proofs of a dispute",
+        "auditor": _ROLE,
+        "primary": _ROLE,
+        "secret": "the secret part of a key",
+    },
+    "tallystick_conformance": {
+        "evidence": "a key of a finding",
+        "proc": "a folder of the operating system",
+    },
+    "tallystick_governance": {
+        "baseline": "the rule set that the others are compared with",
+        "consensus": "what the chain calls the median of weights, and laws about groups",
+        "evidence": "a key of a finding",
+        "policy": "a set of a member of a group, in laws about groups",
+        "primary": _ROLE,
+        "tool": "a key of SARIF",
+    },
+}
+"""The words of each floor's own subject that rule sets use too."""
+MADE_UP: Mapping[tuple[str, str], str] = {
+    ("tallystick_governance/prove/consensus.py", "0.5"): "a risk of made-up members",
+    ("tallystick_governance/prove/allocation.py", "0.25"): "a share of a made-up round",
+    ("tallystick_governance/prove/allocation.py", "0.5"): "a factor of made-up miners",
+}
+"""Numbers of made-up examples in floors that a rule set has by chance."""
 STRUCTURAL = {Decimal(0), Decimal(1), Decimal(2)}
 """Numbers that every program has."""
-BESIDE_DATA = ("rules/", "scoring/", "state/")
+BESIDE_DATA = ("rules/", "scoring/")
 """Where whole numbers are compared too: elsewhere they are places, bits and lengths."""
-PLUMBING = ("state/store/", "scoring/executors/", "scoring/facts/")
-"""What lies there but has time-outs, pages and positions of its own."""
+PLUMBING = ("scoring/executors/", "scoring/facts/")
+"""Where there is none beside it: time-outs, pages and positions."""
 
 
 def rule_sets() -> list[dict[str, Any]]:
@@ -92,7 +93,7 @@ def rule_sets() -> list[dict[str, Any]]:
 
 
 def names(rule_set: dict[str, Any]) -> Iterator[str]:
-    """Of axes, skill types, tiers, thresholds, emission factors and reputation events."""
+    """Of axes, skill types, tiers, thresholds, factors, events, components and parameters."""
     tiers = rule_set.get("tiers", {})
     yield from rule_set.get("axes", {})
     yield from rule_set.get("skill_types", {})
@@ -100,6 +101,30 @@ def names(rule_set: dict[str, Any]) -> Iterator[str]:
     yield from tiers.get("thresholds", {})
     yield from rule_set.get("emission", {}).get("factors", {})
     yield from rule_set.get("reputation", {}).get("events", {})
+    yield from rule_set.get("consensus", {}).get("components", {})
+    yield from parameters(rule_set.get("axes", {}))
+    yield from parameters(rule_set.get("emission", {}).get("factors", {}))
+
+
+def parameters(table: dict[str, Any]) -> Iterator[str]:
+    """Of the formulas in a table; one word, such as share, is nobody's own."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from parameters(value)
+        elif "_" in key and key != "skill_types":
+            yield key
+
+
+def options(schema: object) -> Iterator[str]:
+    """The texts that a schema lists: verdicts, events, kinds."""
+    match schema:
+        case dict():
+            yield from (text for text in schema.get("enum", ()) if isinstance(text, str))
+            for inner in schema.values():
+                yield from options(inner)
+        case list():
+            for inner in schema:
+                yield from options(inner)
 
 
 def numbers(value: object) -> Iterator[Decimal]:
@@ -116,7 +141,9 @@ def numbers(value: object) -> Iterator[Decimal]:
             yield Decimal(value)
 
 
+SCHEMAS = [*(ROOT / "plugins").glob("*/schemas/*.json"), ROOT / "schemas" / "group-1.schema.json"]
 NAMES = {name for rule_set in rule_sets() for name in names(rule_set)}
+NAMES |= {text for path in SCHEMAS for text in options(json.loads(path.read_text()))}
 # a figure that is silenced is computed of the rules, not one of them
 RULES = [{key: v for key, v in each.items() if key != "lint"} for each in rule_sets()]
 NUMBERS = {number for rule_set in RULES for number in numbers(rule_set)} - STRUCTURAL
@@ -124,18 +151,31 @@ FRACTIONS = {number for number in NUMBERS if number % 1}
 
 
 def constants(text: str) -> Iterator[Any]:
-    """Every constant of a source but docstrings, examples, widths of shown values and bits."""
+    """Every constant of a source but docstrings, examples, widths of texts, bits and powers."""
     nodes = list(ast.walk(ast.parse(text)))
     aside: set[ast.AST] = set()
     for node in nodes:
         match node:
             case ast.Expr(value=inner) | ast.BinOp(op=ast.LShift() | ast.RShift(), right=inner):
                 aside.add(inner)
+            case ast.BinOp(op=ast.Pow()):
+                # 10**9, 2**20 and the like are units
+                aside.update(ast.walk(node))
             case ast.Call(func=ast.Name(id="examples")):
                 aside.update(ast.walk(node))
             case ast.FormattedValue(format_spec=ast.JoinedStr() as inner):
                 aside.update(ast.walk(inner))
     yield from (n.value for n in nodes if isinstance(n, ast.Constant) and n not in aside)
+
+
+def identifiers(text: str) -> Iterator[str]:
+    """The names that code gives: of variables, fields, arguments, functions and classes."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.keyword(arg=str(name)):
+                yield name
 
 
 def number_of(constant: object) -> Decimal | None:
@@ -148,10 +188,8 @@ def number_of(constant: object) -> Decimal | None:
         return None
 
 
-def found(module: str, text: str) -> Iterator[str]:
-    """The names and numbers of rule sets that a source of the engine spells."""
-    beside = module.startswith(BESIDE_DATA) and not module.startswith(PLUMBING)
-    known = NUMBERS if beside else FRACTIONS
+def spelled(text: str, known: Collection[Decimal] = FRACTIONS) -> Iterator[str]:
+    """The names and the numbers of rule sets that the constants of a source spell."""
     for constant in constants(text):
         number = number_of(constant)
         if number in known:
@@ -160,27 +198,55 @@ def found(module: str, text: str) -> Iterator[str]:
             yield from NAMES.intersection(re.findall(r"\w+", constant))
 
 
-def spelled() -> set[tuple[str, str]]:
+def found(module: str, text: str) -> Iterator[str]:
+    """The names and the numbers of rule sets that a source of the core spells."""
+    beside = module.startswith(BESIDE_DATA) and not module.startswith(PLUMBING)
+    yield from spelled(text, NUMBERS if beside else FRACTIONS)
+    yield from NAMES.intersection(identifiers(text))
+
+
+def of_core() -> set[tuple[str, str]]:
     return {
-        (module, each)
-        for path in sorted(ENGINE.rglob("*.py"))
-        for module in [path.relative_to(ENGINE).as_posix()]
-        for each in found(module, path.read_text())
+        (module, word)
+        for path in sources(CORE)
+        for module in [path.relative_to(folder_of(CORE)).as_posix()]
+        for word in found(module, path.read_text())
     }
 
 
-def exemptions(module: str, each: str) -> set[tuple[str, str]]:
-    """Those that allow a module a name or a number."""
-    return {(where, name) for where, name in EXEMPT if name == each and module.startswith(where)}
+def of_floors() -> set[tuple[str, str]]:
+    return {
+        (path.relative_to(folder_of(floor).parent).as_posix(), word)
+        for floor in FLOORS
+        for path in sources(floor)
+        for word in spelled(path.read_text())
+    }
 
 
-def test_the_engine_spells_no_name_and_no_number_of_a_rule_set() -> None:
-    assert sorted(pair for pair in spelled() if not exemptions(*pair)) == []
+def exemptions(module: str, word: str) -> set[tuple[str, str]]:
+    """Those that allow a module of the core a name or a number."""
+    return {(where, name) for where, name in EXEMPT if name == word and module.startswith(where)}
+
+
+def test_the_core_spells_no_name_and_no_number_of_a_rule_set() -> None:
+    assert sorted(pair for pair in of_core() if not exemptions(*pair)) == []
+
+
+def test_a_floor_spells_the_names_of_its_own_subject_and_no_number_of_a_rule_set() -> None:
+    assert [
+        (module, word)
+        for module, word in sorted(of_floors() - MADE_UP.keys())
+        if word not in SUBJECTS[module.partition("/")[0]]
+    ] == []
 
 
 def test_every_exemption_is_needed() -> None:
-    needed = {exemption for pair in spelled() for exemption in exemptions(*pair)}
+    core, floors = of_core(), of_floors()
+    needed = {exemption for pair in core for exemption in exemptions(*pair)}
     assert sorted(EXEMPT.keys() - needed) == []
+    assert sorted(MADE_UP.keys() - floors) == []
+    used = {(module.partition("/")[0], word) for module, word in floors}
+    assert [(f, word) for f in FLOORS for word in SUBJECTS[f] if (f, word) not in used] == []
 
 
 @pytest.mark.parametrize(
@@ -189,9 +255,16 @@ def test_every_exemption_is_needed() -> None:
         ("if axis == 'evidence': pass", ["evidence"]),
         ("text = f'the {tier} is tier_3_novel'", ["tier_3_novel"]),
         ("'''Such as tier_3_novel.'''", []),
+        ("laxest = 'ALLOW'", ["ALLOW"]),
+        ("recall = components['findings_recall']", ["findings_recall"]),
+        ("def bonus(early_bonus): pass", ["early_bonus"]),
+        ("class Row:\n    role_multiplier: int", ["role_multiplier"]),
+        ("Row(bootstrap_bonus=1)", ["bootstrap_bonus"]),
+        ("found.collusion_flag", ["collusion_flag"]),
         ("gate = 0.7", ["0.7"]),
         ("gate = Decimal('0.70')", ["0.70"]),
         ("blocks = 100", ["100"]),
+        ("nano = 10**9", []),
         ("first = 1", []),
     ],
 )
