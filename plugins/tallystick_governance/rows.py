@@ -1,6 +1,6 @@
 """Rows of the commands for changes of rules."""
 
-from tallystick.plugins.commands import SECOND_PASS, Command, CommandOption, CommandRows
+from tallystick.plugins.commands import SECOND_PASS, VALUE, Command, CommandOption, CommandRows
 
 tallystick_api = 1
 
@@ -49,10 +49,32 @@ COMMANDS = CommandRows(
             metavar="RULES",
             help="Score by these as well, into OUTPUT with .shadow in its name, every row marked.",
             kind=SECOND_PASS,
-            home="tallystick_governance.cli.score_shadow:shadow_pass",
+            home="tallystick_governance.cli.shadow_options:shadow_pass",
             after="--receipt",
             paragraph="With --shadow results are the same as without. What the other rules make "
             "of the records goes beside them, with rejects and a receipt of its own.",
+        ),
+        CommandOption(
+            command=("round", "close"),
+            flag="--shadow",
+            metavar="RULES",
+            help="Rules to try beside those in force.",
+            kind=SECOND_PASS,
+            home="tallystick_governance.cli.shadow_options:round_shadow",
+            after="--at",
+            paragraph="With --shadow the state is the same as without. What the other rules would "
+            "make of each round is printed second, and the facts of its records go to "
+            "--shadow-folder. With --groups they have to compute the same consensus as the rules "
+            "in force.",
+        ),
+        CommandOption(
+            command=("round", "close"),
+            flag="--shadow-folder",
+            metavar="PATH",
+            help="Where facts are kept for `shadow report`.",
+            kind=VALUE,
+            home="tallystick_governance.cli.shadow_options:check_folder",
+            after="--shadow",
         ),
     ),
 )

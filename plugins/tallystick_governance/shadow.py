@@ -116,10 +116,14 @@ class Shadow:
     Attributes:
         folder: where facts are kept.
         scorer: the rules.
+        name: its key in what ``round close --json`` prints.
+        heading: the line above its scores.
     """
 
     folder: Path
     scorer: Scorer
+    name: str = "shadow"
+    heading: str = "shadow, of rules that are not in force:"
 
     def check(self) -> None:
         """That the folder is of these rules, if it is of any.

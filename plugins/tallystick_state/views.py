@@ -370,18 +370,19 @@ def dropped(claims: Iterable[int], released: int) -> View:
 def rounds(
     closed: Iterable[ClosedRound],
     found: Ingested,
-    tried: Mapping[int, Mapping[str, Decimal]] | None = None,
+    tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]],
 ) -> View:
-    """Rounds that were closed, what became of their file, and what a shadow makes of each."""
-    return {
-        "rounds": [_round(each, (tried or {}).get(each.round)) for each in closed],
-        **ingested(found),
+    """Rounds that were closed, what became of their file, and what each second pass makes of it."""
+    return {"rounds": [_round(each, tried) for each in closed], **ingested(found)}
+
+
+def _round(found: ClosedRound, tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]]) -> View:
+    passes = {
+        name: decimals(scores[found.round])
+        for name, scores in tried.items()
+        if found.round in scores
     }
-
-
-def _round(found: ClosedRound, tried: Mapping[str, Decimal] | None) -> View:
-    said = {"round": found.round, "epoch": found.epoch, **_scores(found.lines)}
-    return said if tried is None else {**said, "shadow": decimals(tried)}
+    return {"round": found.round, "epoch": found.epoch, **_scores(found.lines), **passes}
 
 
 def epoch(found: ClosedEpoch) -> View:

@@ -1,12 +1,15 @@
-"""Options that plugins bring to commands which they may extend, and the two things that these do.
+"""Options that plugins bring to commands which they may extend, and what the kinds of these do.
 
 `SOURCE` is another source of the rules that score. Its home is called with the value, the rule set
 of the command line if one is named, and the lock that the command is held to; it returns a context
 manager that gives the scorer.
 
 `SECOND_PASS` is a second pass over the same input. Its home is called with the value, and with the
-values of all such options by their flags; it returns a `SecondPass`. It is called before the first
-pass begins, so that what is wrong with the value is told before the work.
+values of all such options by their flags; it returns what the command asks for, a `SecondPass` for
+`score`. It is called before the first pass begins, so that what is wrong with the value is told
+before the work.
+
+`VALUE` is read by the home of another option. Its own is called with the same, and only refuses.
 """
 
 from __future__ import annotations
@@ -96,15 +99,17 @@ class PluginOptions:
         with _home(option)(self._options[option], on_command_line(reference), held) as scorer:
             yield scorer
 
-    def second_passes(self) -> list[tuple[str, SecondPass]]:
+    def second_passes(self) -> list[tuple[str, Any]]:
         """The second passes, each with its flag.
 
         Raises:
             RuleSetError: a rule set does not load.
             PluginError: the plugin of a pass cannot be used.
         """
-        from tallystick.plugins.commands import SECOND_PASS  # noqa: PLC0415  # as above
+        from tallystick.plugins.commands import SECOND_PASS, VALUE  # noqa: PLC0415  # as above
 
+        for option in self._of_kind(VALUE):
+            _home(option)(self._options[option], self.values)
         return [
             (option.row.flag, _home(option)(self._options[option], self.values))
             for option in self._of_kind(SECOND_PASS)

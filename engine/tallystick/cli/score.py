@@ -12,7 +12,12 @@ from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, scoring_locked_options
-from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
+from tallystick.cli.plugin_options import (
+    ExtensibleCommand,
+    PluginOptions,
+    SecondPass,
+    rules_option,
+)
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
 from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
@@ -78,7 +83,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     streams = is_stream(output)
     if as_json and streams:
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")
-    passes = plugin_options.second_passes()
+    passes: list[tuple[str, SecondPass]] = plugin_options.second_passes()
     for flag, _ in passes:
         if streams or is_stream(records):
             raise click.UsageError(

@@ -24,8 +24,9 @@ from tallystick.plugins.entries import Extensions, RefusedPluginError, failure, 
 
 GROUP = "tallystick.commands"
 """The entry-point group."""
-SOURCE, SECOND_PASS = "source", "second-pass"
-"""Kinds of options: another source of the rules that score, and a second pass over the input."""
+SOURCE, SECOND_PASS, VALUE = "source", "second-pass", "value"
+"""Kinds of options: another source of the rules that score; a second pass over the input; and a
+value that the second pass of another option reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
 WRONG_ROW = "wrong-row"
@@ -35,6 +36,8 @@ Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
 _WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_KINDS = (SOURCE, SECOND_PASS, VALUE)
+_PARENTS = tuple((group,) for group in NESTED_GROUPS)
 _FLAG = re.compile(r"--[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _HOME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -66,7 +69,7 @@ class CommandOption(NamedTuple):
         flag: the name of the option, such as ``--state``.
         metavar: what stands for its value in help.
         help: what help says of it.
-        kind: `SOURCE` or `SECOND_PASS`.
+        kind: `SOURCE`, `SECOND_PASS` or `VALUE`.
         home: the function that acts on a value, as ``module:attribute``; see the kinds in
             `tallystick.cli.plugin_options`.
         after: the flag of the command behind which help shows it; by default at the end.
@@ -232,26 +235,28 @@ def _check(_entry: EntryPoint, rows: CommandRows) -> None:
         RefusedPluginError: one has another form.
     """
     if not isinstance(rows.commands, tuple) or not isinstance(rows.options, tuple):
-        raise RefusedPluginError(
-            WRONG_ROW, f"found {rows!r}, expected tuples of Command and of CommandOption"
-        )
-    for row, kind, problem in (
-        *((row, Command, _command_problem) for row in rows.commands),
-        *((row, CommandOption, _option_problem) for row in rows.options),
-    ):
-        text = problem(row) if isinstance(row, kind) else f"{row!r}"
-        if text:
-            raise RefusedPluginError(
-                WRONG_ROW,
-                f"found {text} among its rows, expected a {kind.__name__}: fix the plugin",
-            )
+        raise _wrong_row(f"{rows!r}, expected tuples of Command and of CommandOption")
+    for command in rows.commands:
+        if not isinstance(command, Command):
+            raise _wrong_row(f"the row {command!r}, expected a Command")
+        if problem := _command_problem(command):
+            raise _wrong_row(problem)
+    for option in rows.options:
+        if not isinstance(option, CommandOption):
+            raise _wrong_row(f"the row {option!r}, expected a CommandOption")
+        if problem := _option_problem(option):
+            raise _wrong_row(problem)
+
+
+def _wrong_row(problem: str) -> RefusedPluginError:
+    return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
 def _command_problem(row: Command) -> str:
     """Return what is wrong with a row; empty where nothing is."""
     groups = ", ".join(NESTED_GROUPS)
     if not _is_path(row.path) or not (len(row.path) == 1 or row.path[:-1] in _PARENTS):
-        return f"the path {row.path!r}, expected a word, or two that begin with one of {groups},"
+        return f"the path {row.path!r}, expected one word, or one below {groups}"
     if not _is_line(row.sentence):
         return f"the sentence {row.sentence!r}, expected one line"
     if not isinstance(row.example, str):
@@ -262,15 +267,18 @@ def _command_problem(row: Command) -> str:
 
 
 def _option_problem(row: CommandOption) -> str:
+    """Return what is wrong with a row; empty where nothing is."""
     if not _is_path(row.command):
         return f"the command {row.command!r}, expected its words"
     if not isinstance(row.flag, str) or not _FLAG.fullmatch(row.flag):
         return f"the flag {row.flag!r}, expected one such as --state"
-    if row.kind not in (SOURCE, SECOND_PASS):
-        return f"the kind {row.kind!r}, expected {SOURCE!r} or {SECOND_PASS!r}"
-    texts = (row.metavar, row.help, row.after, row.key, row.paragraph, row.example)
-    if not all(isinstance(text, str) for text in texts) or not _is_line(row.help):
-        return f"{row!r}, expected texts, and a help of one line"
+    if row.kind not in _KINDS:
+        return f"the kind {row.kind!r}, expected one of {', '.join(_KINDS)}"
+    texts = (row.metavar, row.after, row.key, row.paragraph, row.example)
+    if not all(isinstance(text, str) for text in texts):
+        return f"the texts {texts!r} of {row.flag}, expected strings"
+    if not _is_line(row.help):
+        return f"the help {row.help!r}, expected one line"
     return _home_problem(row.home)
 
 
@@ -290,6 +298,3 @@ def _is_path(path: object) -> bool:
 
 def _is_line(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip()) and len(text.splitlines()) == 1
-
-
-_PARENTS = tuple((group,) for group in NESTED_GROUPS)

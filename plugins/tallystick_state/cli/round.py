@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.shown import as_json, echo, print_json, table_lines
 from tallystick.io.text import visible
@@ -27,14 +29,36 @@ from tallystick_state.cli.state_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from decimal import Decimal
 
-    from tallystick_governance.shadow import Shadow
+    from tallystick_state.ledger import Ledger
     from tallystick_state.outcomes import ClosedRound
     from tallystick_state.queries import RoundInfo
     from tallystick_state.reports import RoundReport
+
+RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
+"""The score of each miner, by round."""
+
+
+class RoundPass(Protocol):
+    """A second pass over the records of rounds, which leaves the state as it is.
+
+    Attributes:
+        name: its key in what ``--json`` prints.
+        heading: the line above its scores.
+    """
+
+    name: str
+    heading: str
+
+    def check_consensus(self, ledger: Ledger) -> None:
+        """Refuse records with groups, unless their consensus is that of the rules in force."""
+
+    def close(
+        self, ledger: Ledger, records: Path, rounds: Sequence[ClosedRound], groups: Path | None
+    ) -> RoundScores:
+        """Score the records of rounds that were closed."""
 
 
 @click.group("round", cls=CommandGroup)
@@ -123,6 +147,7 @@ def _line(found: RoundInfo) -> str:
 
 @round_group.command(
     "close",
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick round close round-7.jsonl --state subnet.db",
         "tallystick round close round-7.jsonl --groups groups-7.jsonl \\",
@@ -137,14 +162,6 @@ def _line(found: RoundInfo) -> str:
     "--round", "number", type=number_type, help="The round of all records; else each its own."
 )
 @at_option
-@click.option(
-    "--shadow", "shadow_reference", metavar="RULES", help="Rules to try beside those in force."
-)
-@click.option(
-    "--shadow-folder",
-    type=click.Path(path_type=Path),
-    help="Where facts are kept for `shadow report`.",
-)
 @groups_option
 @authority_options
 @locked_options
@@ -154,13 +171,12 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str,
     number: int | None,
     at: datetime | None,
-    shadow_reference: str | None,
-    shadow_folder: Path | None,
     groups: Path | None,
     signed: Path | None,
     block: int | None,
     as_json: bool,
     held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
@@ -170,57 +186,43 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     With --groups the records get the consensus that their groups compute, and must give none of
     their own. How alike the members are is kept, and whose submissions are to be run again.
-
-    With --shadow the state is the same as without. What the other rules would make of each round is
-    printed second, and the facts of its records go to --shadow-folder. With --groups they have to
-    compute the same consensus as the rules in force.
     """
     from tallystick_state.reports import round_report  # noqa: PLC0415  # heavy
 
-    shadow = _shadow(shadow_reference, shadow_folder, records, groups)
+    passes = _passes(plugin_options, records, groups)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        if shadow is not None and groups is not None:
-            shadow.check_consensus(ledger)
+        for each in passes if groups is not None else ():
+            each.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress
         )
-        tried = {} if shadow is None else shadow.close(ledger, records, rounds, groups)
+        tried = [(each, each.close(ledger, records, rounds, groups)) for each in passes]
         reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
     if as_json:
-        print_json(views.rounds(rounds, ingested, tried))
+        print_json(views.rounds(rounds, ingested, {each.name: scores for each, scores in tried}))
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [
-            line
-            for each in rounds
-            for line in _lines(each, reports[each.round], tried.get(each.round))
-        ]
+        lines = [line for each in rounds for line in _lines(each, reports[each.round], tried)]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
 
-def _shadow(
-    reference: str | None, folder: Path | None, records: Path, groups: Path | None
-) -> Shadow | None:
-    """The rules that are tried, if any are."""
-    if (reference is None) != (folder is None):
-        raise click.UsageError("found one of --shadow and --shadow-folder, expected both")
-    if reference is None or folder is None:
-        return None
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
-    from tallystick_governance.shadow import Shadow  # noqa: PLC0415  # heavy
-
-    for each in filter(None, (records, groups)):
-        if not each.is_file():
-            raise click.UsageError(f"found --shadow with {each}, expected a file: it is read twice")
-    shadow = Shadow(folder, load(reference))
-    shadow.check()
-    return shadow
+def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[RoundPass]:
+    """The second passes over the records, with files that can be read twice."""
+    passes: list[RoundPass] = []
+    for flag, each in options.second_passes():
+        for path in filter(None, (records, groups)):
+            if not path.is_file():
+                raise click.UsageError(
+                    f"found {flag} with {path}, expected a file: it is read twice"
+                )
+        passes.append(each)
+    return passes
 
 
 def _lines(
-    closed: ClosedRound, report: RoundReport, tried: Mapping[str, Decimal] | None
+    closed: ClosedRound, report: RoundReport, tried: Sequence[tuple[RoundPass, RoundScores]]
 ) -> list[str]:
     """A round: what it has, and the scores that follow."""
     counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
@@ -228,8 +230,9 @@ def _lines(
     parts += [f"{report.late} missed or late"] if report.late else []
     parts += [f"{report.reruns} to be run again"] if report.reruns else []
     found = [", ".join(parts), *_rows(closed.lines)]
-    if tried is not None:
-        found += ["  shadow, of rules that are not in force:", *_scores(tried)]
+    for each, scores in tried:
+        if closed.round in scores:
+            found += [f"  {each.heading}", *_scores(scores[closed.round])]
     return found
 
 
