@@ -176,8 +176,6 @@ KNOWN: Mapping[tuple[str, str], str] = {
 }
 """Imports that run the wrong way for now, by the module and what it imports, with their owner."""
 KNOWN_CIRCLES: Mapping[frozenset[str], str] = {
-    frozenset({"tallystick.rules.allocation", "tallystick.rules.model"}): "sections",
-    frozenset({"tallystick.rules.schema", "tallystick.rules.section"}): "sections",
     frozenset(
         {
             f"tallystick_consensus.{name}"

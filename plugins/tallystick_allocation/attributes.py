@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
-from tallystick.rules.allocation import MINER, ROUND
 from tallystick_allocation.population import LARGEST_ATTRIBUTE, Attribute
+from tallystick_allocation.rules import MINER, ROUND
 from tallystick_allocation.step import Given
 
 

@@ -10,8 +10,8 @@ import attrs
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick.rules.allocation import Average
 from tallystick_allocation.column import Values, column_of, total
+from tallystick_allocation.rules import Average
 from tallystick_allocation.share import divided
 from tallystick_allocation.step import NOTHING, UNIT, Given, Range, Step, Stop, hull
 

@@ -10,7 +10,11 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tallystick.rules.allocation import (
+from tallystick_allocation.average import AverageStep
+from tallystick_allocation.collect import CollectStep
+from tallystick_allocation.formula_step import FormulaColumnStep
+from tallystick_allocation.rules import (
+    ALLOCATION,
     UNGROUPED,
     AllocationRules,
     Collect,
@@ -18,14 +22,10 @@ from tallystick.rules.allocation import (
     PlacedStep,
     Pools,
     Shape,
-    allocation_of,
     inputs_of,
     placed_steps,
     shape_of,
 )
-from tallystick_allocation.average import AverageStep
-from tallystick_allocation.collect import CollectStep
-from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.select import FilterStep, OnePerStep, TopStep
 from tallystick_allocation.share import (
     ByRankStep,
@@ -72,7 +72,7 @@ def bind_allocation(
         within: by the ``value`` of a collect step, the range of the values of records, where it is
             known; values that leave it are refused.
     """
-    rules = allocation_of(rule_set)
+    rules = rule_set.section(ALLOCATION)
     if rules is None:
         return None
     groups = {name: Fraction(rules.groups[name]) for name in sorted(rules.groups)}

@@ -14,9 +14,9 @@ from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import UNGROUPED, Collect
 from tallystick_allocation.column import Column, Values, column_of_ratios
 from tallystick_allocation.population import LARGEST_FACTOR, Sample
+from tallystick_allocation.rules import UNGROUPED, Collect
 from tallystick_allocation.step import NOTHING, Given, Range, Step, Stop, hull
 
 MOST_SAMPLES = 1_000_000

@@ -15,7 +15,6 @@ from tallystick.formula.tree import BEYOND_RATIOS, Node, bind
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick.rules.allocation import MINER, FormulaStep
 from tallystick_allocation.attributes import miner_number
 from tallystick_allocation.column import (
     Column,
@@ -25,6 +24,7 @@ from tallystick_allocation.column import (
     absent,
     column_of,
 )
+from tallystick_allocation.rules import MINER, FormulaStep
 from tallystick_allocation.step import Given, Range, Step, Stop, hull
 
 _Input = Column | Number

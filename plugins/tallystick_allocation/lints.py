@@ -11,7 +11,14 @@ import attrs
 
 from tallystick.errors import AllocationError
 from tallystick.numbers.nano import to_text
-from tallystick.rules.allocation import (
+from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check, checks_in, more
+from tallystick.scoring.scorer import Scorer
+from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.column import Number, column_of
+from tallystick_allocation.population import Attribute, Miner, Population
+from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.rules import (
     Average,
     ByRank,
     CapStep,
@@ -25,13 +32,6 @@ from tallystick.rules.allocation import (
     Share,
     ZScore,
 )
-from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check, checks_in, more
-from tallystick.scoring.scorer import Scorer
-from tallystick_allocation.allocate import Allocation, allocate, roster
-from tallystick_allocation.column import Number, column_of
-from tallystick_allocation.population import Attribute, Miner, Population
-from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.step import BoundAllocation, Range, Step
 
 tallystick_api = 1

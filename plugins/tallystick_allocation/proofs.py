@@ -17,11 +17,11 @@ from tallystick.formula.lowering import lower
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
-from tallystick.rules.allocation import MINER
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import LARGEST_ATTRIBUTE
+from tallystick_allocation.rules import MINER
 from tallystick_allocation.step import BoundAllocation, Range, Step
 
 _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))

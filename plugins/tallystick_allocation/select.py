@@ -12,7 +12,6 @@ import attrs
 
 from tallystick.numbers import real
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import UNGROUPED, Filter, OnePer, Ties, Top
 from tallystick_allocation.attributes import miner_text, round_text
 from tallystick_allocation.column import (
     Column,
@@ -21,6 +20,7 @@ from tallystick_allocation.column import (
     column_of,
     kept,
 )
+from tallystick_allocation.rules import UNGROUPED, Filter, OnePer, Ties, Top
 from tallystick_allocation.step import ColumnStep, Given
 
 

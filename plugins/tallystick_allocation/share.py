@@ -13,7 +13,6 @@ from tallystick.errors import AllocationError
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import ROUND, ByRank, Equal, Mix, Pools, Reserve, Share
 from tallystick_allocation.attributes import miner_flag, round_number, round_text
 from tallystick_allocation.column import (
     Column,
@@ -33,6 +32,7 @@ from tallystick_allocation.column import (
     total,
 )
 from tallystick_allocation.population import Population
+from tallystick_allocation.rules import ROUND, ByRank, Equal, Mix, Pools, Reserve, Share
 from tallystick_allocation.select import Order, TopStep
 from tallystick_allocation.step import (
     NOTHING,

@@ -11,8 +11,6 @@ from tallystick.errors import AllocationError
 from tallystick.numbers import real
 from tallystick.numbers.real import Exact
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import CapStep as CapRules
-from tallystick.rules.allocation import Lift, Statistic, ZScore
 from tallystick_allocation.column import (
     Column,
     Number,
@@ -26,6 +24,8 @@ from tallystick_allocation.column import (
     positive,
     total,
 )
+from tallystick_allocation.rules import CapStep as CapRules
+from tallystick_allocation.rules import Lift, Statistic, ZScore
 from tallystick_allocation.step import (
     ColumnStep,
     Given,

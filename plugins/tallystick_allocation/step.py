@@ -14,12 +14,12 @@ from tallystick.canonical import digest
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
-from tallystick.rules.allocation import MINER, ROUND, Collect, Shape, StepRules, attributes_of
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
 from tallystick_allocation import column as columns
 from tallystick_allocation.column import Column, Number, Values
 from tallystick_allocation.population import Population
+from tallystick_allocation.rules import MINER, ROUND, Collect, Shape, StepRules, attributes_of
 
 Range = tuple[Fraction, Fraction]
 """The smallest and the largest value that a step can give."""

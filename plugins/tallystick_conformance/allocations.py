@@ -15,13 +15,13 @@ from fractions import Fraction
 from tallystick.diagnostics import Diagnostic
 from tallystick.errors import AllocationError, RuleSetError
 from tallystick.numbers.nano import NANO, to_text
-from tallystick.rules.allocation import UNGROUPED
 from tallystick_allocation.allocate import Allocation, allocate, roster
 from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.column import Values, column_of
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import Attribute, Miner, Population, Sample
 from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.rules import ALLOCATION, UNGROUPED
 from tallystick_allocation.step import BoundAllocation, Range, Step
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
@@ -39,7 +39,7 @@ Shares = Mapping[str, Fraction]
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Every rule set with steps of its own pays somebody, one whole, and more for more."""
     for scorer in subject.scorers.values():
-        if scorer.rule_set.allocation is None:
+        if scorer.rule_set.section(ALLOCATION) is None:
             continue
         try:
             bound = proved_allocation(scorer)

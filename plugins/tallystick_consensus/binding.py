@@ -33,8 +33,7 @@ from tallystick_consensus.member_facts import (
     outliers,
     shared,
 )
-from tallystick_consensus.rules import MOST_MEMBERS, Consensus, set_of
-from tallystick_consensus.section import SECTION
+from tallystick_consensus.rules import CONSENSUS, MOST_MEMBERS, Consensus, set_of
 from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
@@ -198,7 +197,7 @@ class BoundConsensus:
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
     """The consensus of a rule set, bound to its plugins; None where it has none."""
-    rules = loaded.rule_set.section(SECTION)
+    rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 

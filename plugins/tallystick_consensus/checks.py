@@ -9,7 +9,7 @@ from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
-from tallystick_consensus.section import NAME, SECTION
+from tallystick_consensus.rules import CONSENSUS, references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def check_consensus(
 
 def _check_lines(lines: FindingLines) -> Iterator[Finding]:
     own, other = ("size", "lines") if lines.mode == "bucket" else ("lines", "size")
-    path = (NAME, "finding_lines")
+    path = (CONSENSUS.name, "finding_lines")
     if getattr(lines, own) is None:
         yield mistake((*path, own), "", f"a number, which the mode {shown(lines.mode)} needs")
     if getattr(lines, other) is not None:
@@ -47,12 +47,16 @@ def _check_lines(lines: FindingLines) -> Iterator[Finding]:
 
 def _check_shares(rules: Consensus) -> Iterator[Finding]:
     if not rules.quorum.share:
-        yield mistake((NAME, "quorum", "share"), "0", "more than 0: a quorum is of somebody")
+        yield mistake(
+            (CONSENSUS.name, "quorum", "share"), "0", "more than 0: a quorum is of somebody"
+        )
     alignment = rules.alignment
     total = sum(map(Fraction, (alignment.findings, alignment.capabilities, alignment.verdict)))
     if total != 1:
         expected = "findings, capabilities and verdict that sum to exactly 1"
-        yield mistake((NAME, "alignment"), f"a sum of {fraction(Fraction(total))}", expected)
+        yield mistake(
+            (CONSENSUS.name, "alignment"), f"a sum of {fraction(Fraction(total))}", expected
+        )
 
 
 def _check_kinds(rules: Consensus) -> Iterator[Finding]:
@@ -61,16 +65,16 @@ def _check_kinds(rules: Consensus) -> Iterator[Finding]:
         for name, kind in kinds.items():
             if kind not in rules.capability_kinds:
                 expected = f"one of capability_kinds: {one_of(rules.capability_kinds)}"
-                yield mistake((NAME, table, name), shown(kind), expected)
+                yield mistake((CONSENSUS.name, table, name), shown(kind), expected)
     for name in rules.denies:
         if name in rules.permits:
             expected = "a rule that is no permission too"
-            yield mistake((NAME, "denies", name), shown(name), expected)
+            yield mistake((CONSENSUS.name, "denies", name), shown(name), expected)
 
 
 def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]:
     reads = {}
-    for reference in SECTION.formulas(rules):
+    for reference in references(rules):
         name = str(reference.path[-1])
         yield from check_reference(reference, registry)
         formula = formula_of(reference, registry)
@@ -85,7 +89,7 @@ def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]
     cycle = find_cycle(reads)
     if cycle:
         expected = "components that do not read themselves in a circle"
-        yield mistake((NAME, "components", cycle[0]), " → ".join(cycle), expected)
+        yield mistake((CONSENSUS.name, "components", cycle[0]), " → ".join(cycle), expected)
 
 
 def _check_weights(rules: Consensus, rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:

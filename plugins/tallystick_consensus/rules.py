@@ -7,13 +7,15 @@ components are formulas over the facts of a member.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Literal
 
 import attrs
 
+from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.keys import OTHER_KEYS
+from tallystick.rules.model import SectionKind
 from tallystick_consensus.member_facts import SETS
 
 COMPONENTS = (
@@ -186,3 +188,16 @@ class Consensus:
     components: Mapping[str, Component]
     signals: Signals
     alignment: Alignment
+
+
+CONSENSUS = SectionKind("consensus", Consensus)
+"""The section that says how the consensus of a group is computed."""
+
+
+def references(rules: Consensus) -> Iterator[FormulaReference]:
+    """Yield the formula of each component."""
+    for name, component in rules.components.items():
+        path = (CONSENSUS.name, "components", name)
+        yield FormulaReference(
+            path, (*path, "formula"), component.formula, "axis", component.parameters
+        )

@@ -19,7 +19,7 @@ from tallystick.scoring.bound_rules import BoundRules, without_rules
 from tallystick_consensus.binding import BoundConsensus, bind_consensus
 from tallystick_consensus.group import GroupConsensus, consensus_of
 from tallystick_consensus.group_record import MAX_GROUP_BYTES, GroupRecord, group_decoder
-from tallystick_consensus.section import SECTION
+from tallystick_consensus.rules import CONSENSUS
 
 if TYPE_CHECKING:
     from tallystick.records.decoding import Item
@@ -74,7 +74,7 @@ class GroupScorer:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        if not any(each.rule_set.section(SECTION) for each in rules.each()):
+        if not any(each.rule_set.section(CONSENSUS) for each in rules.each()):
             raise RuleSetError(
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.section import Section
-from tallystick_consensus.rules import Consensus
+from tallystick_consensus.rules import CONSENSUS, Consensus, references
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -18,15 +17,6 @@ if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
 
 tallystick_api = 1
-NAME = "consensus"
-
-
-def _formulas(rules: Consensus) -> Iterator[FormulaReference]:
-    for name, component in rules.components.items():
-        path = (NAME, "components", name)
-        yield FormulaReference(
-            path, (*path, "formula"), component.formula, "axis", component.parameters
-        )
 
 
 def _check(
@@ -45,10 +35,9 @@ def _prove(rules: BoundRules) -> None:
 
 
 SECTION = Section(
-    name=NAME,
-    rules=Consensus,
+    kind=CONSENSUS,
     schema=Path(__file__).parent / "schemas" / "consensus-1.schema.json",
-    formulas=_formulas,
+    formulas=references,
     check=_check,
     prove=_prove,
 )

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from tallystick.errors import AllocationError
-from tallystick.rules.allocation import Average, allocation_of
 from tallystick.rules.model import RuleSet
 from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
+from tallystick_allocation.rules import ALLOCATION, Average
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules
@@ -25,7 +25,7 @@ from tallystick_state.samples import Records, samples_of
 
 def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
     """The columns that the allocation of a rule set carries, in the order of its steps."""
-    rules = allocation_of(rule_set)
+    rules = rule_set.section(ALLOCATION)
     steps = () if rules is None else rules.steps
     return tuple(step.name for step in steps if isinstance(step, Average))
 
@@ -54,7 +54,7 @@ def carried(  # noqa: PLR0913  # what columns come of
     Raises:
         AllocationError: a step asks for something that is not said, or is told it wrong.
     """
-    bound, steps = rules.allocation, allocation_of(rules.rule_set)
+    bound, steps = rules.allocation, rules.rule_set.section(ALLOCATION)
     if bound is None or steps is None or not bound.carried or not hotkeys:
         return {}
     miners = tuple(Miner(each, attributes=said.miners.get(each, {})) for each in {*hotkeys})

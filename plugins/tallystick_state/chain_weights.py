@@ -10,9 +10,9 @@ import attrs
 
 from tallystick.numbers.nano import NANO, to_decimal
 from tallystick.numbers.text import repr_as
-from tallystick.rules.allocation import Pools as PoolsRules
 from tallystick_allocation.column import RationalColumn, nano, published
 from tallystick_allocation.population import Miner, Population
+from tallystick_allocation.rules import Pools as PoolsRules
 from tallystick_allocation.share import PoolsStep, slot_of
 from tallystick_allocation.step import Given
 from tallystick_allocation.uint16 import dropped, to_uint16

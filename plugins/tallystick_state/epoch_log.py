@@ -14,7 +14,7 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
-from tallystick.rules.allocation import round_score
+from tallystick_allocation.rules import round_score
 from tallystick_state.line_records import LineRecords
 from tallystick_state.line_weights import is_of_round
 from tallystick_state.model import State

@@ -13,7 +13,13 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import repr_as
-from tallystick.rules.allocation import (
+from tallystick.rules.model import RuleSet
+from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.column import Number, RationalColumn, Values, nano
+from tallystick_allocation.files import RoundFile
+from tallystick_allocation.population import Miner, Population
+from tallystick_allocation.rules import (
+    ALLOCATION,
     AllocationRules,
     Average,
     Collect,
@@ -21,13 +27,7 @@ from tallystick.rules.allocation import (
     FormulaStep,
     Mix,
     StepRules,
-    allocation_of,
 )
-from tallystick.rules.model import RuleSet
-from tallystick_allocation.allocate import Allocation, allocate, roster
-from tallystick_allocation.column import Number, RationalColumn, Values, nano
-from tallystick_allocation.files import RoundFile
-from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.step import BoundAllocation, Step
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns
@@ -99,7 +99,7 @@ class Weighing:
 
 def weigh(weighing: Weighing) -> LineWeights:
     """The weights of a line; what is carried takes the place of the step that carries it."""
-    bound, rules = weighing.rules.allocation, allocation_of(weighing.rules.rule_set)
+    bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
     if bound is None or rules is None:
         return LineWeights({}, {}, None)
     population = weighing.population(rules)
@@ -132,7 +132,7 @@ def before_carried(found: Allocation) -> Mapping[str, Values]:
 
 def scores_of(weighing: Weighing) -> Mapping[str, int]:
     """The values of the step `base_of` by hotkey, in nano, of miners that may be a few of all."""
-    bound, rules = weighing.rules.allocation, allocation_of(weighing.rules.rule_set)
+    bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
     base = None if bound is None else base_of(bound)
     if bound is None or rules is None or base is None:
         return {}
@@ -208,7 +208,7 @@ def base_of(bound: BoundAllocation) -> Step | None:
 
 def is_of_round(rule_set: RuleSet) -> bool:
     """Whether weights are of who has a record in the round alone."""
-    rules = allocation_of(rule_set)
+    rules = rule_set.section(ALLOCATION)
     return rules is not None and rules.miners == "round"
 
 

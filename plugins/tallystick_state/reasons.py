@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.numbers.text import numbered
-from tallystick.rules.allocation import Collect, allocation_of
+from tallystick_allocation.rules import ALLOCATION, Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.groups import is_ejected
 from tallystick_state.model import State
@@ -54,7 +54,7 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
         return NO_MINERS
     if all(each.uid is None for each in state.miners.values()):
         return f"no miner holds a slot: {_REGISTER}"
-    allocation = allocation_of(rules.rule_set)
+    allocation = rules.rule_set.section(ALLOCATION)
     if allocation is None:
         return (
             f"{rules.rule_set.reference} has no [allocation]: it scores records, and weighs nobody"

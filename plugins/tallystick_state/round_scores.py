@@ -13,8 +13,8 @@ from fractions import Fraction
 import attrs
 
 from tallystick.numbers.nano import publish
-from tallystick.rules.allocation import UNGROUPED, AllocationRules, Collect, round_score
 from tallystick_allocation.collect import CollectStep
+from tallystick_allocation.rules import ALLOCATION, UNGROUPED, AllocationRules, Collect, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import samples_of
@@ -50,7 +50,7 @@ def round_scores(
     Raises:
         StateError: a record has no emission, although it was not missed.
     """
-    step, allocation = round_score(rules.rule_set), rules.rule_set.allocation
+    step, allocation = round_score(rules.rule_set), rules.rule_set.section(ALLOCATION)
     # with groups there is no one score of a miner
     if step is None or (allocation is not None and allocation.groups):
         return {}

@@ -17,8 +17,8 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.messages import shown
-from tallystick.rules.allocation import MINER
 from tallystick_allocation.files import RoundFile, read_document, round_of
+from tallystick_allocation.rules import MINER
 from tallystick_state.line_weights import IMMUNE
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce

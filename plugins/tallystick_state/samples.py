@@ -11,8 +11,8 @@ from typing import Protocol
 import attrs
 
 from tallystick.errors import StateError
-from tallystick.rules.allocation import EMISSION, QUALITY, UNGROUPED, AllocationRules, Collect
 from tallystick_allocation.population import Sample, Task
+from tallystick_allocation.rules import EMISSION, QUALITY, UNGROUPED, AllocationRules, Collect
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 

@@ -9,7 +9,7 @@ import pytest
 from cli.command import RULE_SETS, run
 
 import tallystick
-from tallystick.rules.allocation import placed_steps
+from tallystick_allocation.rules import placed_steps
 
 OPTIONS = {
     f"{name}-{'+'.join(on) or 'plain'}": (name, on)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from oracle.weights import Task, round_mean
 
 from tallystick.numbers.nano import NANO
-from tallystick.rules.allocation import Collect
 from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.population import Sample
+from tallystick_allocation.rules import Collect
 
 BASES = {"rag_knowledge": "0.5", "executable_python": "1", "agent_composition": "2"}
 

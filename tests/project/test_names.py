@@ -11,7 +11,6 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import pytest

@@ -23,8 +23,8 @@ from state.subnet import Record, event, missed, record, written
 import tallystick
 from tallystick.errors import RuleSetError, StateError
 from tallystick.rules.timeline import Timeline
+from tallystick_consensus import rules as consensus_rules
 from tallystick_consensus.collusion import AlignmentRow, flags_of
-from tallystick_consensus.section import SECTION
 from tallystick_state import views
 from tallystick_state.epoch_clock import epoch_of
 from tallystick_state.visibility import check_public, seen_by
@@ -104,7 +104,7 @@ def observations(path: Path, folder: Path, first: str = "scores") -> Told:
 
 def _groups(scorer: tallystick.Scorer) -> Told:
     """What groups come to, and whom rows of alignments flag."""
-    if scorer.rule_set.section(SECTION) is None:
+    if scorer.rule_set.section(consensus_rules.CONSENSUS) is None:
         return
     groups = {case["id"]: case["group"] for case in cases("consensus")}
     for name, group in (*groups.items(), ("findings without a line", WITHOUT_LINE)):

@@ -11,9 +11,9 @@ import attrs
 import pytest
 
 from tallystick.plugins.registry import Registry
-from tallystick.rules.allocation import Average, round_score
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
+from tallystick_allocation.rules import Average, round_score
 
 Value = Any  # of the model
 EVERY = ("1.0.0", "1.1.0", "1.2.0")

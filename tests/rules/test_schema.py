@@ -41,7 +41,7 @@ def own_sections() -> tuple[Section[Any], ...]:
 
 
 def test_the_schema_for_editors_is_made_of_the_parts() -> None:
-    composed = dict(schema_of(own_sections()).document)
+    composed = dict(schema_of(tuple(each.part for each in own_sections())).document)
     whole = json.loads(schema_path("rule-set-1").read_text("utf-8"), parse_float=Decimal)
     for key in ("$id", "title"):
         del composed[key], whole[key]

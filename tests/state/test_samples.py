@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from tallystick.errors import StateError
-from tallystick.rules.allocation import AllocationRules, Collect
+from tallystick_allocation.rules import AllocationRules, Collect
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.samples import samples_of

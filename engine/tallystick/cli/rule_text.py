@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.formula.text import decimal_text, lines, render
 from tallystick.numbers.nano import to_decimal, to_fraction
-from tallystick.rules.allocation import placed_steps
-from tallystick.rules.structure import table_of, unstructure
+from tallystick.rules.section_lookup import asked, sections_of
 from tallystick.scoring.composite import MeanValue
 from tallystick.scoring.value import FormulaValue, MeasureValue
-from tallystick_allocation.files import round_schema
-from tallystick_allocation.proofs import proved_allocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from tallystick.scoring.bound import BoundType
     from tallystick.scoring.scorer import Scorer
@@ -30,45 +27,22 @@ def lines_of(scorer: Scorer) -> list[str]:
     found += ["", "formulas", *_formulas(scorer)]
     for bound in scorer.types.values():
         found += ["", *_type(bound)]
-    return [*found, *_allocation(scorer)]
+    return [*found, *_sections(scorer)]
 
 
-def _allocation(scorer: Scorer) -> list[str]:
-    """The steps from scores to weights, as the rule set writes them; none without any."""
-    steps = [_step(table_of(placed.rules)) for placed in placed_steps(scorer.rule_set)]
-    rules = scorer.rule_set.allocation
-    head = ["", "allocation"] if steps else []
-    if rules is not None and rules.group is not None:
-        shares = unstructure(scorer.rule_set)["allocation"]["groups"]
-        head.append(f"{_INDENT}by {rules.group}: {_value(shares)}")
-    return [*head, *(_INDENT + step for step in steps)]
+def view_of(scorer: Scorer) -> dict[str, Any]:
+    """Return the keys of ``rules show --json`` that the sections of a rule set have."""
+    return {
+        key: value
+        for section, _ in sections_of(scorer.rule_set, scorer.registry)
+        for key, value in asked(section, "the view", lambda s=section: s.view(scorer)).items()
+    }
 
 
-def allocation_view(scorer: Scorer) -> dict[str, Any]:
-    """The steps as JSON, with the schema of what they ask of a round; of ``[allocation]`` alone."""
-    bound = None if scorer.rule_set.allocation is None else proved_allocation(scorer)
-    if bound is None:
-        return {}
-    steps = [table_of(step.rules) for step in bound.steps]
-    return {"allocation": {"digest": bound.digest, "steps": steps, "round": round_schema(bound)}}
-
-
-def _step(table: Mapping[str, Any]) -> str:
-    keys = {key: value for key, value in table.items() if key not in ("name", "do", "publish")}
-    told = [f"{key} {_value(value)}" for key, value in keys.items()]
-    told += ["rounded"] if table.get("publish") else []
-    return f"{table['name']} = {table['do']}: {', '.join(told)}"
-
-
-def _value(value: object) -> str:
-    match value:
-        case dict():
-            return f"({', '.join(f'{key} {each}' for key, each in value.items())})"
-        case list():
-            return f"[{', '.join(map(str, value))}]"
-        case bool():
-            return str(value).lower()
-    return str(value)
+def _sections(scorer: Scorer) -> Iterator[str]:
+    """Yield the lines of the sections that say something of themselves."""
+    for section, _ in sections_of(scorer.rule_set, scorer.registry):
+        yield from asked(section, "the text", lambda s=section: list(s.lines(scorer)))
 
 
 def _line(text: str) -> str:

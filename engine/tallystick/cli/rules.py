@@ -83,7 +83,7 @@ def show_command(reference: str, as_json: bool) -> None:
     requirements, from which any language can score.
     """
     from tallystick.canonical import canonical_bytes  # noqa: PLC0415  # heavy
-    from tallystick.cli.rule_text import allocation_view, lines_of  # noqa: PLC0415  # heavy
+    from tallystick.cli.rule_text import lines_of, view_of  # noqa: PLC0415  # heavy
     from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
     from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
@@ -92,8 +92,7 @@ def show_command(reference: str, as_json: bool) -> None:
     if as_json:
         form = json.loads(canonical_bytes(canonical_form(scorer.rule_set, scorer.registry)))
         trees = trees_of(scorer)
-        steps = allocation_view(scorer)
-        print_json({"digest": scorer.digest, "canonical": form, **trees, **steps})
+        print_json({"digest": scorer.digest, "canonical": form, **trees, **view_of(scorer)})
     else:
         echo(*lines_of(scorer))
 
@@ -113,16 +112,15 @@ def check_command(reference: str, as_json: bool) -> None:
     """
     from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
     from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
+    from tallystick.rules.section_lookup import sections_of  # noqa: PLC0415  # heavy
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick_allocation.proofs import proved_allocation  # noqa: PLC0415  # heavy
-    from tallystick_consensus.run import prove_components  # noqa: PLC0415  # heavy
 
     resolved = find(reference, installed_plugins())
     try:
         with working("proving the formulas"):
             scorer = load(reference)
-            proved_allocation(scorer)
-            prove_components(scorer)
+            for section, _ in sections_of(scorer.rule_set, scorer.registry):
+                section.prove(scorer)
     except RuleSetError as error:
         if not resolved.is_readable:
             raise

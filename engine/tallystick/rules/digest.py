@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from tallystick import canonical
 from tallystick.plugins.engine_formulas import NAMESPACE
 from tallystick.plugins.registry import namespace
-from tallystick.rules.allocation import FormulaStep
 from tallystick.rules.model import BUILT_IN_COMPOSITES, RuleSet
 from tallystick.rules.section_lookup import document_schema, formulas_of, owners, sections_of
 from tallystick.rules.structure import unstructure
@@ -61,9 +60,6 @@ def used_formulas(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
         names |= {factor.formula for factor in rule_set.emission.factors.values()}
     for section, rules in sections_of(rule_set, plugins):
         names |= {reference.formula for reference in formulas_of(section, rules)}
-    if rule_set.allocation is not None:
-        steps = rule_set.allocation.steps
-        names |= {step.formula for step in steps if isinstance(step, FormulaStep)}
     return tuple(sorted(names - {"", *BUILT_IN_COMPOSITES}))
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, Protocol, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import attrs
 
-from tallystick.rules.allocation import AllocationRules
 from tallystick.rules.keys import OTHER_KEYS, renamed
 from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
 
-_Rules_co = TypeVar("_Rules_co", covariant=True)
+_Rules = TypeVar("_Rules")
 
 Parameters = Mapping[str, Decimal]
 """The values of a formula's parameters, by name."""
@@ -188,20 +187,19 @@ class Lint:
     silence: tuple[Silence, ...] = ()
 
 
-class SectionKind(Protocol[_Rules_co]):
-    """What tells the values of a section: a `tallystick.rules.section.Section`."""
+@attrs.frozen
+class SectionKind(Generic[_Rules]):
+    """What tells the values of a section among those of a rule set.
 
-    @property
-    def name(self) -> str:
-        """Return the key of the section in the file."""
+    Attributes:
+        name: the key of the section in the file.
+        rules: the attrs class of its values; `rules.keys` says how keys and attributes differ.
+        default: the values of a rule set without the section; a section of these is as none.
+    """
 
-    @property
-    def rules(self) -> type[_Rules_co]:
-        """Return the class of its values."""
-
-    @property
-    def default(self) -> _Rules_co | None:
-        """Return the values of a rule set without the section."""
+    name: str
+    rules: type[_Rules]
+    default: _Rules | None = None
 
 
 @attrs.frozen
@@ -221,13 +219,12 @@ class RuleSet:
     reputation: Reputation | None = None
     epochs: Epochs | None = None
     groups: Groups | None = None
-    allocation: AllocationRules | None = None
     claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
     windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
     sections: Mapping[str, object] = attrs.field(factory=dict)
 
-    def section(self, kind: SectionKind[_Rules_co]) -> _Rules_co | None:
+    def section(self, kind: SectionKind[_Rules]) -> _Rules | None:
         """Return the values of a section; those of its default, or None, where it is left out."""
         found = self.sections.get(kind.name, kind.default)
         if found is not None and not isinstance(found, kind.rules):

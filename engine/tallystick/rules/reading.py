@@ -124,7 +124,7 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
     sections, others = sections_in(document.data, plugins), plugins.sections
     refused = {name: refusal(name, others) for name in document.data if name not in sections}
     refused = {name: why for name, why in refused.items() if why}
-    schema = schema_of(tuple(sections[name] for name in sorted(sections)))
+    schema = schema_of(tuple(sections[name].part for name in sorted(sections)))
     validation = schema.validate(document.data, others.names(), refused)
     numbers = [mistake(path, shown(found), NUMBER) for path, found in document.unusable.items()]
     findings = _and_further(numbers, validation.findings)

@@ -19,15 +19,15 @@ import attrs
 from tallystick import resources
 from tallystick.diagnostics import nearest
 from tallystick.errors import MOST_TOLD
+from tallystick.plugins.entries import RefusedPluginError
 from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick.rules.section import wrong_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     import jsonschema_rs
 
-    from tallystick.rules.section import Section
     from tallystick.rules.toml import KeyPath
 
 CORE_SCHEMA = "rule-set-core-1"
@@ -241,7 +241,7 @@ class DocumentSchema:
 
 
 @lru_cache(maxsize=_COMPOSED)
-def schema_of(sections: tuple[Section[Any], ...]) -> DocumentSchema:
+def schema_of(sections: tuple[SchemaPart, ...]) -> DocumentSchema:
     """Return the schema of documents that have some sections, given in the order of their names.
 
     Each was looked up before, so that its part is a schema.
@@ -273,8 +273,43 @@ def _free(name: str, value: object, section: str, taken: Mapping[str, object]) -
     return name if taken.get(name, value) == value else f"{section}.{name}"
 
 
+@attrs.frozen(eq=False, slots=False)
+class SchemaPart:
+    """The part of a section in the schema of documents that have it.
+
+    Attributes:
+        name: of the section.
+        file: its JSON Schema.
+    """
+
+    name: str
+    file: Path
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of the table.
+
+        Raises:
+            RefusedPluginError: the file cannot be read, or holds no JSON object.
+        """
+        try:
+            found = json.loads(self.file.read_text(encoding="utf-8"), parse_float=Decimal)
+        except (OSError, ValueError) as error:
+            raise wrong_section(f"its schema cannot be read: {error}") from error
+        if not isinstance(found, dict) or found.get("type") != "object":
+            raise wrong_section(
+                f'found no schema of a table in {self.file}, expected "type": "object"'
+            )
+        return found
+
+
+def wrong_section(message: str) -> RefusedPluginError:
+    """Return the refusal of a section that says something wrong of itself."""
+    return RefusedPluginError("wrong-section", message)
+
+
 @lru_cache(maxsize=_COMPOSED)
-def check_part(section: Section[Any]) -> None:
+def check_part(section: SchemaPart) -> None:
     """Refuse a section whose schema is none, refers to nothing, or cannot be told to people.
 
     Raises:
@@ -284,13 +319,13 @@ def check_part(section: Section[Any]) -> None:
 
     known = {*core_schema()["$defs"], *section.document.get("$defs", {})}
     if not jsonschema_rs.meta.is_valid(section.document):
-        raise wrong_section(f"found no JSON Schema in {section.schema}")
+        raise wrong_section(f"found no JSON Schema in {section.file}")
     for part in _parts(section.document):
         reference = str(part.get("$ref", _DEFINITIONS))
         named = reference.removeprefix(_DEFINITIONS)
         if named and (named == reference or named not in known):
             raise wrong_section(
-                f"found {reference!r} in {section.schema}, expected a definition of it, or of "
+                f"found {reference!r} in {section.file}, expected a definition of it, or of "
                 f"{CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
             )
     for part in _values(section.document):
@@ -298,7 +333,7 @@ def check_part(section: Section[Any]) -> None:
             describe(part)
         except KeyError as error:
             raise wrong_section(
-                f"found a value without {error} in {section.schema}, expected a description and a "
+                f"found a value without {error} in {section.file}, expected a description and a "
                 "type; a number also has its minimum and maximum, so that a message can tell them"
             ) from error
 

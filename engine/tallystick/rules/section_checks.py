@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.diagnostics import nearest
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation_checks import check_allocation
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 from tallystick.rules.formula_references import (
     FormulaReference,
@@ -58,7 +57,6 @@ def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) ->
         yield from _check_epochs(rule_set.epochs, rule_set, declared)
     if rule_set.groups is not None:
         yield from _check_groups(rule_set.groups)
-    yield from check_allocation(rule_set, declared, registry)
     yield from _check_needs(rule_set, declared)
     yield from _check_windows(rule_set, declared)
     for section, rules in sections_of(rule_set, registry):

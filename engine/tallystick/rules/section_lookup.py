@@ -23,8 +23,8 @@ from tallystick.plugins.entries import (
     installed_entries,
 )
 from tallystick.rules.model import RuleSet
-from tallystick.rules.schema import DocumentSchema, check_part, schema_of
-from tallystick.rules.section import Section, wrong_section
+from tallystick.rules.schema import DocumentSchema, check_part, schema_of, wrong_section
+from tallystick.rules.section import Section
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Plugins
@@ -107,7 +107,7 @@ def document_schema(rule_set: RuleSet, plugins: Plugins) -> DocumentSchema:
     Raises:
         RefusedPluginError: one of them cannot be used any more.
     """
-    return schema_of(tuple(section for section, _ in sections_of(rule_set, plugins)))
+    return schema_of(tuple(section.part for section, _ in sections_of(rule_set, plugins)))
 
 
 def formulas_of(section: Section[_Rules], rules: _Rules) -> tuple[FormulaReference, ...]:
@@ -146,9 +146,9 @@ def _sound(name: str, found: object, sections: Extensions[object]) -> Section[An
         raise wrong_section(
             f"found the name {name!r}, expected lower-case letters, digits and underscores"
         )
-    if not attrs.has(found.rules):
-        raise wrong_section(f"found {found.rules!r}, expected a class of attrs")
-    check_part(found)
+    if not attrs.has(found.kind.rules):
+        raise wrong_section(f"found {found.kind.rules!r}, expected a class of attrs")
+    check_part(found.part)
     entry = sections.entry(name)
     if entry is not None and distribution_of(entry) != PROJECT and not owners(name, sections):
         raise RefusedPluginError(

@@ -50,11 +50,11 @@ def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) ->
     core = {key: value for key, value in data.items() if key not in named}
     rule_set = _structured(core, RuleSet, "")
     values = {
-        name: _structured(data[name], section.rules, name)
+        name: _structured(data[name], section.kind.rules, name)
         for name, section in named.items()
         if name in data
     }
-    kept = {name: value for name, value in values.items() if value != named[name].default}
+    kept = {name: value for name, value in values.items() if value != named[name].kind.default}
     return attrs.evolve(rule_set, sections=kept)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
@@ -35,6 +35,8 @@ from tallystick.records.schema import load_schema
 from tallystick.rules.model import Factor, SkillTypeRules, exact
 from tallystick.rules.model import Tiers as TierRules
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.section import RecordGroup
+from tallystick.rules.section_lookup import asked, sections_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
 from tallystick.scoring.compiled import Compiled, compile_tree
@@ -180,19 +182,26 @@ class _Binding:
 
     def _group(self) -> str | None:
         """The field of a record that says its group; it must be a choice of groups."""
-        rules = self.rule_set.allocation
-        if rules is None or rules.group is None or rules.group == "skill_type":
-            return None
+        sections = sections_of(self.rule_set, self.registry)
+        named = (asked(s, "the answer for groups", partial(s.record_group, r)) for s, r in sections)
+        fields = {group.field: group for group in named if group is not None}
+        for group in fields.values():
+            self._check_group(group)
+        if len(fields) > 1:
+            *_, last = fields.values()
+            expected = f"the field {next(iter(fields))}, which another section names"
+            raise RuleSetError([self.loaded.problem(last.path, last.field, expected)])
+        return next(iter(fields), None)
+
+    def _check_group(self, group: RecordGroup) -> None:
         try:
-            chosen = fact_at("choice", rules.group, tuple(rules.groups), kind=Kind.CHOICE)
-            domain_of(chosen, self.schema)
+            domain_of(fact_at("choice", group.field, group.names, kind=Kind.CHOICE), self.schema)
         except FormulaError as error:
             expected = (
                 f"a field of every record of {self.name} that says one of the groups; {error}"
             )
-            problem = self.loaded.problem(("allocation", "group"), rules.group, expected)
+            problem = self.loaded.problem(group.path, group.field, expected)
             raise RuleSetError([problem]) from error
-        return rules.group
 
     def _values(self, tiers: Tiers | None) -> Iterator[Value]:
         """What is published, in the order of the documents; each reads only earlier values."""

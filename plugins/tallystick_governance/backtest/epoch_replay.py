@@ -27,13 +27,13 @@ from tallystick.errors import InputError
 from tallystick.formula.columns import Truths
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
-from tallystick.rules.allocation import round_score
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
 from tallystick.scoring.planner import ScoreColumns, columns_of
+from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
 from tallystick_governance.backtest.comparison_model import (

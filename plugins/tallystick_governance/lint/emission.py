@@ -16,7 +16,6 @@ import attrs
 from tallystick.formula.polynomial import is_constant
 from tallystick.formula.text import decimal_text
 from tallystick.numbers.nano import NANO, publish, to_text
-from tallystick.rules.allocation import EMISSION, CapStep, placed_steps, round_score
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
@@ -25,6 +24,7 @@ from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick_allocation.rules import EMISSION, CapStep, placed_steps, round_score
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO

@@ -21,10 +21,10 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import Filter, sums_to_one
 from tallystick_allocation.allocate import allocate
 from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.files import round_of
+from tallystick_allocation.rules import Filter, sums_to_one
 from tallystick_allocation.select import OnePerStep, TopStep
 from tallystick_allocation.share import ByRankStep
 from tallystick_allocation.step import BoundAllocation, Step

@@ -16,9 +16,9 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_text
-from tallystick.rules.allocation import MINER
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
+from tallystick_allocation.rules import MINER
 from tallystick_consensus.collusion import flags_of
 from tallystick_state.alignments import collusion_of, flag_of, rows_of
 from tallystick_state.carry import carried, carried_names

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
-from tallystick.rules.allocation import Average, Collect, placed_steps, round_score
 from tallystick.rules.findings import Finding
 from tallystick.rules.sections import Groups
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.rules import Average, Collect, placed_steps, round_score
 
 _AGREEMENT = attrs.fields(Groups).consensus.name
 """The key of the rule-set format under which a group says when it agrees."""

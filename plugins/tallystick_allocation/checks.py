@@ -14,7 +14,10 @@ import attrs
 from tallystick.diagnostics import nearest
 from tallystick.formula.tree import leaves
 from tallystick.numbers.text import fraction
-from tallystick.rules.allocation import (
+from tallystick.rules.findings import Finding, mistake, one_of, shown
+from tallystick.rules.formula_references import check_reference, find_cycle, formula_of
+from tallystick_allocation.rules import (
+    ALLOCATION,
     EMISSION,
     MINER,
     QUALITY,
@@ -37,16 +40,10 @@ from tallystick.rules.allocation import (
     ZScore,
     attributes_of,
     columns_of,
+    formula_of_step,
     inputs_of,
     shape_of,
     sums_to_one,
-)
-from tallystick.rules.findings import Finding, mistake, one_of, shown
-from tallystick.rules.formula_references import (
-    FormulaReference,
-    check_reference,
-    find_cycle,
-    formula_of,
 )
 
 if TYPE_CHECKING:
@@ -58,19 +55,16 @@ if TYPE_CHECKING:
 
 MOST_RANKED = 256
 """So many places the powers of a ratio are exact numbers of a sensible length for."""
-_PATH: KeyPath = ("allocation",)
+_PATH: KeyPath = (ALLOCATION.name,)
 _RESERVED = ("miner", "round")
 _REPUTATION = "reputation"
 _IDLE = ("equal", "proportional", "burn")
 
 
 def check_allocation(
-    rule_set: RuleSet, declared: Declared, registry: Registry
+    rules: AllocationRules, rule_set: RuleSet, declared: Declared, registry: Registry
 ) -> Iterator[Finding]:
-    """What is wrong with the steps of a rule set."""
-    rules = rule_set.allocation
-    if rules is None:
-        return
+    """Yield what is wrong with the steps of a rule set."""
     yield from _check_groups(rules)
     yield from _check_miners(rules, declared)
     yield from _Steps(rule_set, rules, declared, registry).findings()
@@ -168,7 +162,7 @@ class _Steps:
     def _formula(self, step: StepRules) -> Formula | None:
         if not isinstance(step, FormulaStep):
             return None
-        return formula_of(_reference((), step), self.registry)
+        return formula_of(formula_of_step((), step), self.registry)
 
     def _shape(self, step: StepRules) -> Shape:
         inputs = [self.shapes[name] for name in self._reads(step) if name in self.shapes]
@@ -267,7 +261,7 @@ class _Steps:
 
     def formula(self, path: KeyPath, step: FormulaStep) -> Iterator[Finding]:
         """A measure of columns alone, in groups that there are."""
-        yield from check_reference(_reference(path, step), self.registry)
+        yield from check_reference(formula_of_step(path, step), self.registry)
         formula = self._formula(step)
         if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
             expected = "a formula of earlier steps alone"
@@ -354,10 +348,6 @@ class _Steps:
         if step.zero == "stop" and self.shapes[step.of] == "grouped":
             expected = '"flat": a group alone cannot end the allocation'
             yield mistake((*path, "zero"), shown(step.zero), expected)
-
-
-def _reference(path: KeyPath, step: FormulaStep) -> FormulaReference:
-    return FormulaReference(path, (*path, "formula"), step.formula, "measure", step.parameters)
 
 
 _CHECKS: Mapping[type[StepRules], Callable[..., Iterator[Finding]]] = {

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
+from tallystick.rules.formula_references import FormulaReference
 from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
+from tallystick.rules.model import SectionKind
 
 if TYPE_CHECKING:
     from tallystick.rules.model import RuleSet
@@ -434,6 +436,10 @@ def sums_to_one(step: StepRules, inputs: bool) -> bool:
     return False
 
 
+ALLOCATION = SectionKind("allocation", AllocationRules)
+"""The section that says how the scores of a population become weights."""
+
+
 @attrs.frozen
 class PlacedStep:
     """A step, and the keys of the rule set that say it."""
@@ -442,20 +448,27 @@ class PlacedStep:
     origin: KeyPath
 
 
-def allocation_of(rule_set: RuleSet) -> AllocationRules | None:
-    """How the rule set allocates; None where it does not."""
-    return rule_set.allocation
-
-
 def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
-    """The steps of a rule set in order, with what says them."""
-    steps = () if rule_set.allocation is None else rule_set.allocation.steps
-    for place, rules in enumerate(steps):
-        yield PlacedStep(rules, ("allocation", "steps", place))
+    """Yield the steps of a rule set in order, with what says them."""
+    allocation = rule_set.section(ALLOCATION)
+    for place, rules in enumerate(() if allocation is None else allocation.steps):
+        yield PlacedStep(rules, (ALLOCATION.name, "steps", place))
 
 
 def round_score(rule_set: RuleSet) -> Collect | None:
-    """The step that gives the score of a miner in a round; None where there is none."""
-    steps = () if rule_set.allocation is None else rule_set.allocation.steps
+    """Return the step that gives the score of a miner in a round; None where there is none."""
+    steps = (placed.rules for placed in placed_steps(rule_set))
     of_round = (each for each in steps if isinstance(each, Collect) and each.records == "round")
     return next(of_round, None)
+
+
+def formula_of_step(path: KeyPath, step: FormulaStep) -> FormulaReference:
+    """Return the formula that a step names."""
+    return FormulaReference(path, (*path, "formula"), step.formula, "measure", step.parameters)
+
+
+def references(rules: AllocationRules) -> Iterator[FormulaReference]:
+    """Yield the formula of each step that names one."""
+    for place, step in enumerate(rules.steps):
+        if isinstance(step, FormulaStep):
+            yield formula_of_step((ALLOCATION.name, "steps", place), step)
