@@ -41,7 +41,6 @@ STATE = (
     "tallystick_state.queries",
     "tallystick_state.slots",
     "tallystick_state.store.migrations.env",
-    "tallystick_state.trust.verification",
 )
 """Modules whose functions step a state, or share out what a step gives."""
 FOLDERS = {"tallystick_state.store.migrations.env": "tallystick_state/store/migrations/versions"}

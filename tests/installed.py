@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tallystick.plugins import entries as entry_points
+
 
 def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
     """Write what pip writes of a distribution: its name, and its entry points by group and name.
@@ -20,3 +22,5 @@ def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
         for line in (f"[tallystick.{group}]", *(f"{n} = {t}" for n, t in entries.items()))
     ]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    # a process looks once; here distributions come while it runs
+    entry_points._selection.cache_clear()

@@ -74,7 +74,12 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "text",
         "tree",
     ),
-    "tallystick.formula.facts": ("extraction_code", "fact", "families", "reader"),
+    "tallystick.formula.facts": (
+        "extraction_code",
+        "fact",
+        "families",
+        "reader",
+    ),
     "tallystick.io": (
         "atomic",
         "chunks",
@@ -115,7 +120,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "validator",
     ),
     "tallystick.rules": (
-        "allocation",
         "compatibility",
         "digest",
         "edit",
@@ -128,7 +132,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "section",
         "section_lookup",
-        "sections",
         "structure",
         "timeline",
         "toml",
@@ -168,31 +171,8 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The modules of the core that floors of ours import beside those; a stranger's floor may not."""
-KNOWN: Mapping[tuple[str, str], str] = {
-    ("tallystick.cli.rule_text", "tallystick_allocation.files"): "commands",
-    ("tallystick.cli.rule_text", "tallystick_allocation.proofs"): "commands",
-    ("tallystick.cli.rules", "tallystick_allocation.proofs"): "commands",
-    ("tallystick.cli.rules", "tallystick_consensus.run"): "commands",
-}
+KNOWN: Mapping[tuple[str, str], str] = {}
 """Imports that run the wrong way for now, by the module and what it imports, with their owner."""
-KNOWN_CIRCLES: Mapping[frozenset[str], str] = {
-    frozenset(
-        {
-            f"tallystick_consensus.{name}"
-            for name in (
-                "answer",
-                "binding",
-                "checks",
-                "facts",
-                "group",
-                "run",
-                "section",
-                "similarity",
-            )
-        }
-    ): "sections",
-}
-"""Circles for now, with their owner."""
 LONGEST = 700
 JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")
 HEAVY = (
@@ -343,10 +323,13 @@ def test_every_part_of_the_core_has_its_layer() -> None:
 def test_a_package_of_a_stranger_imports_what_is_stable(package: str) -> None:
     page = (ROOT / "docs" / "api.md").read_text()
     for path in (THIRD_PARTY / package).rglob("*.py"):
-        for name in imports(path.read_text()):
-            if name in MODULES and top_of(name) in PACKAGES:
-                is_listed = re.search(rf":: {re.escape(name)}(\.\w+)?$", page, re.MULTILINE)
-                assert name in {CORE, *STABLE} or is_listed, (path, name)
+        for node in ast.walk(ast.parse(path.read_text())):
+            for name in _imported(node, MODULES):
+                if name in MODULES and name not in {CORE, *STABLE}:
+                    assert isinstance(node, ast.ImportFrom), path
+                    for each in node.names:
+                        listed = rf":: {re.escape(name)}(\.{each.name})?$"
+                        assert re.search(listed, page, re.MULTILINE), (path, name, each.name)
 
 
 @pytest.mark.parametrize(
@@ -424,14 +407,8 @@ def circle(texts: Mapping[str, str]) -> list[str]:
 def test_no_modules_of_a_package_import_each_other_in_a_circle(package: str) -> None:
     """Those for types alone included."""
     texts = {module_of(path): path.read_text() for path in sources(package)}
-    known = frozenset[str]().union(*KNOWN_CIRCLES)
-    found = circle({name: texts[name] for name in texts if name not in {*FACADE, *known}})
+    found = circle({name: texts[name] for name in texts if name not in FACADE})
     assert not found, f"found the circle {' ← '.join(found)}"
-
-
-@pytest.mark.parametrize("known", KNOWN_CIRCLES)
-def test_every_known_circle_is_one(known: frozenset[str]) -> None:
-    assert circle({name: MODULES[name].read_text() for name in known})
 
 
 @pytest.mark.parametrize(

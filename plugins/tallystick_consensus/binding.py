@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from graphlib import TopologicalSorter
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import attrs
 
@@ -38,9 +38,19 @@ from tallystick_consensus.sets import Voting
 from tallystick_consensus.signals import whole_share
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from tallystick.formula.domain import Domain
     from tallystick.plugins.registry import Registry
     from tallystick.rules.reading import LoadedRuleSet
+
+
+@runtime_checkable
+class ConsensusEvents(Protocol):
+    """The values of a section that say which event a consensus is."""
+
+    def consensus_event(self, consensus: Decimal) -> str | None:
+        """Return the name of the event; None where it is none."""
 
 
 @attrs.frozen
@@ -145,9 +155,10 @@ class BoundConsensus:
         return round_half_even(total, NANO)
 
     def event(self, consensus: int) -> str | None:
-        """The reputation event whose band holds a consensus."""
-        reputation = self.loaded.rule_set.reputation
-        return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
+        """Return the event that a consensus is, where a section of the rule set says so."""
+        values = self.loaded.rule_set.sections.values()
+        bands = next((each for each in values if isinstance(each, ConsensusEvents)), None)
+        return None if bands is None else bands.consensus_event(to_decimal(consensus))
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:

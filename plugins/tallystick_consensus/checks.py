@@ -32,7 +32,6 @@ def check_consensus(
     yield from _check_kinds(rules)
     yield from _check_components(rules, registry)
     yield from _check_weights(rules, rule_set, declared)
-    yield from _check_minimum(rules, rule_set)
 
 
 def _check_lines(lines: FindingLines) -> Iterator[Finding]:
@@ -105,12 +104,3 @@ def _check_weights(rules: Consensus, rule_set: RuleSet, declared: Declared) -> I
     for name in rules.components:
         if name not in factors[FACTOR].parameters:
             yield mistake((*path, name), "", f"the weight of the component {name}")
-
-
-def _check_minimum(rules: Consensus, rule_set: RuleSet) -> Iterator[Finding]:
-    if rule_set.groups is None:
-        return
-    told = rule_set.groups.consensus.minimum_submissions
-    if told != rules.minimum_valid:
-        expected = f"{rules.minimum_valid}, which [consensus] has as minimum_valid"
-        yield mistake(("groups", "consensus", "minimum_submissions"), shown(told), expected)

@@ -74,7 +74,7 @@ class GroupScorer:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        if not any(each.rule_set.section(CONSENSUS) for each in rules.each()):
+        if all(each.rule_set.section(CONSENSUS) is None for each in rules.each()):
             raise RuleSetError(
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )

@@ -21,6 +21,8 @@ from tallystick_state.groups import is_ejected, is_selectable
 from tallystick_state.model import State
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
 
 
 @attrs.frozen
@@ -99,14 +101,14 @@ class _Side:
         return {*carried_names(self.rules.rule_set)}
 
     def ejected(self) -> set[str]:
-        if self.rules.rule_set.reputation is None:
+        if self.rules.rule_set.section(REPUTATION) is None:
             return set()
         miners = self.state.miners.values()
         return {each.hotkey for each in miners if is_ejected(self.rules, each)}
 
     def pool(self, skill_type: str) -> set[str]:
         rules = self.rules.rule_set
-        if rules.groups is None or rules.reputation is None:
+        if rules.section(GROUPS) is None or rules.section(REPUTATION) is None:
             return set()
         miners = self.state.miners.values()
         return {each.hotkey for each in miners if is_selectable(self.rules, each, skill_type)}

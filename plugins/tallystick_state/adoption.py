@@ -33,6 +33,8 @@ from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.reputation import clamped, initial_reputation
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import Adoption, RulesInForce
+from tallystick_state.sections.epochs import EPOCHS
+from tallystick_state.sections.reputation import REPUTATION
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -116,7 +118,7 @@ def adopt(
 
 def carry_reputations(state: State, change: Change) -> State:
     """Reputations within the new floor and ceiling, and those that the new rules begin."""
-    if change.new.rule_set.reputation is None:
+    if change.new.rule_set.section(REPUTATION) is None:
         return state
     miners = {
         hotkey: attrs.evolve(miner, reputation=_reputation(miner, change.new))
@@ -155,7 +157,7 @@ def carry_thresholds(state: State, change: Change) -> State:
 def apply_floors(state: State, change: Change) -> State:
     """Each tracked threshold at least what its formula gives at the baseline of its type."""
     new, thresholds = change.new, dict(state.thresholds)
-    epochs = new.rule_set.epochs
+    epochs = new.rule_set.section(EPOCHS)
     for name in new.seeds if epochs is not None else ():
         found, tiers = thresholds[name], new.tiers[name]
         floors = tiers.thresholds({baseline: found[baseline] for baseline in tiers.tracked})
@@ -186,7 +188,7 @@ def tracked(rules: StateRules, skill_type: str) -> frozenset[str]:
 
     A baseline that is the published constant follows nothing, and is carried nowhere.
     """
-    epochs, tiers = rules.rule_set.epochs, rules.tiers.get(skill_type)
+    epochs, tiers = rules.rule_set.section(EPOCHS), rules.tiers.get(skill_type)
     if epochs is None or tiers is None:
         return frozenset()
     baseline = epochs.baseline
@@ -348,14 +350,14 @@ def _check_type(in_force: RulesInForce, new: StateRules, skill_type: str) -> Non
 
 def _check_clock(in_force: RulesInForce, new: StateRules, epoch: int) -> None:
     """Refuse epochs of another length than those of the other lines."""
-    epochs = new.rule_set.epochs
+    epochs = new.rule_set.section(EPOCHS)
     if epochs is None:
         return
     for name, timeline in in_force.lines.items():
         if name == new.line:
             continue
         for rules in {epoch: timeline.at(epoch), **dict(timeline.later)}.values():
-            other = rules.rule_set.epochs
+            other = rules.rule_set.section(EPOCHS)
             if other is not None and other.blocks != epochs.blocks:
                 _refuse(
                     "clock-differs",

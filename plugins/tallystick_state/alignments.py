@@ -14,14 +14,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tallystick.numbers.nano import publish
-from tallystick_consensus.collusion import AlignmentRow, flags_of
+from tallystick_state.collusion import AlignmentRow, flags_of
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import ENGINE, FLAG
+from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
-    from tallystick.rules.sections import Collusion
     from tallystick_state.rules import StateRules
     from tallystick_state.rules_in_force import RulesInForce
+    from tallystick_state.sections.reputation import Collusion
     from tallystick_state.store.transaction import Transaction
 
 TASK = "collusion"
@@ -76,7 +77,7 @@ def collusion_flags(
 
 def collusion_of(rules: StateRules) -> Collusion | None:
     """What rules say of collusion, if anything."""
-    reputation = rules.rule_set.reputation
+    reputation = rules.rule_set.section(REPUTATION)
     return None if reputation is None else reputation.collusion
 
 

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from tallystick.rules.sections import Claims as Limits
 from tallystick_state.claims import (
     DROPPED,
     UNKNOWN,
@@ -29,6 +28,8 @@ from tallystick_state.claims import (
 )
 from tallystick_state.event import StateEvent, scope_of
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.sections.claims import Claims as Limits
+from tallystick_state.sections.claims import claims_of
 from tallystick_state.store.transaction import Transaction
 
 Numbered = tuple[int, StateEvent]
@@ -86,7 +87,7 @@ class ClaimRegister:
         """Read nothing of the claims yet."""
         self._transaction, self._rows = transaction, transaction.claims
         self._in_force, self._limits_of = in_force, dict[int, Limits]()
-        limits = [rules.rule_set.claims for rules in in_force.rule_sets().values()]
+        limits = [claims_of(rules.rule_set) for rules in in_force.rule_sets().values()]
         self._counting = any(map(has_limits, limits))
         self._waiting = any(each.event_task == "recorded" for each in limits)
         self._has_quarantine = self._rows.has_waiting()
@@ -318,7 +319,7 @@ class ClaimRegister:
         _, epoch = scope
         if epoch not in self._limits_of:
             lines = self._in_force.at(epoch).lines
-            self._limits_of[epoch] = united([rules.rule_set.claims for rules in lines])
+            self._limits_of[epoch] = united([claims_of(rules.rule_set) for rules in lines])
         return self._limits_of[epoch]
 
     def _waits(self, event: StateEvent) -> bool:
@@ -326,7 +327,7 @@ class ClaimRegister:
         if event.is_record or not self._waiting:
             return False
         rules = self._in_force.of_type(event.skill_type, event.epoch)
-        return rules is not None and rules.rule_set.claims.event_task == "recorded"
+        return rules is not None and claims_of(rules.rule_set).event_task == "recorded"
 
     def _counts_of(self, scope: _Scope) -> Counter[tuple[int, int]]:
         if scope not in self._counts:

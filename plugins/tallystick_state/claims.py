@@ -21,8 +21,8 @@ from typing import Any
 
 import attrs
 
-from tallystick.rules.sections import Claims as Limits
 from tallystick_state.event import StateEvent
+from tallystick_state.sections.claims import Claims as Limits
 
 CONFLICT = "conflict"
 OUTRANKED = "outranked"

@@ -20,7 +20,6 @@ import attrs
 from tallystick.errors import AllocationError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.records.messages import shown
-from tallystick.rules.sections import Step
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_allocation.files import RoundFile
 from tallystick_state.carry import carried, carried_names, with_columns
@@ -30,6 +29,8 @@ from tallystick_state.model import Miner, State
 from tallystick_state.reputation import damped, effect, mean_delta
 from tallystick_state.rules import StateRules
 from tallystick_state.said import NOTHING_SAID, check_said, not_carried
+from tallystick_state.sections.epochs import EPOCHS, Step
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.thresholds import next_baselines, next_threshold
 
 Owner = tuple[str, str]
@@ -108,7 +109,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
         said,
     )
     _check(closing)
-    epochs = rules.rule_set.epochs
+    epochs = rules.rule_set.section(EPOCHS)
     for step in epochs.steps if epochs is not None else ():
         closing = _STEPS[step](closing)
     closing = carry_columns(closing)
@@ -117,7 +118,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
 
 def aggregate_deltas(closing: Closing) -> Closing:
     """The mean delta of each reputation over all records that take part (E27 to E29)."""
-    if closing.rules.rule_set.reputation is None:
+    if closing.rules.rule_set.section(REPUTATION) is None:
         return closing
     records = _records(closing.events)
     changes, unit = _changes(closing.rules, set(records.values()))
@@ -136,7 +137,7 @@ def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]
     The delta is exact, in units of 1; see `record_delta`. There are none where the rules have no
     reputation.
     """
-    if closing.rules.rule_set.reputation is None:
+    if closing.rules.rule_set.section(REPUTATION) is None:
         return {}
     records = _records(closing.events)
     bases = _bases(closing, records)
@@ -309,7 +310,7 @@ def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int
 def _base_rules(closing: Closing, epoch: int) -> StateRules:
     """The rules that say what a newcomer of an epoch begins with."""
     own = closing.base_rules(epoch)
-    return closing.rules if own.rule_set.reputation is None else own
+    return closing.rules if own.rule_set.section(REPUTATION) is None else own
 
 
 def _sums(

@@ -14,6 +14,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.model import State
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.said import Said
+from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ def _closed(
         line = rules.line
         own = [each for each in events if in_force.line_of(each.skill_type) == line]
         # rules without epochs pin nothing, and take records of any epoch
-        pins = {event.epoch for event in own} if rules.rule_set.epochs else set[int]()
+        pins = {event.epoch for event in own} if rules.rule_set.section(EPOCHS) else set[int]()
 
         def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
             records = transaction.scored(hotkey, counted_by=epoch)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tallystick.errors import StateError
 from tallystick.rules.timeline import Timeline
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.epochs import EPOCHS
 
 
 def first_block(epoch: int, timeline: Timeline[StateRules]) -> int | None:
@@ -22,7 +23,7 @@ def first_block(epoch: int, timeline: Timeline[StateRules]) -> int | None:
     for start, end, rules in timeline.spans():
         if epoch <= start:
             break
-        epochs = rules.rule_set.epochs
+        epochs = rules.rule_set.section(EPOCHS)
         if epochs is None:
             return None
         last = epoch if end is None else min(epoch, end)

@@ -21,7 +21,7 @@ from tallystick.canonical import PREFIX
 from tallystick.errors import DamagedError, NumberError
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import from_text, to_text
-from tallystick.rules.sections import Role
+from tallystick_state.roles import Role
 
 _DECIMALS = ("quality", "emission")
 _MEASURES = "measures"

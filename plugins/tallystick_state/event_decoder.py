@@ -34,6 +34,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.record_digest import record_digest
 from tallystick_state.reputation import consensus_event, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.claims import claims_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,7 @@ class _Pinned:
     def of(cls, rules: BoundRules, skill_type: str) -> _Pinned:
         line = rules.line_of(skill_type)
         no_consensus = CONSENSUS in line.types[skill_type].absent
-        return cls(state_rules_of(line), no_consensus, line.rule_set.claims.facts == "digest")
+        return cls(state_rules_of(line), no_consensus, claims_of(line.rule_set).facts == "digest")
 
 
 class EventDecoder:
@@ -104,7 +105,7 @@ class EventDecoder:
         self._groups = groups
         self.scorer, self._pinned = scorer, dict[tuple[str, int], _Pinned]()
         self._late = _late_decoder(frozenset(scorer.schemas))
-        self._keeps_facts = any(r.rule_set.claims.facts == "digest" for r in scorer.each())
+        self._keeps_facts = any(claims_of(r.rule_set).facts == "digest" for r in scorer.each())
 
     def events(self, chunk: Chunk) -> EventBatch:
         """The events of one chunk.

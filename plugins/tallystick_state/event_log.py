@@ -53,6 +53,7 @@ from tallystick_state.rules_in_force import (
 )
 from tallystick_state.rules_log import FORMAT, RULE_SETS
 from tallystick_state.said import ATTRIBUTES, Said, to_body
+from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.store.transaction import LogHead, Transaction
 from tallystick_state.trust_in_force import ROTATION, root_to_dict
 
@@ -561,7 +562,7 @@ class EventLog:
 
         Rules without epochs take records of any epoch, and have scored them.
         """
-        if self.in_force.lines[line].at(epoch).rule_set.epochs is not None:
+        if self.in_force.lines[line].at(epoch).rule_set.section(EPOCHS) is not None:
             return
         own = (e for e in self.transaction.claimed() if self.in_force.line_of(e.skill_type) == line)
         last = max(own, key=attrgetter("epoch"), default=None)

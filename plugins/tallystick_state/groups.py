@@ -45,9 +45,9 @@ import attrs
 
 from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
-from tallystick.rules.sections import Role
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import Miner, State
+from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules
 
 DRAW = "tallystick/auditor-draw/1"

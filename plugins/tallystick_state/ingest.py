@@ -55,6 +55,7 @@ from tallystick_state.miners import has_declared
 from tallystick_state.model import State
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
@@ -511,7 +512,8 @@ def _takes_any_epoch(
     in_force: RulesInForce, rules: StateRules, epoch: int, event: StateEvent
 ) -> bool:
     """Whether rules take records of any epoch: they have none, and others are not scheduled."""
-    return rules.rule_set.epochs is None and rules is in_force.of_type(event.skill_type, epoch)
+    has_epochs = rules.rule_set.section(EPOCHS) is not None
+    return not has_epochs and rules is in_force.of_type(event.skill_type, epoch)
 
 
 def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject

@@ -15,10 +15,10 @@ from decimal import Decimal
 import attrs
 
 from tallystick.numbers.nano import to_decimal
-from tallystick.rules.sections import Visibility
 from tallystick_state.groups import is_selectable
 from tallystick_state.model import Miner, State
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION, Visibility
 
 
 @attrs.frozen
@@ -89,7 +89,7 @@ def rounds_dispatched(
         at: the end of the window; None for the latest recorded time.
         rules: its ``reputation.visibility`` has the length and the edges of the window.
     """
-    rounds, reputation = set(dispatched), rules.rule_set.reputation
+    rounds, reputation = set(dispatched), rules.rule_set.section(REPUTATION)
     visibility = reputation.visibility if reputation is not None else None
     if visibility is None or not times:
         return len(rounds)

@@ -6,7 +6,6 @@ or after, never between. What is refused changes nothing.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
+from tallystick.plugins.logger import logger_of
 from tallystick.plugins.registry import installed_plugins
 from tallystick_state.answers import MinerInfo, SnapshotInfo
 from tallystick_state.arguments import check_text, path_or_items, texts, timestamp, whole
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
     from tallystick_state.trust.policy import TrustRoot
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger_of(__name__)
 
 
 class Ledger(StoredState):

@@ -14,6 +14,7 @@ from tallystick_state.model import Miner, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import TypeRules
+from tallystick_state.sections.reputation import REPUTATION
 
 Flags = Mapping[tuple[str, str], int]
 """How many flags come to each miner from each validator; below 0 for those that go."""
@@ -42,7 +43,7 @@ def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Itera
     fresh = {
         name: initial_reputation(of_type)
         for name in declared
-        if (of_type := rules.type_rules[name]).rule_set.reputation is not None
+        if (of_type := rules.type_rules[name]).rule_set.section(REPUTATION) is not None
     }
     kept = before.reputation if before is not None else {}
     others = {

@@ -35,6 +35,7 @@ from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import EpochRules, RulesInForce
 from tallystick_state.said import NOTHING_SAID, said_of
+from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.transaction import LogHead, Transaction
 
 
@@ -469,7 +470,7 @@ class StateQueries:
 
     def _rank(self, hotkey: str, skill_type: str) -> int | None:
         rules = self.rules.type_rules.get(skill_type)
-        if rules is None or rules.rule_set.groups is None:
+        if rules is None or rules.rule_set.section(GROUPS) is None:
             return None
         return rank_of(self.state, hotkey, skill_type, rules)
 

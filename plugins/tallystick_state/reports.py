@@ -11,6 +11,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick_state.claims import DROPPED
 from tallystick_state.miners import FLAG, pinned_reputation
+from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
@@ -143,7 +144,7 @@ def _reputations(before: State, after: State, rules: EpochRules) -> Iterator[Rep
     for hotkey, miner in after.miners.items():
         for skill_type, nano in miner.reputation.items():
             own = rules.type_rules.get(skill_type)
-            if own is not None and own.rule_set.reputation is not None:
+            if own is not None and own.rule_set.section(REPUTATION) is not None:
                 base = pinned_reputation(before, own, hotkey, skill_type)
                 yield ReputationMove(hotkey, skill_type, base, nano)
 

@@ -11,12 +11,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_fraction
 from tallystick.records.decoding import MISSED
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION
+
+if TYPE_CHECKING:
+    from tallystick.scoring.bound_rules import BoundRules
 
 
 @attrs.frozen
@@ -57,7 +62,7 @@ def clamped(rules: StateRules, reputation: int) -> int:
     return max(from_decimal(floor), min(from_decimal(ceiling), reputation))
 
 
-def consensus_event(rules: StateRules, consensus: int) -> str | None:
+def consensus_event(rules: StateRules | BoundRules, consensus: int) -> str | None:
     """The event that a published consensus is (reputation.txt, Update Rules).
 
     Args:
@@ -68,7 +73,7 @@ def consensus_event(rules: StateRules, consensus: int) -> str | None:
         The name of the event whose band holds the consensus; None when no band does, or when the
         rule set has no reputation.
     """
-    reputation = rules.rule_set.reputation
+    reputation = rules.rule_set.section(REPUTATION)
     return None if reputation is None else reputation.consensus_event(to_decimal(consensus))
 
 

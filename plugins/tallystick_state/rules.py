@@ -18,7 +18,9 @@ from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import Registry
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
-from tallystick.rules.sections import Epochs, Groups, Reputation
+from tallystick_state.sections.epochs import EPOCHS, Epochs
+from tallystick_state.sections.groups import GROUPS, Groups
+from tallystick_state.sections.reputation import REPUTATION, Reputation
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
@@ -83,14 +85,14 @@ class StateRules:
     @property
     def quorum(self) -> int:
         """How many validators the flags have to come from that eject a miner."""
-        reputation = self.rule_set.reputation
+        reputation = self.rule_set.section(REPUTATION)
         collusion = None if reputation is None else reputation.collusion
         return 1 if collusion is None else collusion.quorum
 
     @cached_property
     def events(self) -> frozenset[str]:
         """The names of the events that change a reputation."""
-        reputation = self.rule_set.reputation
+        reputation = self.rule_set.section(REPUTATION)
         return frozenset() if reputation is None else frozenset(reputation.events)
 
     @cached_property
@@ -118,7 +120,7 @@ class StateRules:
     @cached_property
     def seeds(self) -> Mapping[str, Thresholds]:
         """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
-        epochs = self.rule_set.epochs
+        epochs = self.rule_set.section(EPOCHS)
         tracked = set() if epochs is None else set(epochs.thresholds)
         found: dict[str, Thresholds] = {}
         for name, tiers in self.tiers.items():
@@ -140,7 +142,7 @@ class StateRules:
         Raises:
             StateError: the rule set does not say.
         """
-        return self._section(self.rule_set.reputation, "reputation")
+        return self._section(self.rule_set.section(REPUTATION), "reputation")
 
     @property
     def groups(self) -> Groups:
@@ -149,7 +151,7 @@ class StateRules:
         Raises:
             StateError: the rule set does not say.
         """
-        return self._section(self.rule_set.groups, "groups")
+        return self._section(self.rule_set.section(GROUPS), "groups")
 
     @property
     def epochs(self) -> Epochs:
@@ -158,7 +160,7 @@ class StateRules:
         Raises:
             StateError: the rule set does not say.
         """
-        return self._section(self.rule_set.epochs, "epochs")
+        return self._section(self.rule_set.section(EPOCHS), "epochs")
 
     def _section(self, section: Section | None, name: str) -> Section:
         if section is None:

@@ -23,6 +23,7 @@ from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import Authority
 from tallystick_state.pools import NO_POOLS, Pools, PoolsChange, PoolsInForce
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.trust_in_force import OPERATORS, TrustInForce
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class EpochRules:
 
     def watching(self) -> StateRules:
         """The rules that say over which hours dispatches count: those of the first line that do."""
-        told = (each for each in self.lines if each.rule_set.reputation is not None)
+        told = (each for each in self.lines if each.rule_set.section(REPUTATION) is not None)
         return next((r for r in told if r.reputation.visibility is not None), self.lines[0])
 
     def of_type(self, skill_type: str) -> StateRules:

@@ -21,6 +21,7 @@ from tallystick_state.claims import Hearing
 from tallystick_state.pools import POOLS, PoolsChange, read_pools
 from tallystick_state.rules import GENESIS, StateRules
 from tallystick_state.rules_in_force import WITHDRAWAL, Adoption, RulesInForce
+from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.trust_in_force import ROTATION, root_of
 
 FORMAT = 3
@@ -145,7 +146,7 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     owners: dict[str, str] = {}
     lengths: dict[int, str] = {}
     for each in sorted(rules, key=lambda found: found.line):
-        reference, epochs = each.rule_set.reference, each.rule_set.epochs
+        reference, epochs = each.rule_set.reference, each.rule_set.section(EPOCHS)
         if each.line in lines:
             raise StateError(
                 f"found {lines[each.line].first.rule_set.reference} and {reference}, expected one "

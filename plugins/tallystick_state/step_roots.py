@@ -51,6 +51,8 @@ from tallystick_state.miners import ENGINE
 from tallystick_state.model import Miner, State
 from tallystick_state.reputation import damped, initial_reputation
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.epochs import EPOCHS
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.trust.merkle import TileTree, leaf_hash
 
 Step = Literal["inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights"]
@@ -299,7 +301,9 @@ def reputation_row(
         rules: of its line, which count the epoch; None where no line has the type.
         adopted: the rules that begin with the next epoch, if any do.
     """
-    counts = before is not None and rules is not None and rules.rule_set.reputation is not None
+    counts = (
+        before is not None and rules is not None and rules.rule_set.section(REPUTATION) is not None
+    )
     after = damped(rules, before, mean) if counts else before  # type: ignore[arg-type]  # counted
     following = after if adopted is None else _adopted(owner, after, rules, adopted)
     value = {
@@ -318,7 +322,7 @@ def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row
         closing: its events, and the thresholds of before in its state.
         adopted: the rules that begin with the next epoch, if any do.
     """
-    rules, epochs = closing.rules, closing.rules.rule_set.epochs
+    rules, epochs = closing.rules, closing.rules.rule_set.section(EPOCHS)
     before = {
         name: {**seeds, **closing.state.thresholds.get(name, {})}
         for name, seeds in rules.seeds.items()
@@ -379,7 +383,7 @@ def _before(found: Counted, owner: Owner, rules: StateRules | None) -> int | Non
     """The reputation that a miner has as the epoch ends, before it is closed."""
     miner, skill_type = found.before.miners.get(owner[0]), owner[1]
     known = None if miner is None else miner.reputation.get(skill_type)
-    if known is not None or rules is None or rules.rule_set.reputation is None:
+    if known is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
         return known
     return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
 

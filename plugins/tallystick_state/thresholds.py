@@ -12,10 +12,11 @@ from heapq import nlargest
 
 from tallystick.numbers.nano import round_half_even
 from tallystick.numbers.statistics import median
-from tallystick.rules.sections import Roles, ThresholdTracking
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_state.event import StateEvent
+from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.epochs import ThresholdTracking
 
 
 def next_baselines(

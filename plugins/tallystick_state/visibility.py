@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, get_args
 
 from tallystick.errors import StateError
 from tallystick.records.messages import shown
-from tallystick.rules.sections import OwnValue, PublicPage
+from tallystick_state.sections.reputation import REPUTATION, OwnValue, PublicPage
 
 if TYPE_CHECKING:
-    from tallystick.rules.sections import Visibility
     from tallystick_state.rules import StateRules
+    from tallystick_state.sections.reputation import Visibility
 
 WHOLE: Collection[str] = get_args(OwnValue)
 """All that there is to see of a miner, as its operator does."""
@@ -58,5 +58,5 @@ def check_public(page: PublicPage, rules: StateRules) -> None:
 
 
 def _visibility(rules: StateRules) -> Visibility | None:
-    reputation = rules.rule_set.reputation
+    reputation = rules.rule_set.section(REPUTATION)
     return None if reputation is None else reputation.visibility

@@ -8,8 +8,8 @@ from state.signing import ALICE, BOB, NETWORK, envelope, genesis, root, written_
 
 from tallystick_state.ledger import Ledger
 
-OLD = "sha256:e17328f3b15dbdd7cf8f8e0067b5b260e5d3b2a0b3a302ebf979ccd05cd30d26"
-NEW = "sha256:3427445c7924658c0502199f302424152d447ecef7159b7d16545c676b5eec33"
+OLD = "sha256:0edcdf7f65963f284e5db559e9e617eaa85a9049e01798a1e8562a4a24d0f0dd"
+NEW = "sha256:74dc6e28c5ee15fd9c453dd69e5326eaa32e6279562012b38ce12d161ebb6580"
 
 
 @pytest.fixture

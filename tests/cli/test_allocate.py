@@ -101,7 +101,7 @@ def test_what_is_carried_is_read_by_the_next_round(tmp_path: Path) -> None:
 def test_a_rule_set_without_weights_is_told(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "rules" / "workflow" / "1.1.0.toml").read_text()
     rules = tmp_path / "rules.toml"
-    rules.write_text(text[: text.index("[aggregation.window]")])
+    rules.write_text(text[: text.index("[allocation]")])
     found = run(
         *("allocate", written(tmp_path, ROWS, ".jsonl"), "--rules", rules),
         *("-o", tmp_path / "w.json", "--json"),
@@ -111,13 +111,18 @@ def test_a_rule_set_without_weights_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "w.json").exists()
 
 
-def test_rules_show_has_the_steps_and_what_they_ask_of_a_round() -> None:
+def test_rules_show_has_the_steps_and_what_they_ask_of_a_round(tmp_path: Path) -> None:
     text = run("rules", "show", "workflow@1.1.0").out
     assert "    part = share: of mean, zero zero\n" in text
     found = run("rules", "show", "skills@1.2.0", "--json").json()["allocation"]
     assert [step["do"] for step in found["steps"]] == ["collect", "average", "share", "cap"]
     assert found["round"]["properties"]["round"]["additionalProperties"] is False
-    assert "allocation" not in run("rules", "show", "workflow@1.1.0", "--json").json()
+    found = run("rules", "show", "workflow@1.1.0", "--json").json()["allocation"]
+    assert [step["do"] for step in found["steps"]] == ["collect", "share", "cap"]
+    without = tmp_path / "rules.toml"
+    text = (Path(__file__).parents[2] / "rules" / "workflow" / "1.1.0.toml").read_text()
+    without.write_text(text[: text.index("[allocation]")])
+    assert "allocation" not in run("rules", "show", without, "--json").json()
 
 
 def test_a_state_takes_no_rules_whose_steps_are_not_proved(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from cli.command import environment, run, start
 
 from tallystick.plugins.code import engine_digest, plugin_digest
 
+OWN = ["consensus", "skills", "workflow"]
+
 
 def test_the_plugins_of_the_project_are_listed() -> None:
     found = run("plugins", "list", "--json")
@@ -37,5 +39,5 @@ def test_a_refused_plugin_is_named_and_the_rest_are_listed() -> None:
     plain, machine = (start("plugins", "list", *each, env=chosen) for each in ((), ("--json",)))
     assert plain.status == machine.status == 1
     assert plain.err.startswith("levitation  refused: ")
-    assert [plugin["name"] for plugin in machine.json()["plugins"]] == ["skills"]
+    assert [plugin["name"] for plugin in machine.json()["plugins"]] == OWN
     assert [refused["name"] for refused in machine.json()["refused"]] == ["levitation"]

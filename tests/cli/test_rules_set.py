@@ -40,8 +40,8 @@ def test_the_file_is_the_old_one_but_for_the_values_and_the_version(tmp_path: Pa
     [
         (("axes.cost.gate=0.6",), "minor"),
         (("rule_set.summary=Another summary",), "patch"),
-        (("rule_set.summary=Another summary", "aggregation.cap.share=0.2"), "minor"),
-        (("aggregation.options.warm_up.enabled=true",), "minor"),
+        (("rule_set.summary=Another summary", "allocation.steps[weight].share=0.2"), "minor"),
+        (("allocation.steps[mean].last=50",), "minor"),
     ],
 )
 def test_the_version_is_raised_as_diff_asks_for(
@@ -117,7 +117,7 @@ def test_weights_are_scaled_and_shown(tmp_path: Path) -> None:
         ("axes.cost.gate=high", "found 'high' for axes.cost.gate"),
         ("axes.cost.gate=1e-3", "found '1e-3' for axes.cost.gate"),
         ("axes.success.weight=1.5", "expected 0 to 1"),
-        ("aggregation.options.warm_up.enabled=yes", "expected true or false"),
+        ("allocation.steps[mean].publish=yes", "expected true or false"),
         ("skill_types.workflow=1", "skill_types.workflow, expected a value"),
         ("axes.cost.gate=1.5", "workflow@1.1.0[axes.cost.gate=1.5]: axes.cost.gate: found 1.5"),
     ],

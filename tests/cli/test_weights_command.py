@@ -1,6 +1,7 @@
 """`tallystick weights`: of the last closed round, or of the window; who has none is left out."""
 
 import json
+import re
 
 from cli.command import ROOT, WORKFLOWS, run
 from cli.stores import PYTHON, Subnet
@@ -154,9 +155,11 @@ def test_a_miner_that_warms_up_under_a_rule_set_that_says_so(subnet: Subnet) -> 
     """Five of the twenty tasks that it takes: a quarter of what the other has, 0.2 and 0.8."""
     rules, fresh = subnet.folder / "rules.toml", subnet.folder / "w.db"
     text = (ROOT / "rules/workflow/1.0.0.toml").read_text(encoding="utf-8")
-    before, marked, after = text.partition("[aggregation.options.warm_up]")
-    switched = marked + after.replace("enabled = false", "enabled = true", 1)
-    rules.write_text(before.replace("share = 0.15", "share = 1") + switched, encoding="utf-8")
+    # the comments of the file have the steps that it leaves off
+    _, *warm = re.findall(r"^# (  \{ name = .*\n)", text, re.MULTILINE)
+    part = '  { name = "part"'
+    warmed = text.replace("share = 0.15", "share = 1").replace(part, "".join(warm) + part)
+    rules.write_text(warmed.replace('of = "mean", zero', 'of = "warm", zero'), encoding="utf-8")
     run("state", "init", "--rules", rules, "--state", fresh)
     for uid in ("1", "2"):
         run("miner", "register", f"hk-{uid}", "--uid", uid, "--types", "workflow", "--state", fresh)

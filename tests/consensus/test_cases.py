@@ -15,10 +15,11 @@ import tallystick
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.numbers.nano import from_text
 from tallystick.records.rejects import Reject
-from tallystick_consensus.collusion import AlignmentRow, flags_of
 from tallystick_consensus.group import GroupConsensus, MemberConsensus
 from tallystick_consensus.member_facts import FACTS
 from tallystick_consensus.run import bound_consensus
+from tallystick_state.collusion import AlignmentRow, flags_of
+from tallystick_state.sections.reputation import REPUTATION
 
 SHOWN = (
     *("components", "consensus", "event", "diverging"),
@@ -80,7 +81,7 @@ def test_a_group_has_the_consensus_of_its_case(case: Json, version: str, referen
 @pytest.mark.parametrize("case", cases("collusion"), ids=lambda case: case["id"])
 def test_rows_flag_in_the_rounds_of_their_case(case: Json, version: str) -> None:
     for reference in RULE_SETS[version]:
-        reputation = scorer_of(reference).rule_set.reputation
+        reputation = scorer_of(reference).rule_set.section(REPUTATION)
         assert reputation is not None
         assert reputation.collusion is not None
         rows = [

@@ -16,6 +16,7 @@ _WITH_BLOCKS = {
     "docs/consensus.md",
     "docs/errata.md",
     "docs/evidence.md",
+    "docs/extending.md",
     "docs/formulas.md",
     "docs/governance.md",
     "docs/numbers.md",

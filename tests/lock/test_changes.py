@@ -1,105 +1,44 @@
-"""A changed byte of whatever results are made with is refused, and named."""
+"""A changed byte of whatever decides results is refused, and named; no other byte is."""
 
 import json
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
 import pytest
+from lock.tree import Tree
 
-ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("engine", "plugins", "rules", "schemas", "tests/vectors/rows.json")
-_START = """
-import sys
-sys.path[:0] = {paths!r}
-from tallystick.cli.main import main
-import tallystick, tallystick_skills
-assert tallystick.__file__.startswith({root!r}) and tallystick_skills.__file__.startswith({root!r})
-sys.argv = {arguments!r}
-main()
-"""
-# changes one byte of every file after the other, with the modules of the engine loaded before
+# changes one byte of every file after the other, with the modules of the check loaded before
 _EVERY = """
-import sys
+import json, sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
+from tallystick.errors import PluginError
 from tallystick.lock import check
 from tallystick.lock.lock_file import read
-from tallystick.plugins.code import engine_files, plugin_files
-lock = read(Path({lock!r}))
-for path in map(Path, {files!r}):
+from tallystick.plugins import code
+known = {{}}
+{before}
+root = Path({root!r})
+lock = read(root / "tallystick.lock")
+def refused(*closures):
+    code.engine_files.cache_clear(); code.plugin_files.cache_clear(); code.state_files.cache_clear()
+    return any(True for _ in check.differences(lock, root, closures))
+assert not refused("scoring", "state")
+for path in map(root.joinpath, {files!r}):
     data = path.read_bytes()
     path.write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:] if data[1:] else b"x" + data)
-    engine_files.cache_clear(); plugin_files.cache_clear()
-    print(path, [each.what for each in check.differences(lock, Path({root!r}))], sep="\\t")
+    known.pop(path, None)
+    print(json.dumps([refused("scoring"), refused("scoring", "state")]))
     path.write_bytes(data)
+    known.pop(path, None)
 """
-
-
-@attrs.frozen
-class Tree:
-    """A copy of the project.
-
-    Attributes:
-        root: where it is.
-        replaced: what files were before they were changed.
-    """
-
-    root: Path
-    replaced: dict[Path, bytes] = attrs.field(factory=dict)
-
-    def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        program = _START.format(
-            paths=[str(self.root / name) for name in ("engine", "plugins")],
-            root=str(self.root),
-            arguments=["tallystick", *arguments],
-        )
-        return self.python(program)
-
-    def python(self, program: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-B", "-c", program],
-            cwd=self.root,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-
-    def replace(self, name: str, old: str, new: str) -> None:
-        path = self.root / name
-        text = path.read_text(encoding="utf-8")
-        self.replaced[path] = path.read_bytes()
-        assert text.count(old) >= 1
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    """A tree with a lock of a shipped rule set and of one in a file."""
-    tree = Tree(tmp_path_factory.mktemp("tree"))
-    for name in COPIED:
-        place = tree.root / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, place)
-        else:
-            shutil.copy(ROOT / name, place)
-    shutil.copy(ROOT / "rules" / "workflow" / "1.1.0.toml", tree.root / "mine.toml")
-    done = tree.do("lock", "--rules", "skills@1.1.0", "--rules", "mine.toml")
-    assert (done.returncode, done.stderr) == (0, "")
-    return tree
-
-
-@pytest.fixture
-def tree(original: Tree) -> Iterator[Tree]:
-    """The tree, in which a test may replace what is put back at its end."""
-    yield original
-    while original.replaced:
-        path, data = original.replaced.popitem()
-        path.write_bytes(data)
+# what was read is read again only where it was changed
+_REMEMBER = """
+def remembered(path, read=code.content):
+    if path not in known:
+        known[path] = read(path)
+    return known[path]
+code.content = check.content = remembered
+"""
 
 
 CHANGES = {
@@ -154,26 +93,46 @@ def test_nothing_changed_is_equal(original: Tree) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.slow
-def test_a_changed_byte_of_any_file_is_named(tree: Tree) -> None:
-    """Of each of the files, some 400, in one process that has loaded what it needs."""
-    files = [
-        path
-        for name in COPIED
-        for path in sorted([tree.root / name, *(tree.root / name).rglob("*")])
-        if path.is_file() and "__pycache__" not in path.parts and "tallystick_" not in name
-    ]
-    done = tree.python(
-        _EVERY.format(
-            paths=[str(tree.root / name) for name in ("engine", "plugins")],
-            lock=str(tree.root / "tallystick.lock"),
-            root=str(tree.root),
-            files=[str(path) for path in files],
-        )
+def installed(path: Path) -> str:
+    """The path in an installation of a file of the tree."""
+    first, *rest = path.parts
+    if first in {"engine", "plugins"}:
+        return "/".join(rest)
+    if first == "tests":
+        return "/".join(("tallystick", "_data", *rest))
+    return "/".join(("tallystick", "_data", *path.parts)) if rest else first
+
+
+def every_file(tree: Tree) -> list[Path]:
+    found = [path.relative_to(tree.root) for path in tree.root.rglob("*") if path.is_file()]
+    return sorted(path for path in found if path.name != "tallystick.lock")
+
+
+def check_every_file(tree: Tree, before: str) -> None:
+    listing = tree.do("lock", "--list", "--json")
+    assert (listing.returncode, listing.stderr) == (0, "")
+    closures = {each["path"]: each["closures"] for each in json.loads(listing.stdout)["files"]}
+    files = every_file(tree)
+    program = _EVERY.format(
+        paths=tree.paths, root=str(tree.root), files=[*map(str, files)], before=before
     )
+    done = tree.python(program)
     assert (done.returncode, done.stderr) == (0, "")
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert len(lines) == len(files) > 300
-    for path, told in lines:
-        stem = Path(path).name if "rows.json" not in path else "the vectors"
-        assert stem in told, (path, told)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(files) > 500
+    assert closures.keys() <= {installed(path) for path in files}
+    for path, (by_scoring, by_both) in zip(files, answers, strict=True):
+        found = closures.get(installed(path), [])
+        refusing = [
+            name for name, is_one in (("scoring", by_scoring), ("state", by_both)) if is_one
+        ]
+        assert refusing == found, path
+
+
+def test_a_changed_byte_is_refused_if_and_only_if_its_file_is_listed(original: Tree) -> None:
+    check_every_file(original, _REMEMBER)
+
+
+@pytest.mark.slow
+def test_each_changed_byte_is_found_by_reading_everything_again(original: Tree) -> None:
+    check_every_file(original, "")

@@ -179,4 +179,4 @@ found = installed()
 print(json.dumps([list(found.plugins), list(found.refused), "essays_plugin" in sys.modules]))
 """
     found = python(program, site, TALLYSTICK_PLUGINS="skills")
-    assert found == [["skills"], [], False]
+    assert found == [["consensus", "skills", "workflow"], [], False]

@@ -19,16 +19,17 @@ from tallystick.plugins.author import (
     require,
 )
 from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, warm_up
-from tallystick.plugins.entries import ALLOWED
+from tallystick.plugins.entries import ALLOWED, PROJECT, allowed_names
 from tallystick.plugins.registry import (
     Registry,
     installed,
-    installed_plugins,
     registry,
     with_modules,
 )
 
 Patch = pytest.MonkeyPatch
+OWN = ["consensus", "skills", "workflow"]
+"""The plugins of the project itself, which are always used."""
 
 
 def formula(name: str) -> Formula:
@@ -93,7 +94,7 @@ def test_a_module_that_is_not_installed_is_used_by_the_name_that_it_is_given(
 ) -> None:
     monkeypatch.setenv(ALLOWED, "workflow")
     found = with_modules({"acme": good.value}).every()
-    assert (list(found.plugins), found.refused) == (["workflow", "acme"], {})
+    assert (list(found.plugins), found.refused) == ([*OWN, "acme"], {})
     assert offered(with_modules({"acme": good.value}).of(["acme"])) == [
         "acme/one@1",
         "acme/one@2",
@@ -328,28 +329,28 @@ def test_a_plugin_that_is_allowed_but_not_installed_is_named(good: EntryPoint) -
 
 
 @pytest.mark.parametrize(
-    ("value", "plugins"),
+    ("value", "strangers"),
     [
-        (None, ["consensus", "skills", "workflow"]),
-        ("", ["consensus", "skills", "workflow"]),
-        (" ", ["consensus", "skills", "workflow"]),
-        ("workflow", ["workflow"]),
-        (" workflow , skills,", ["skills", "workflow"]),
+        (None, ["acme", "beta"]),
+        ("", ["acme", "beta"]),
+        (" ", ["acme", "beta"]),
+        ("beta", ["beta"]),
+        (" beta , skills,", ["beta"]),
+        ("skills", []),
     ],
 )
-def test_the_environment_names_the_only_plugins_to_load(
-    monkeypatch: Patch, value: str | None, plugins: list[str]
+def test_the_environment_names_the_only_strangers_to_load(
+    monkeypatch: Patch, value: str | None, strangers: list[str]
 ) -> None:
+    """Plugins of the project itself are always used."""
     if value is None:
         monkeypatch.delenv(ALLOWED, raising=False)
     else:
         monkeypatch.setenv(ALLOWED, value)
-    installed_plugins.cache_clear()
-    try:
-        found = installed()
-    finally:
-        installed_plugins.cache_clear()
-    assert [p for p in found.plugins if found.plugins[p].distribution == "tallystick"] == plugins
+    own = [entry(name, module(f"own_{name}", monkeypatch), PROJECT) for name in OWN]
+    others = [entry(name, module(f"other_{name}", monkeypatch), name) for name in ("acme", "beta")]
+    found = registry([*others, *own], allowed_names())
+    assert list(found.plugins) == [*OWN, *strangers]
 
 
 # Faults that are known. Each of these tests is to pass once its fault is mended.

@@ -1,20 +1,21 @@
 """The core knows no name and no number of a rule set; a floor knows the words of its own subject.
 
-Names and numbers are taken from the shipped rule sets and the schemas of the skill types, and looked
-for in the sources: in constants, and of the core in the names of its code too. Docstrings may use
-them as examples.
+Names and numbers are taken from the shipped rule sets and from the schemas of the skill types and
+of groups, and looked for in the sources: in constants, and of the core in the names of its code
+too. Docstrings may use them as examples.
 """
 
 import ast
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Any
 
 import pytest
-from packages import CORE, FLOORS, ROOT, folder_of, sources
+from packages import CORE, FLOORS, ROOT, SKILL_TYPES, folder_of, sources
 
 EXEMPT: Mapping[tuple[str, str], str] = {
     ("__init__.py", "consensus"): "the façade names the function of a floor",
@@ -39,20 +40,12 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
     "tallystick_consensus": {
         "consensus": _CONSENSUS,
         "policy": "a set of a member of a group, as a record of a group has it",
-        "auditor": _ROLE,
-        "primary": _ROLE,
-        "ALLOW": "a verdict of a record of a group",
-        "REVIEW": "a verdict of a record of a group",
-        "BLOCK": "a verdict of a record of a group",
-        "findings_precision": "a component of a record",
-        "findings_recall": "a component of a record",
-        "risk_agreement": "a component of a record",
-        "verdict_agreement": "a component of a record",
     },
     "tallystick_state": {
         "consensus": "whether the group of a round has one, and the option that fills it",
+        "baseline": "a key of a skill type with tiers",
         "collusion_flag": "an event of the record format: it flags a miner",
-        "evidence": "the signals that the closing of an epoch rests on, and the proofs of a dispute",
+        "evidence": "the signals behind the closing of an epoch, the proofs of a dispute",
         "auditor": _ROLE,
         "primary": _ROLE,
         "secret": "the secret part of a key",
@@ -70,19 +63,37 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "tool": "a key of SARIF",
     },
 }
-"""The words of each floor's own subject that rule sets use too."""
-MADE_UP: Mapping[tuple[str, str], str] = {
+"""The words of each floor's own subject that rule sets use too, but those of its own files."""
+BY_CHANCE: Mapping[tuple[str, str], str] = {
+    ("tallystick_allocation/lints.py", "3"): "how many miners a lint tries",
+    ("tallystick_allocation/share.py", "5"): "the digits of a slot",
+    ("tallystick_consensus/components.py", "10"): "the end of the range of a parameter",
+    ("tallystick_consensus/components.py", "100"): "the end of the range of a parameter",
+    ("tallystick_consensus/lints.py", "10"): "a tenth: what a lint calls a cliff",
+    ("tallystick_state/claims.py", "3"): "a place in the order of ranks",
+    ("tallystick_state/rules_log.py", "3"): "the format of a state",
+    ("tallystick_state/transfer.py", "3"): "the version of a file",
     ("tallystick_governance/prove/consensus.py", "0.5"): "a risk of made-up members",
     ("tallystick_governance/prove/allocation.py", "0.25"): "a share of a made-up round",
     ("tallystick_governance/prove/allocation.py", "0.5"): "a factor of made-up miners",
 }
-"""Numbers of made-up examples in floors that a rule set has by chance."""
+"""Numbers of floors that a rule set has by chance, with what they are."""
 STRUCTURAL = {Decimal(0), Decimal(1), Decimal(2)}
 """Numbers that every program has."""
-BESIDE_DATA = ("rules/", "scoring/")
+BESIDE_DATA = (
+    "rules/",
+    "scoring/",
+    "tallystick_allocation/",
+    "tallystick_consensus/",
+    "tallystick_state/",
+)
 """Where whole numbers are compared too: elsewhere they are places, bits and lengths."""
-PLUMBING = ("scoring/executors/", "scoring/facts/")
-"""Where there is none beside it: time-outs, pages and positions."""
+PLUMBING = (
+    "scoring/executors/",
+    "scoring/facts/",
+    *(f"tallystick_state/{part}/" for part in ("audit", "cli", "store", "trust")),
+)
+"""What lies there but has time-outs, pages and positions of its own."""
 
 
 def rule_sets() -> list[dict[str, Any]]:
@@ -103,6 +114,10 @@ def names(rule_set: dict[str, Any]) -> Iterator[str]:
     yield from rule_set.get("consensus", {}).get("components", {})
     yield from parameters(rule_set.get("axes", {}))
     yield from parameters(rule_set.get("emission", {}).get("factors", {}))
+
+
+def capability_kinds(rule_set: dict[str, Any]) -> Iterator[str]:
+    yield from rule_set.get("consensus", {}).get("capability_kinds", ())
 
 
 def parameters(table: dict[str, Any]) -> Iterator[str]:
@@ -140,8 +155,19 @@ def numbers(value: object) -> Iterator[Decimal]:
             yield Decimal(value)
 
 
-SCHEMAS = [*(ROOT / "plugins").glob("*/schemas/*.json"), ROOT / "schemas" / "group-1.schema.json"]
+SCHEMAS = [path for name in SKILL_TYPES for path in folder_of(name).rglob("*.schema.json")]
+"""Of the records of skill types."""
+GROUPS = json.loads((ROOT / "schemas" / "group-1.schema.json").read_text())
+OWN: Mapping[str, set[str]] = {
+    "tallystick_consensus": {
+        *options(GROUPS),
+        *(name for each in rule_sets() for name in each.get("consensus", {}).get("components", {})),
+        *(kind for each in rule_sets() for kind in capability_kinds(each)),
+    }
+}
+"""By floor, the words of its section and of its record: components, verdicts, kinds."""
 NAMES = {name for rule_set in rule_sets() for name in names(rule_set)}
+NAMES |= {word for words in OWN.values() for word in words}
 NAMES |= {text for path in SCHEMAS for text in options(json.loads(path.read_text()))}
 # a figure that is silenced is computed of the rules, not one of them
 RULES = [{key: v for key, v in each.items() if key != "lint"} for each in rule_sets()]
@@ -187,8 +213,10 @@ def number_of(constant: object) -> Decimal | None:
         return None
 
 
-def spelled(text: str, known: Collection[Decimal] = FRACTIONS) -> Iterator[str]:
+def spelled(module: str, text: str) -> Iterator[str]:
     """The names and the numbers of rule sets that the constants of a source spell."""
+    beside = module.startswith(BESIDE_DATA) and not module.startswith(PLUMBING)
+    known = NUMBERS if beside else FRACTIONS
     for constant in constants(text):
         number = number_of(constant)
         if number in known:
@@ -199,11 +227,11 @@ def spelled(text: str, known: Collection[Decimal] = FRACTIONS) -> Iterator[str]:
 
 def found(module: str, text: str) -> Iterator[str]:
     """The names and the numbers of rule sets that a source of the core spells."""
-    beside = module.startswith(BESIDE_DATA) and not module.startswith(PLUMBING)
-    yield from spelled(text, NUMBERS if beside else FRACTIONS)
+    yield from spelled(module, text)
     yield from NAMES.intersection(identifiers(text))
 
 
+@cache
 def of_core() -> set[tuple[str, str]]:
     return {
         (module, word)
@@ -213,12 +241,14 @@ def of_core() -> set[tuple[str, str]]:
     }
 
 
+@cache
 def of_floors() -> set[tuple[str, str]]:
     return {
-        (path.relative_to(folder_of(floor).parent).as_posix(), word)
+        (module, word)
         for floor in FLOORS
         for path in sources(floor)
-        for word in spelled(path.read_text())
+        for module in [path.relative_to(folder_of(floor).parent).as_posix()]
+        for word in spelled(module, path.read_text())
     }
 
 
@@ -234,8 +264,9 @@ def test_the_core_spells_no_name_and_no_number_of_a_rule_set() -> None:
 def test_a_floor_spells_the_names_of_its_own_subject_and_no_number_of_a_rule_set() -> None:
     assert [
         (module, word)
-        for module, word in sorted(of_floors() - MADE_UP.keys())
-        if word not in SUBJECTS[module.partition("/")[0]]
+        for module, word in sorted(of_floors() - BY_CHANCE.keys())
+        for floor in [module.partition("/")[0]]
+        if word not in {*SUBJECTS[floor], *OWN.get(floor, ())}
     ] == []
 
 
@@ -243,7 +274,7 @@ def test_every_exemption_is_needed() -> None:
     core, floors = of_core(), of_floors()
     needed = {exemption for pair in core for exemption in exemptions(*pair)}
     assert sorted(EXEMPT.keys() - needed) == []
-    assert sorted(MADE_UP.keys() - floors) == []
+    assert sorted(BY_CHANCE.keys() - floors) == []
     used = {(module.partition("/")[0], word) for module, word in floors}
     assert [(f, word) for f in FLOORS for word in SUBJECTS[f] if (f, word) not in used] == []
 

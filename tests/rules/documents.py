@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
+
 from tallystick.plugins.registry import installed_plugins
-from tallystick.rules.model import RuleSet
+from tallystick.rules.model import RuleSet, SectionKind
 from tallystick.rules.section_lookup import sections_in
 from tallystick.rules.structure import structure
 
 
 def rule_set_of(data: Mapping[str, Any]) -> RuleSet:
     return structure(data, sections_in(data, installed_plugins()).values())
+
+
+def with_section(rule_set: RuleSet, kind: SectionKind[Any], value: object) -> RuleSet:
+    """The rule set with other values of a section; None leaves the section out."""
+    others = {name: own for name, own in rule_set.sections.items() if name != kind.name}
+    own = {} if value is None else {kind.name: value}
+    return attrs.evolve(rule_set, sections=dict(sorted({**others, **own}.items())))

@@ -22,11 +22,14 @@ from state.subnet import Record, event, missed, record, written
 
 import tallystick
 from tallystick.errors import RuleSetError, StateError
+from tallystick.numbers.nano import exact_nano
 from tallystick.rules.timeline import Timeline
 from tallystick_consensus import rules as consensus_rules
-from tallystick_consensus.collusion import AlignmentRow, flags_of
 from tallystick_state import views
+from tallystick_state.collusion import AlignmentRow, flags_of
 from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.reputation import consensus_event
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
@@ -115,7 +118,7 @@ def _groups(scorer: tallystick.Scorer) -> Told:
             requests = found.rerun_request() if found.rerun else None
             facts = [member.facts for member in found.members]
             yield f"the group of {name}", (found.to_dict(), requests, facts)
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     if reputation is not None and reputation.collusion is not None:
         yield "flags", [flags_of(rows, reputation.collusion) for rows in ALIGNED]
 
@@ -124,7 +127,10 @@ def _rows(scorer: tallystick.Scorer) -> Told:
     for skill_type in scorer.types:
         found = scorer.score_many(lines_of(skill_type))
         yield f"rows of {skill_type}", [attrs.asdict(each) for each in found]
-    yield "events of consensus", [scorer.consensus_event(str(each)) for each in CONSENSUS]
+    yield (
+        "events of consensus",
+        [consensus_event(scorer, exact_nano(str(each))) for each in CONSENSUS],
+    )
 
 
 def _state(path: Path, folder: Path, of_workflows: bool) -> Told:
@@ -181,6 +187,10 @@ def skills_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     ledger.close_round(written(folder / "last.jsonl", _last()), at=START + DAY)
     ledger.close_epoch()
     yield from _asked(ledger)
+    yield from _scores(ledger, 2)
+    nobody = [missed("t5", "hk-8", round=5, epoch=2)]
+    ledger.close_round(written(folder / "nobody.jsonl", nobody), at=START + 2 * DAY)
+    yield from _nothing(ledger)
     yield "an epoch of a block", epoch_of(12_345, Timeline(ledger.rules))
 
 
@@ -248,6 +258,7 @@ def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
     random = Random("switches of a window")
     lines = []
     ledger.sync_miners(_slots(["workflow"] for _ in MINERS))
+    yield from _nothing(ledger)
     for uid, hotkey in enumerate(MINERS):
         for task in range(3 if uid else 12):
             whole = generated(random, "workflow")
@@ -264,3 +275,18 @@ def workflow_state(ledger: tallystick.Ledger, folder: Path) -> Told:
         yield "quarantine", [each.reason for each in queries.quarantine()]
         yield "weights", attrs.astuple(queries.weights())
         yield "weights while immune", attrs.astuple(queries.weights(MINERS[:4]))
+    ledger.close_epoch()
+    yield from _scores(ledger, 1)
+
+
+def _nothing(ledger: tallystick.Ledger) -> Told:
+    """The weights where nobody did anything that counts."""
+    with ledger.queries() as queries:
+        yield "weights of nobody", attrs.astuple(queries.weights())
+
+
+def _scores(ledger: tallystick.Ledger, epochs: int) -> Told:
+    """What the log of epochs says that weights come of."""
+    with ledger.epoch_log() as log:
+        for epoch in range(epochs):
+            yield f"scores of epoch {epoch}", log.rows(epoch)["weights"]

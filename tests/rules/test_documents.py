@@ -13,7 +13,9 @@ import pytest
 from tallystick.plugins.registry import Registry
 from tallystick.rules.loading import load
 from tallystick.rules.model import RuleSet
-from tallystick_allocation.rules import Average, round_score
+from tallystick_allocation.rules import ALLOCATION, Average, round_score
+from tallystick_state.sections import reputation as reputations
+from tallystick_state.sections.windows import WINDOWS
 
 Value = Any  # of the model
 EVERY = ("1.0.0", "1.1.0", "1.2.0")
@@ -35,6 +37,8 @@ def at(rule_set: RuleSet, path: str) -> Value:
             value = value[part]
         elif isinstance(value, tuple):
             value = value[int(part)]
+        elif isinstance(value, RuleSet) and part not in attrs.fields_dict(RuleSet):
+            value = value.sections.get(part)
         else:
             value = getattr(value, part)
     return value
@@ -383,7 +387,7 @@ def test_each_skill_type_is_weighed_gated_and_seeded_as_published(
 def test_the_reputation_events_are_those_of_the_table(
     version: str, table: Mapping[str, tuple[Value, ...]], registry: Registry
 ) -> None:
-    reputation = load(f"skills@{version}", registry).rule_set.reputation
+    reputation = load(f"skills@{version}", registry).rule_set.section(reputations.REPUTATION)
     assert reputation is not None
     assert list(reputation.events) == list(table)
     for name, (add, multiply, at_least, below, in_mean) in table.items():
@@ -401,8 +405,9 @@ def test_the_average_is_of_the_round_scores_of_before_under_the_cap_of_workflows
     registry: Registry,
 ) -> None:
     rules = load("skills@1.2.0", registry).rule_set
-    assert rules.allocation is not None
-    score, average, part, weight = rules.allocation.steps
+    allocation = rules.section(ALLOCATION)
+    assert allocation is not None
+    score, average, part, weight = allocation.steps
     before = round_score(load("skills@1.1.0", registry).rule_set)
     assert before is not None
     # E97
@@ -412,17 +417,18 @@ def test_the_average_is_of_the_round_scores_of_before_under_the_cap_of_workflows
     assert (average.new, average.newcomer, average.leaver) == (Decimal("0.2"), 0, "keep")
     assert (average.of, part.do, average.normalise) == ("score", "share", False)
     # E95
-    workflow = load("workflow@1.1.0", registry).rule_set.allocation
+    workflow = load("workflow@1.1.0", registry).rule_set.section(ALLOCATION)
     assert workflow is not None
     assert workflow.steps[-1] == weight
 
 
 @pytest.mark.parametrize("version", EVERY)
 def test_the_windows_are_those_of_auditors_alone(version: str, registry: Registry) -> None:
-    windows = load(f"skills@{version}", registry).rule_set.windows
+    windows = load(f"skills@{version}", registry).rule_set.section(WINDOWS)
+    assert windows is not None
     assert {
         name: {role: attrs.astuple(window) for role, window in roles.items()}
-        for name, roles in windows.items()
+        for name, roles in windows.of_types.items()
     } == {name: {"auditor": bounds} for name, bounds in AUDITOR_WINDOWS.items()}
 
 

@@ -167,7 +167,6 @@ def test_numbers_are_exact_whatever_the_decimal_context(scorers: Scorers) -> Non
         (lambda s: s.emission("mcp_server", quality="1", tier=_TIER, consensus="7"), "consensus"),
         (lambda s: s.emission("executable_python", quality="1"), "the tier None"),
         (lambda s: s.tier("executable_python", "abc"), "abc"),
-        (lambda s: s.consensus_event("nan"), "nan"),
         (lambda s: s.with_thresholds({"nothing": {}}), "skill type 'nothing'"),
         (lambda s: s.with_thresholds({"mcp_server": {"baseline": "1.5"}}), "baseline to be 1.5"),
     ],

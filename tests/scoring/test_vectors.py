@@ -6,6 +6,8 @@ import pytest
 from vectors import cases
 
 import tallystick
+from tallystick.numbers.nano import from_decimal
+from tallystick_state.reputation import consensus_event
 
 pytestmark = pytest.mark.smoke
 
@@ -54,7 +56,7 @@ def test_a_consensus_falls_in_its_band(
     scorer = scorers[case.rule_set]
     consensus = scorer.score(cases.record(case, row)).consensus
     assert consensus is not None
-    assert scorer.consensus_event(consensus) == BANDS[expected["band"]]
+    assert consensus_event(scorer, from_decimal(consensus)) == BANDS[expected["band"]]
 
 
 @pytest.mark.parametrize(("case", "row", "expected"), rows("composite_q"))

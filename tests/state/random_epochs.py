@@ -25,8 +25,9 @@ ThresholdSnapshot = dict[int, State]
 
 def changed(rules: StateRules, section: str, **changes: object) -> StateRules:
     """The rules with a section of its rule set changed."""
-    found = attrs.evolve(getattr(rules.rule_set, section), **changes)
-    return under(rules, attrs.evolve(rules.rule_set, **{section: found}))
+    sections = rules.rule_set.sections
+    found = attrs.evolve(sections[section], **changes)  # type: ignore[type-var]  # of attrs
+    return under(rules, attrs.evolve(rules.rule_set, sections={**sections, section: found}))
 
 
 def random_state(

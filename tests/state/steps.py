@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import attrs
+from rules.documents import with_section
 from state.subnet import under
 
 from tallystick.plugins.engine_formulas import WARM_UP
@@ -15,6 +16,7 @@ from tallystick.rules.allocation import (
     Share,
     StepRules,
 )
+from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.rules import StateRules
 
 QUALITIES = {"do": "collect", "value": "quality", "empty": Decimal(0)}
@@ -25,7 +27,7 @@ def with_steps(rules: StateRules, *steps: StepRules) -> StateRules:
     before = rules.rule_set.allocation
     assert before is not None
     found = AllocationRules(steps, miners=before.miners)
-    return under(rules, attrs.evolve(rules.rule_set, allocation=found))
+    return under(rules, with_section(rules.rule_set, ALLOCATION, found))
 
 
 def window_steps(

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import pytest
+from rules.documents import with_section
 from state.chronicle import digest_of
 from state.databases import database, server, where
 from state.resealed import reseal
@@ -32,6 +33,7 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
@@ -159,7 +161,7 @@ def two_lines() -> RulesInForce:
     """The skills, and workflows with epochs of the same length."""
     skills = state_rules_of(tallystick.load(NEW))
     workflow = state_rules_of(tallystick.load("workflow@1.0.0"))
-    timed = under(workflow, attrs.evolve(workflow.rule_set, epochs=skills.epochs))
+    timed = under(workflow, with_section(workflow.rule_set, EPOCHS, skills.epochs))
     lines = {"skills": Timeline(skills), "workflow": Timeline(timed)}
     return RulesInForce(lines, installed())
 
@@ -178,7 +180,7 @@ def test_a_line_takes_no_type_of_another_one() -> None:
 def test_lines_keep_one_clock() -> None:
     in_force = two_lines()
     skills = in_force.lines["skills"].first
-    longer = attrs.evolve(skills.rule_set, epochs=attrs.evolve(skills.epochs, blocks=7))
+    longer = with_section(skills.rule_set, EPOCHS, attrs.evolve(skills.epochs, blocks=7))
     new = attrs.evolve(skills, loaded=attrs.evolve(skills.loaded, rule_set=longer, digest="other"))
     with pytest.raises(StateError, match="found epochs of 7 blocks, expected 100") as refused:
         check_adoption(in_force, new, 3, 0, major=False)
@@ -411,7 +413,8 @@ def test_an_adoption_that_was_changed_in_the_store_is_found(ledger: Ledger) -> N
 
 def test_weights_follow_the_rules_of_the_last_closed_round(tmp_path: Path) -> None:
     """In one of two epochs the cap is a half, in the other there is none to speak of."""
-    capped = variant(tmp_path, "workflow@1.0.0", "1.0.1", put(0.5, "aggregation", "cap", "share"))
+    half = put(0.5, "allocation", "steps", 2, "share")
+    capped = variant(tmp_path, "workflow@1.0.0", "1.0.1", half)
     with Ledger.create(str(tmp_path / "state.db"), "workflow@1.0.0") as ledger:
         for uid in range(3):
             ledger.register(f"hk-{uid}", uid, ["workflow"])
@@ -435,7 +438,7 @@ def blocks(*lengths: tuple[int, int | None]) -> Timeline[StateRules]:
 
     def of(length: int | None) -> StateRules:
         epochs = None if length is None else attrs.evolve(rules.epochs, blocks=length)
-        return under(rules, attrs.evolve(rules.rule_set, epochs=epochs))
+        return under(rules, with_section(rules.rule_set, EPOCHS, epochs))
 
     (_, first), *later = lengths
     return Timeline(of(first), tuple((start, of(length)) for start, length in later))

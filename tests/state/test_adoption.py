@@ -7,16 +7,18 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rules.documents import with_section
 from state.subnet import TYPES, under
 
 import tallystick
 from tallystick.numbers.nano import from_text
 from tallystick.rules.model import RuleSet
-from tallystick.rules.sections import BaselineTracking
 from tallystick_state.adoption import adopt
 from tallystick_state.groups import candidate_pool, is_ejected
 from tallystick_state.model import Miner, State
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.epochs import BaselineTracking
+from tallystick_state.sections.reputation import REPUTATION
 
 PYTHON, RAG = "executable_python", "rag_knowledge"
 SKILLS = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
@@ -26,8 +28,10 @@ RULES = {name: state_rules_of(tallystick.load(name)) for name in SKILLS}
 def changed(name: str, section: str, **values: Any) -> StateRules:  # noqa: ANN401  # of any field
     """Shipped rules with other values in a section."""
     rule_set = RULES[name].rule_set
-    other = attrs.evolve(getattr(rule_set, section), **values)
-    return under(RULES[name], attrs.evolve(rule_set, **{section: other}))
+    other = attrs.evolve(rule_set.sections[section], **values)  # type: ignore[misc]  # attrs
+    return under(
+        RULES[name], attrs.evolve(rule_set, sections={**rule_set.sections, section: other})
+    )
 
 
 def without(name: str, skill_type: str) -> StateRules:
@@ -38,7 +42,7 @@ def without(name: str, skill_type: str) -> StateRules:
 
 
 def without_reputation(name: str) -> StateRules:
-    rule_set: RuleSet = attrs.evolve(RULES[name].rule_set, reputation=None)
+    rule_set: RuleSet = with_section(RULES[name].rule_set, REPUTATION, None)
     return under(RULES[name], rule_set)
 
 
@@ -86,7 +90,9 @@ def test_a_type_that_is_gone_keeps_its_reputation_as_it_was_and_has_no_pool() ->
     low = changed("skills@1.1.0", "reputation", floor=Decimal("0.7"))
     before = state(old, miner())
     gone = adopt(
-        before, old, under(new, attrs.evolve(new.rule_set, reputation=low.rule_set.reputation))
+        before,
+        old,
+        under(new, with_section(new.rule_set, REPUTATION, low.rule_set.section(REPUTATION))),
     )
     assert gone.miners["hk-1"] == miner()
     assert candidate_pool(gone, PYTHON, new, 1) == ()
@@ -126,7 +132,7 @@ def test_without_a_quorum_nobody_is_noted_and_between_quorums_who_was_stays() ->
     found = adopted(state(rules, before), rules, RULES["skills@1.1.0"])
     assert (found.flags, found.flagged_by) == (3, {})
     more = attrs.evolve(rules.reputation, collusion=attrs.evolve(_collusion(rules), quorum=3))
-    stricter = under(rules, attrs.evolve(rules.rule_set, reputation=more))
+    stricter = under(rules, with_section(rules.rule_set, REPUTATION, more))
     assert adopted(state(rules, before), rules, stricter) == before
 
 

@@ -7,6 +7,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rules.documents import with_section
 from state.random_epochs import (
     EPOCH,
     FLOOR,
@@ -30,6 +31,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.model import Miner, State, unstructure
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION
 
 SKILLS = ("skills@1.0.0", "skills@1.1.0")
 
@@ -260,7 +262,7 @@ def test_a_rule_set_without_epochs_counts_them(all_rules: dict[str, StateRules],
 
 
 def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateRules) -> None:
-    without = under(rules, attrs.evolve(rules.rule_set, reputation=None))
+    without = under(rules, with_section(rules.rule_set, REPUTATION, None))
     state = State(EPOCH, {"a": Miner("a", 0, TYPES, {})}, rules.seeds)
     after = close_epoch(state, [attrs.evolve(said(), role="auditor", quality=1)], without, {})
     assert after.miners == state.miners

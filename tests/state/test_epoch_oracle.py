@@ -11,13 +11,13 @@ from oracle import reputation as oracle
 from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
 
-from tallystick.rules.sections import Damping
 from tallystick_state import epoch as module
 from tallystick_state import reputation, thresholds
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.model import State
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION, Damping
 
 DAMPING = {
     "replace": Damping("replace", Decimal("0.1"), Decimal("0.9")),
@@ -120,7 +120,7 @@ def test_the_oracle_sees_another_constant(
 ) -> None:
     their_rules = oracle.RULES[name]
     unseen = [
-        (mutant.rule_set.reputation, mutant.epochs)
+        (mutant.rule_set.section(REPUTATION), mutant.epochs)
         for mutant in mutants(all_rules[name])
         if all(agrees(mutant, their_rules, seed) for seed in range(500))
     ]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oracle import groups as oracle
 from oracle.decimals import count
 from oracle.groups import Candidate
+from rules.documents import with_section
 from state.subnet import under
 from vectors import cases
 
@@ -32,6 +33,8 @@ from tallystick_state.groups import (
 )
 from tallystick_state.model import Miner, State
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
 
 TYPE, OTHER = "mcp_server", "declarative"
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
@@ -145,7 +148,7 @@ def test_a_miner_is_selectable(candidate: Candidate, expected: bool) -> None:
 def test_a_rule_set_without_collusion_ejects_nobody() -> None:
     here = rules()
     reputation = attrs.evolve(here.reputation, collusion=None)
-    may_fail = under(here, attrs.evolve(here.rule_set, reputation=reputation))
+    may_fail = under(here, with_section(here.rule_set, REPUTATION, reputation))
     flagged = miner(1, Candidate("a", Fraction(1), flags=99))
     assert is_ejected(here, flagged)
     assert not is_ejected(may_fail, flagged)
@@ -395,7 +398,7 @@ def test_the_recovery_slot_is_where_the_rule_set_says() -> None:
     here = rules(CORRECTED)
     recovery = attrs.evolve(here.groups.recovery, auditor_slot=1)
     section = attrs.evolve(here.groups, recovery=recovery, auditors=3)
-    other = under(here, attrs.evolve(here.rule_set, groups=section))
+    other = under(here, with_section(here.rule_set, GROUPS, section))
     everyone = state([*ladder(8), Candidate("low", Fraction("0.1"))])
     group = select_group(everyone, TYPE, other, round=1, seed="", auditor_streaks={})
     assert group.auditors[0] == "low"

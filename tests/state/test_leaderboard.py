@@ -9,6 +9,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rules.documents import with_section
 from state.subnet import under
 
 import tallystick
@@ -16,6 +17,7 @@ from tallystick.errors import StateError
 from tallystick_state.leaderboard import Standing, leaderboard, rank_of, ranks, rounds_dispatched
 from tallystick_state.model import Miner, State
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.reputation import REPUTATION
 
 TYPE = "mcp_server"
 NANO = 10**9
@@ -34,7 +36,7 @@ def with_visibility(**changes: object) -> StateRules:
     assert visibility is not None
     changed = attrs.evolve(visibility, **changes) if changes else None
     reputation = attrs.evolve(here.reputation, visibility=changed)
-    return under(here, attrs.evolve(here.rule_set, reputation=reputation))
+    return under(here, with_section(here.rule_set, REPUTATION, reputation))
 
 
 def miner(hotkey: str, uid: int | None, reputation: Fraction, **more: object) -> Miner:

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from oracle.consensus import band
 from oracle.decimals import text
 from oracle.reputation import RULES, delta, mean, moved
+from rules.documents import with_section
 from state.subnet import under
 from vectors import cases
 
 from tallystick.errors import StateError
 from tallystick.numbers import nano
-from tallystick.rules.sections import Band, ReputationEvent
 from tallystick_state import reputation as module
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION, Band, ReputationEvent
 
 NANO = 10**9
 EVENTS = (
@@ -36,7 +37,7 @@ def drawn(rng: random.Random) -> tuple[int, list[str]]:
 def with_reputation(rules: StateRules, **changes: object) -> StateRules:
     rule_set = rules.rule_set
     changed = attrs.evolve(rules.reputation, **changes)
-    return under(rules, attrs.evolve(rule_set, reputation=changed))
+    return under(rules, with_section(rule_set, REPUTATION, changed))
 
 
 @pytest.mark.parametrize("case", cases.load("reputation_record_delta"), ids=lambda case: case.id)

@@ -8,12 +8,14 @@ import attrs
 import pytest
 from oracle.reputation import RULES, Report, next_baseline, next_novel
 from oracle.tiers import BASELINES
+from rules.documents import with_section
 from state.subnet import under
 from vectors import cases
 
 from tallystick.numbers import nano
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.thresholds import next_baselines, next_threshold
 
 NANO = 10**9
@@ -115,7 +117,7 @@ def test_the_published_baseline_never_moves(all_rules: dict[str, StateRules]) ->
 
 def test_a_baseline_that_nothing_tracks_stays(rules: StateRules) -> None:
     epochs = attrs.evolve(rules.epochs, baseline=None)
-    untracked = under(rules, attrs.evolve(rules.rule_set, epochs=epochs))
+    untracked = under(rules, with_section(rules.rule_set, EPOCHS, epochs))
     assert baseline_after(untracked, tracked("0.2", "0.75"), each_of("0.3")) == "0.200000000"
 
 
@@ -145,7 +147,7 @@ def test_the_median_inside_is_not_rounded(rules: StateRules) -> None:
     shares = {"new": Decimal("0.6"), "old": Decimal("0.4")}
     novel = attrs.evolve(rules.epochs.thresholds["novel"], **shares)
     epochs = attrs.evolve(rules.epochs, thresholds={"novel": novel})
-    changed = under(rules, attrs.evolve(rules.rule_set, epochs=epochs))
+    changed = under(rules, with_section(rules.rule_set, EPOCHS, epochs))
     events = [scored(each, hotkey=f"m{each}") for each in (0, 2, 3, 9)]
     # 0.6 · 2.5 = 1.5 is published as 2; from a median rounded to 2, 1.2 would be published as 1
     assert next_threshold(changed, TYPE, "novel", tracked("0", "0"), events) == 2

@@ -34,7 +34,7 @@ def without_type(name: str) -> Change:
     return change
 
 
-def put(value: object, *path: str) -> Change:
+def put(value: object, *path: str | int) -> Change:
     """With a value at a path."""
 
     def change(document: Any) -> None:  # noqa: ANN401  # a table of any keys

@@ -76,16 +76,13 @@ class OpenGroup(CommandGroup):
         """The command that arguments begin with.
 
         Raises:
-            UsageError: there is none; with the plugins that cannot be used, which may have it.
+            UsageError: there is none; with those of similar names, and with the plugins that cannot
+                be used, which may have it.
         """
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
-
-            objections = installed_commands().objections((*self.path, args[0]))
-            error.message = "; ".join([error.format_message(), *objections])
-            raise
+            raise click.UsageError(self._unknown(args[0], error.message, ctx), ctx) from error
 
     def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
         """The commands with their first sentences, without importing those of plugins."""
@@ -96,6 +93,20 @@ class OpenGroup(CommandGroup):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The options and the commands that a word may become, without importing commands."""
         return _completed(dict(self.sentences(ctx)), self, ctx, incomplete)
+
+    def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
+        """What is said of a word that is no command; click's hints know the own commands alone."""
+        from difflib import get_close_matches  # noqa: PLC0415  # for a mistake alone
+
+        from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+
+        objections = installed_commands().objections((*self.path, word))
+        if objections:
+            return "; ".join([message.rstrip("."), *objections])
+        close = sorted(map(repr, get_close_matches(word, self.list_commands(ctx))))
+        if len(close) > 1:
+            return f"{message} (Did you mean one of: {', '.join(close)}?)"
+        return f"{message} Did you mean {close[0]}?" if close else message
 
     def own_paths(self) -> Iterator[tuple[str, ...]]:
         """The words of the core's own commands here and below."""

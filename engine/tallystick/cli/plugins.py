@@ -45,6 +45,7 @@ def list_command(as_json: bool) -> None:
     rows = [_row(plugin) for plugin in registry.plugins.values()]
     refused = [{"name": name, "reason": why} for name, why in registry.refused.items()]
     refused += [{"name": name, "reason": f"commands: {why}"} for name, why in _refused_commands()]
+    refused += [{"name": name, "reason": f"section: {why}"} for name, why in _refused_sections()]
     if as_json:
         print_json({"engine": engine_digest(), "plugins": rows, "refused": refused})
     else:
@@ -68,6 +69,14 @@ def _refused_commands() -> Iterable[tuple[str, str]]:
     whole = click.get_current_context().find_root().command
     own = {*whole.own_paths()} if isinstance(whole, OpenGroup) else ()
     return installed_commands().refused(own).items()
+
+
+def _refused_sections() -> Iterable[tuple[str, str]]:
+    """Why sections of rule sets are not used, by their names."""
+    from tallystick.plugins.registry import installed_sections  # noqa: PLC0415  # as above
+    from tallystick.rules.section_lookup import refused_sections  # noqa: PLC0415  # as above
+
+    return refused_sections(installed_sections()).items()
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tallystick.formula.text import decimal_text, lines, render
@@ -35,14 +36,14 @@ def view_of(scorer: Scorer) -> dict[str, Any]:
     return {
         key: value
         for section, _ in sections_of(scorer.rule_set, scorer.registry)
-        for key, value in asked(section, "the view", lambda s=section: s.view(scorer)).items()
+        for key, value in asked(section, "the view", partial(section.view, scorer)).items()
     }
 
 
 def _sections(scorer: Scorer) -> Iterator[str]:
     """Yield the lines of the sections that say something of themselves."""
     for section, _ in sections_of(scorer.rule_set, scorer.registry):
-        yield from asked(section, "the text", lambda s=section: list(s.lines(scorer)))
+        yield from asked(section, "the text", partial(section.lines, scorer))
 
 
 def _line(text: str) -> str:

@@ -158,7 +158,7 @@ def digest_command(reference: str, as_json: bool) -> None:
 
     loaded = load(reference, installed_plugins(), lookup=True)
     if as_json:
-        code = attrs.asdict(Code.of(loaded.registry))
+        code = attrs.asdict(Code.of(loaded.registry, loaded.rule_set.sections))
         named = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest}
         print_json({**named, "code": code})
     else:

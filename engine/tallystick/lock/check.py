@@ -41,10 +41,11 @@ from tallystick.plugins.code import (
     state_digest,
     state_files,
 )
+from tallystick.plugins.entries import GROUP, SECTIONS
 
 NO_RULE_SET = "no rule set"
 """What stands for the digest of a file that holds something else."""
-_ENGINE, _GROUP = "tallystick", "tallystick.plugins"
+_ENGINE = "tallystick"
 _HEAD = ("name", "version")
 
 
@@ -97,7 +98,9 @@ def differences(
     if STATE in closures:
         yield from _files("the code of states", _of_states, lock.state_files, lock.state)
     for name, plugin in sorted(lock.plugins.items()):
-        yield from _plugin(name, plugin)
+        yield from _plugin(f"the plugin {name}", GROUP, name, plugin)
+    for name, section in sorted(lock.sections.items()):
+        yield from _plugin(f"the section {name}", SECTIONS, name, section)
     for name, rules in sorted(lock.rule_sets.items()):
         if rules.path is not None:
             yield from _rule_set_file(f"the rule set {name} in {rules.path}", rules, folder)
@@ -168,15 +171,14 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in DEPENDENCIES}
 
 
-def _plugin(name: str, locked: LockedPlugin) -> Iterator[Difference]:
-    what = f"the plugin {name}"
+def _plugin(what: str, group: str, name: str, locked: LockedPlugin) -> Iterator[Difference]:
     try:
         installed = distribution(locked.distribution)
     except PackageNotFoundError:
         yield Difference(f"{what}, of {locked.distribution}", NOTHING, locked.version)
         return
     yield from _one(f"{what}, of {locked.distribution}", installed.version, locked.version)
-    offered = {each.name: each.module for each in installed.entry_points if each.group == _GROUP}
+    offered = {each.name: each.module for each in installed.entry_points if each.group == group}
     yield from _one(f"the module of {what}", offered.get(name, NOTHING), locked.module)
     if offered.get(name) == locked.module:
         yield from _files(what, lambda: _of_plugin(locked), locked.files, locked.digest or NOTHING)

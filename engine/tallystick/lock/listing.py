@@ -24,7 +24,7 @@ from tallystick.plugins.code import (
     plugin_files,
     state_files,
 )
-from tallystick.plugins.entries import GROUP, Entries, allowed_names, installed_entries
+from tallystick.plugins.entries import GROUP, SECTIONS, Entries, allowed_names, installed_entries
 
 _ENGINE = "tallystick"
 _VECTORS = f"{_ENGINE}/_data/vectors/rows.json"
@@ -50,9 +50,8 @@ class PinnedFile:
 def pinned_files(lock: Lock) -> tuple[PinnedFile, ...]:
     """Return the files that a lock pins, in the order of their paths."""
     rules = {each.path: each.text for each in lock.rule_sets.values() if each.path is not None}
-    plugins = (
-        _in_package(package_of(plugin.module), plugin.files) for plugin in lock.plugins.values()
-    )
+    parts = (*lock.plugins.values(), *lock.sections.values())
+    plugins = (_in_package(package_of(each.module), each.files) for each in parts)
     scoring = [_in_package(_ENGINE, lock.files), *plugins, {_VECTORS: lock.vectors}, rules]
     return _listed(scoring, lock.state_files)
 
@@ -65,8 +64,8 @@ def installed_files() -> tuple[PinnedFile, ...]:
     """
     rules = {f"{RULE_SETS}{name}": content(path) for name, path in files(resources.folder("rules"))}
     scoring = [_in_package(_ENGINE, _digests({**engine_files(), **rules}))]
-    entries = Entries(installed_entries(GROUP), allowed_names())
-    for module in (entries.entry(name).module for name in entries.names()):
+    groups = (Entries(installed_entries(group), allowed_names()) for group in (GROUP, SECTIONS))
+    for module in (each.entry(name).module for each in groups for name in each.names()):
         found = _digests(plugin_files(module) or {})
         scoring.append(_in_package(package_of(module), found))
     return _listed([*scoring, {_VECTORS: vectors_digest()}], _digests(state_files()))

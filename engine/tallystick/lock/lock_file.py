@@ -46,7 +46,7 @@ _LARGEST_NUMBER = 2**53 - 1
 
 @attrs.frozen
 class LockedPlugin:
-    """A plugin that rule sets of the lock name.
+    """A plugin that rule sets of the lock name, or the plugin of a section that they have.
 
     Attributes:
         distribution: what was installed.
@@ -100,6 +100,7 @@ class Lock:
         vectors: the digest of the vectors that ship with the engine.
         plugins: by the name of the entry point.
         rule_sets: by ``name@version``.
+        sections: as ``plugins``, of the sections of the rule sets that plugins bring.
         state: the digest of the files that step a state beside those that score.
         state_files: the digest of each of these, by its path in the installation.
     """
@@ -111,6 +112,7 @@ class Lock:
     vectors: str
     plugins: Mapping[str, LockedPlugin]
     rule_sets: Mapping[str, LockedRuleSet]
+    sections: Mapping[str, LockedPlugin] = attrs.field(factory=dict)
     state: str = NOTHING
     state_files: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
@@ -128,6 +130,8 @@ def _lines(lock: Lock) -> Iterator[str]:
         yield from _table(["state"], {"digest": lock.state})
     for name, plugin in sorted(lock.plugins.items()):
         yield from _table(["plugins", name], _values(plugin))
+    for name, section in sorted(lock.sections.items()):
+        yield from _table(["sections", name], _values(section))
     for name, rules in sorted(lock.rule_sets.items()):
         yield from _table(["rule_sets", name], _values(rules))
         for inner in ("formulas", "requirements", "schemas"):
@@ -137,6 +141,8 @@ def _lines(lock: Lock) -> Iterator[str]:
         yield from _table(["files", "state"], _sorted(lock.state_files))
     for name, plugin in sorted(lock.plugins.items()):
         yield from _table(["files", "plugins", name], _sorted(plugin.files))
+    for name, section in sorted(lock.sections.items()):
+        yield from _table(["files", "sections", name], _sorted(section.files))
     yield ""
 
 
@@ -215,29 +221,28 @@ class _Reader:
 
     def lock(self, document: Mapping[str, Any]) -> Lock:
         names = ("engine", "dependencies", "vectors", "plugins", "rule_sets", "files")
-        top = self.closed(document, "", ("format", *names), ("state",))
+        top = self.closed(document, "", ("format", *names), ("state", "sections"))
         engine = self.closed(top["engine"], "engine", ("version", "digest"))
         vectors = self.closed(top["vectors"], "vectors", ("digest",))
-        files = self.closed(top["files"], "files", ("engine",), ("state", "plugins"))
-        of_plugins = self.table(files.get("plugins", {}), "files.plugins")
+        files = self.closed(top["files"], "files", ("engine",), ("state", "plugins", "sections"))
+        plugins = self.plugins(top["plugins"], files.get("plugins", {}), "plugins")
+        sections = self.plugins(top.get("sections", {}), files.get("sections", {}), "sections")
         lock = Lock(
             version=self.text(engine["version"], "engine.version"),
             engine=self.digest(engine["digest"], "engine.digest"),
             files=self.digests(files["engine"], "files.engine"),
             dependencies=self.texts(top["dependencies"], "dependencies"),
             vectors=self.digest(vectors["digest"], "vectors.digest"),
-            plugins={
-                name: self.plugin(each, of_plugins.get(name, {}), name)
-                for name, each in self.table(top["plugins"], "plugins").items()
-            },
+            plugins=plugins,
             rule_sets={
                 name: self.rule_set(each, f"rule_sets.{name}")
                 for name, each in self.table(top["rule_sets"], "rule_sets").items()
             },
+            sections=sections,
             state=self.state(top.get("state")),
             state_files=self.digests(files.get("state", {}), "files.state"),
         )
-        self.check_files(lock, of_plugins)
+        self.check_files(lock)
         return lock
 
     def state(self, value: object) -> str:
@@ -245,19 +250,26 @@ class _Reader:
             return NOTHING
         return self.digest(self.closed(value, "state", ("digest",))["digest"], "state.digest")
 
-    def check_files(self, lock: Lock, of_plugins: Mapping[str, Any]) -> None:
-        strange = sorted(of_plugins.keys() - lock.plugins.keys())
-        if strange:
-            raise self.refusal(f"files.plugins.{strange[0]}", "files", "those of a plugin of it")
-        tables = [lock.files, lock.state_files, *(each.files for each in lock.plugins.values())]
-        many = sum(map(len, tables))
+    def check_files(self, lock: Lock) -> None:
+        parts = (*lock.plugins.values(), *lock.sections.values())
+        many = sum(map(len, [lock.files, lock.state_files, *(each.files for each in parts)]))
         if many > MOST_FILES:
             raise self.refusal("files", f"{many} files", f"at most {MOST_FILES}")
         if not lock.rule_sets:
             raise self.refusal("rule_sets", "none", "at least one rule set")
 
-    def plugin(self, value: object, files: object, name: str) -> LockedPlugin:
-        path = f"plugins.{name}"
+    def plugins(self, value: object, files: object, path: str) -> dict[str, LockedPlugin]:
+        found, listed = self.table(value, path), self.table(files, f"files.{path}")
+        strange = sorted(listed.keys() - found.keys())
+        if strange:
+            expected = f"those of a {path.removesuffix('s')} of it"
+            raise self.refusal(f"files.{path}.{strange[0]}", "files", expected)
+        return {
+            name: self.plugin(each, listed.get(name, {}), f"{path}.{name}")
+            for name, each in found.items()
+        }
+
+    def plugin(self, value: object, files: object, path: str) -> LockedPlugin:
         found = self.closed(value, path, ("distribution", "version", "module"), ("digest",))
         digest = found.get("digest")
         return LockedPlugin(

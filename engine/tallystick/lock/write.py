@@ -31,6 +31,7 @@ from tallystick.plugins.code import (
     state_digest,
     state_files,
 )
+from tallystick.plugins.entries import distribution_of
 from tallystick.records.schema import schema_digest
 from tallystick.rules.digest import used_formulas, used_requirements
 from tallystick.scoring.scorer import Scorer, load
@@ -51,7 +52,8 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         InputError: two of them have one name and version.
         PluginError: a file of the engine or of a plugin cannot be read.
     """
-    rule_sets, plugins = dict[str, LockedRuleSet](), dict[str, LockedPlugin]()
+    rule_sets = dict[str, LockedRuleSet]()
+    plugins, sections = dict[str, LockedPlugin](), dict[str, LockedPlugin]()
     files = _digests(engine_files())
     for scorer in scorers:
         reference = scorer.rule_set.reference
@@ -59,6 +61,7 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         if rule_sets.setdefault(reference, found) != found:
             raise InputError(f"found two rule sets {reference}, expected one of each name")
         plugins |= {name: _plugin(each) for name, each in scorer.registry.plugins.items()}
+        sections |= _sections(scorer)
         if found.path is None and (name := _in_engine(scorer.loaded.path)) is not None:
             files[name] = found.text
     return Lock(
@@ -71,6 +74,7 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
         vectors=vectors_digest(),
         plugins=plugins,
         rule_sets=rule_sets,
+        sections=sections,
     )
 
 
@@ -153,6 +157,23 @@ def _plugin(plugin: Plugin) -> LockedPlugin:
         plugin_digest(plugin.module),
         _digests(plugin_files(plugin.module) or {}),
     )
+
+
+def _sections(scorer: Scorer) -> dict[str, LockedPlugin]:
+    """Return the sections of a rule set that plugins bring; none of what is made in memory."""
+    names = scorer.rule_set.sections
+    entries = ((name, scorer.registry.sections.entry(name)) for name in names)
+    return {
+        name: LockedPlugin(
+            distribution_of(entry),
+            entry.dist.version if entry.dist else "",
+            entry.module,
+            plugin_digest(entry.module),
+            _digests(plugin_files(entry.module) or {}),
+        )
+        for name, entry in entries
+        if entry is not None
+    }
 
 
 def _digests(files: Files) -> dict[str, str]:

@@ -66,6 +66,7 @@ from tallystick.formula.tree import (
 )
 from tallystick.plugins.entries import API_VERSION
 from tallystick.plugins.generator import Draw, Generator, Part
+from tallystick.plugins.logger import logger_of
 from tallystick.plugins.property import (
     Direction,
     Property,
@@ -122,6 +123,7 @@ __all__ = [
     "largest",
     "less_is_better",
     "log",
+    "logger_of",
     "matches",
     "maximum",
     "measure",

@@ -77,27 +77,45 @@ class Code:
         plugins: the digest of the files of each plugin, by its name; None of one that is in no
             files, but in an archive, say.
         dependencies: the versions of ``DEPENDENCIES``, by name.
+        sections: as ``plugins``, of each section of the rule sets that a plugin brings.
     """
 
     engine: str
     plugins: Mapping[str, str | None]
     dependencies: Mapping[str, str]
+    sections: Mapping[str, str | None] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, registry: Registry) -> Code:
-        """The code of the engine and of some plugins, as it is on the disk when first asked for.
+    def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Code:
+        """Return the code of the engine, of plugins and of sections, as it is on the disk.
+
+        Args:
+            registry: has the plugins.
+            sections: the names of those that rule sets have.
 
         Raises:
             PluginError: a file of it cannot be read, or is shadowed.
         """
         plugins = {p.name: plugin_digest(p.module) for p in registry.plugins.values()}
-        return cls(engine_digest(), plugins, {name: version(name) for name in DEPENDENCIES})
+        entries = {name: registry.sections.entry(name) for name in sorted({*sections})}
+        return cls(
+            engine_digest(),
+            plugins,
+            {name: version(name) for name in DEPENDENCIES},
+            {
+                name: plugin_digest(each.module)
+                for name, each in entries.items()
+                if each is not None
+            },
+        )
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """Each part by what it is called in a sentence, with its digest or version."""
         yield "the files of the engine", self.engine
         for name, found in sorted(self.plugins.items()):
             yield f"the files of the plugin {name}", found or "in no files"
+        for name, found in sorted(self.sections.items()):
+            yield f"the files of the section {name}", found or "in no files"
         yield from sorted(self.dependencies.items())
 
 
@@ -201,9 +219,11 @@ def listed(closure: str) -> tuple[str, ...]:
     at = f"{_ENGINE}/closures/{closure}.txt"
     if closure not in {SCORING, STATE}:
         at = f"{closure.replace('.', '/')}.closure.txt"
-    path = place_of(at)
+    home, name = _home(at)
+    folder = _folder(home)
+    path = at if folder is None else folder / name
     try:
-        text = "" if path is None else path.read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PluginError(
             f"{path}: cannot be read ({error}), expected the list of what decides results: install "
@@ -218,49 +238,46 @@ def _closure(name: str) -> Mapping[str, Path]:
     Raises:
         ShadowedError: one of them would not be imported.
     """
-    found = {path: place for line in listed(name) for path, place in _places(line)}
+    find, found = cache(_folder), dict[str, Path]()
+    for line in listed(name):
+        home, inner = _home(line)
+        folder = find(home)
+        if folder is None:
+            continue
+        if line.endswith("/") and (folder / inner).is_dir():
+            found |= {line + below: path for below, path in files(folder / inner)}
+        elif (folder / inner).is_file():
+            found[line] = folder / inner
     refuse_shadows(found.values())
     return found
 
 
-def _places(path: str) -> Iterator[tuple[str, Path]]:
-    """Give each file that a line of a list leads to."""
-    place = place_of(path)
-    if place is not None and path.endswith("/") and place.is_dir():
-        yield from ((path + name, inner) for name, inner in files(place))
-    elif place is not None and place.is_file():
-        yield path, place
+def _home(path: str) -> tuple[str, str]:
+    """Split a path in the installation into a folder that `_folder` finds, and the rest."""
+    length = 3 if path.startswith(f"{_ENGINE}/{_DATA}") else 1
+    parts = path.split("/")
+    return "/".join(parts[:length]), "/".join(parts[length:])
 
 
-def place_of(path: str) -> Path | None:
-    """Return where a path of the installation is; None where its package is not installed.
+def _folder(home: str) -> Path | None:
+    """Return where a package of the project is, or data of the engine; None of what is not there.
 
     Raises:
-        ShadowedError: its package would be imported from elsewhere.
+        ShadowedError: the package would be imported from elsewhere than beside the engine.
     """
-    top, _, name = path.partition("/")
-    if top == _ENGINE and name.startswith(_DATA):
-        folder, _, name = name.removeprefix(_DATA).partition("/")
-        return resources.folder(folder) / name
-    folder_of_package = _engine_folder() if top == _ENGINE else _folder(top)
-    return None if folder_of_package is None else folder_of_package / name
-
-
-def _folder(package: str) -> Path | None:
-    """Return the folder of a package of the project, which stands beside the engine."""
-    engine = _engine_folder()
-    spec = importlib.util.find_spec(package)
+    engine = Path(resources.__file__).parent
+    if home.startswith(f"{_ENGINE}/{_DATA}"):
+        return resources.folder(home.rpartition("/")[2])
+    if home == _ENGINE:
+        return engine
+    spec = importlib.util.find_spec(home)
     origin = None if spec is None or not spec.has_location else spec.origin
-    for beside in (engine.parent / package, engine.parents[1] / "plugins" / package):
+    for beside in (engine.parent / home, engine.parents[1] / "plugins" / home):
         if (init := beside / f"{_INIT}{_SOURCE}").is_file():
             if origin is not None and os.path.realpath(origin) != os.path.realpath(init):
                 raise ShadowedError(init, Path(origin))
             return beside
     return None if origin is None else Path(origin).parent
-
-
-def _engine_folder() -> Path:
-    return Path(resources.__file__).parent
 
 
 def path_of(package: str, name: str) -> str:
@@ -292,12 +309,12 @@ def refuse_shadows(paths: Iterable[Path]) -> None:
 
 
 def _shadow(path: Path, beside: frozenset[str]) -> Path | None:
-    inner = path.with_suffix("")
-    packages = [inner / f"{_INIT}{suffix}" for suffix in all_suffixes()]
-    extensions = [inner.with_name(f"{inner.name}{suffix}") for suffix in EXTENSION_SUFFIXES]
-    candidates = [each for each in extensions if each.name in beside]
-    if inner.name in beside and inner.name != _INIT:
-        candidates = [*packages, *candidates]
+    name = path.name.removesuffix(_SOURCE)
+    extensions = [name + suffix for suffix in EXTENSION_SUFFIXES if name + suffix in beside]
+    candidates = [path.with_name(each) for each in extensions]
+    if name in beside and name != _INIT:
+        package = path.with_name(name)
+        candidates = [*(package / f"{_INIT}{suffix}" for suffix in all_suffixes()), *candidates]
     found = next((each for each in candidates if each.is_file()), None)
     return found or _stale_bytecode(path)
 

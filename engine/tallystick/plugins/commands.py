@@ -11,7 +11,6 @@ command neither is used, as which of them ran would depend on the order of a fol
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import redirect_stdout
@@ -35,11 +34,8 @@ WRONG_ROW = "wrong-row"
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _KINDS = (SOURCE, SECOND_PASS, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
-_FLAG = re.compile(r"--[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_HOME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 # named tuples and not attrs: help imports them, and to import attrs takes longer than all of help
@@ -270,7 +266,7 @@ def _option_problem(row: CommandOption) -> str:
     """Return what is wrong with a row; empty where nothing is."""
     if not _is_path(row.command):
         return f"the command {row.command!r}, expected its words"
-    if not isinstance(row.flag, str) or not _FLAG.fullmatch(row.flag):
+    if not isinstance(row.flag, str) or row.flag[:2] != "--" or not _is_word(row.flag[2:]):
         return f"the flag {row.flag!r}, expected one such as --state"
     if row.kind not in _KINDS:
         return f"the kind {row.kind!r}, expected one of {', '.join(_KINDS)}"
@@ -283,16 +279,24 @@ def _option_problem(row: CommandOption) -> str:
 
 
 def _home_problem(home: object) -> str:
-    if isinstance(home, str) and _HOME.fullmatch(home):
+    module, _, attribute = home.partition(":") if isinstance(home, str) else ("", "", "")
+    if all(map(str.isidentifier, (*module.split("."), *attribute.split(".")))):
         return ""
     return f"the home {home!r}, expected module:attribute"
 
 
 def _is_path(path: object) -> bool:
+    return isinstance(path, tuple) and bool(path) and all(map(_is_word, path))
+
+
+def _is_word(word: object) -> bool:
+    """Whether a value is a word of small letters, digits and single hyphens."""
     return (
-        isinstance(path, tuple)
-        and bool(path)
-        and all(isinstance(word, str) and _WORD.fullmatch(word) for word in path)
+        isinstance(word, str)
+        and word.isascii()
+        and word == word.lower()
+        and word[:1].isalpha()
+        and all(map(str.isalnum, word.split("-")))
     )
 
 

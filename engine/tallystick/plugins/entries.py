@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib.metadata import (
+    Distribution,
     EntryPoint,
-    EntryPoints,
     PackageNotFoundError,
     distribution,
-    entry_points,
+    distributions,
 )
 from typing import Generic, TypeVar
 
@@ -31,6 +31,8 @@ API_VERSION = 1
 """The version of the interface; a module that declares another one is refused."""
 GROUP = "tallystick.plugins"
 """The entry-point group of plugins."""
+SECTIONS = "tallystick.sections"
+"""The entry-point group of sections of rule sets."""
 ALLOWED = "TALLYSTICK_PLUGINS"
 """The environment variable that names the only strangers' plugins to load, separated by commas."""
 
@@ -48,15 +50,31 @@ class RefusedPluginError(PluginError):
         super().__init__(message)
 
 
-def installed_entries(group: str) -> EntryPoints:
+def installed_entries(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group that the installed distributions have."""
-    return _selection(tuple(sys.path))(group=group)
+    return tuple(entry for entry in _entries_on(tuple(sys.path)) if entry.group == group)
 
 
-# a process asks for several groups, and reading one group opens the files of all distributions
+def is_offered(name: str) -> bool:
+    """Whether an installed distribution offers a name in any group of the project."""
+    return any(entry.name == name for entry in _entries_on(tuple(sys.path)))
+
+
+# a process asks for several groups; to look for the project's name in all files is twice as fast as
+# to parse what all distributions offer, most of which is of others
 @lru_cache(maxsize=1)
-def _selection(_search_path: tuple[str, ...]) -> Callable[..., EntryPoints]:
-    return entry_points().select
+def _entries_on(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Return the entry points of all groups of the project."""
+    head = f"{PROJECT}."
+    names = (each.name for each in distributions() if f"[{head}" in _offers_of(each))
+    # of several with one name the first counts, whose modules are imported
+    unique = {name.lower().replace("_", "-").replace(".", "-"): name for name in names if name}
+    entries = (entry for name in unique.values() for entry in distribution(name).entry_points)
+    return tuple(entry for entry in entries if entry.group.startswith(head))
+
+
+def _offers_of(found: Distribution) -> str:
+    return found.read_text("entry_points.txt") or ""
 
 
 def own_entries(group: str) -> Iterable[EntryPoint]:
@@ -80,12 +98,21 @@ def allowed_names() -> frozenset[str] | None:
 
 def distribution_of(entry: EntryPoint) -> str:
     """Return the name of the distribution of an entry point; empty where it has none."""
-    return entry.dist.name if entry.dist else ""
+    return _name(entry.dist) if entry.dist else ""
+
+
+# the name is parsed from a file each time
+@lru_cache(maxsize=64)
+def _name(found: Distribution) -> str:
+    return found.name
 
 
 def own_packages() -> frozenset[str]:
     """Return the packages of the engine's own distribution, as its entry points name them."""
-    entries = distribution(PROJECT).entry_points
+    try:
+        entries = distribution(PROJECT).entry_points
+    except PackageNotFoundError:  # run from its sources
+        return frozenset({PROJECT})
     return frozenset({PROJECT, *(entry.module.partition(".")[0] for entry in entries)})
 
 

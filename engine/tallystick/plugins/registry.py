@@ -30,6 +30,7 @@ from tallystick.plugins.entries import (
     GROUP,
     NAME_TAKEN,
     PROJECT,
+    SECTIONS,
     Entries,
     Extensions,
     RefusedPluginError,
@@ -38,13 +39,12 @@ from tallystick.plugins.entries import (
     failure,
     imported,
     installed_entries,
+    is_offered,
 )
 from tallystick.plugins.skill_type import SkillType
 
 _Offer = TypeVar("_Offer")
 
-SECTIONS = "tallystick.sections"
-"""The entry-point group of sections of rule sets."""
 _SHOWN = 5
 _HOOK, _FOREIGN = "hook-failed", "foreign-name"
 
@@ -214,10 +214,8 @@ class InstalledPlugins:
         if self._allowed is None:
             return ""
         if name not in self._entries:
-            is_named = name in self._allowed
-            return (
-                f"{ALLOWED} names it, but no installed distribution offers it" if is_named else ""
-            )
+            is_lost = name in self._allowed and not is_offered(name)
+            return f"{ALLOWED} names it, but no installed distribution offers it" if is_lost else ""
         return "" if self._entries.is_allowed(name) else f"{ALLOWED} does not name it"
 
 

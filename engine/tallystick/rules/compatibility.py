@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tallystick.rules.model import RuleSet
@@ -49,14 +50,13 @@ def _named(
 
 
 def _sections(rules: RuleSet, plugins: Plugins) -> Mapping[str, tuple[str, ...]]:
-    tiers, emission, reputation = rules.tiers, rules.emission, rules.reputation
+    tiers, emission = rules.tiers, rules.emission
     named: dict[str, Iterable[str]] = {}
     for section, values in sections_of(rules, plugins):
-        named |= asked(section, "the answer for names", lambda s=section, v=values: s.names(v))
+        named |= asked(section, "the answer for names", partial(section.names, values))
     return {
         "tiers.levels": () if tiers is None else tuple(level.name for level in tiers.levels),
         "tiers.thresholds": () if tiers is None else tuple(tiers.thresholds),
         "emission.factors": () if emission is None else tuple(emission.factors),
-        "reputation.events": () if reputation is None else tuple(reputation.events),
         **{path: tuple(names) for path, names in named.items()},
     }

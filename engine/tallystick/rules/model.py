@@ -15,7 +15,6 @@ from typing import Generic, Literal, TypeVar
 import attrs
 
 from tallystick.rules.keys import OTHER_KEYS, renamed
-from tallystick.rules.sections import Claims, Epochs, Groups, Reputation, Role, Window
 
 _Rules = TypeVar("_Rules")
 
@@ -216,12 +215,7 @@ class RuleSet:
     measures: Mapping[str, Measure] = attrs.field(factory=dict)
     tiers: Tiers | None = None
     emission: Emission | None = None
-    reputation: Reputation | None = None
-    epochs: Epochs | None = None
-    groups: Groups | None = None
-    claims: Claims = attrs.field(factory=Claims)
     lint: Lint = Lint()
-    windows: Mapping[str, Mapping[Role, Window]] = attrs.field(factory=dict)
     sections: Mapping[str, object] = attrs.field(factory=dict)
 
     def section(self, kind: SectionKind[_Rules]) -> _Rules | None:

@@ -318,7 +318,7 @@ def check_part(section: SchemaPart) -> None:
     import jsonschema_rs  # noqa: PLC0415  # heavy
 
     known = {*core_schema()["$defs"], *section.document.get("$defs", {})}
-    if not jsonschema_rs.meta.is_valid(section.document):
+    if not jsonschema_rs.meta.is_valid(dict(section.document)):
         raise wrong_section(f"found no JSON Schema in {section.file}")
     for part in _parts(section.document):
         reference = str(part.get("$ref", _DEFINITIONS))
@@ -330,11 +330,11 @@ def check_part(section: SchemaPart) -> None:
             )
     for part in _values(section.document):
         try:
-            describe(part)
+            _ = part["description"], describe(part)
         except KeyError as error:
             raise wrong_section(
                 f"found a value without {error} in {section.file}, expected a description and a "
-                "type; a number also has its minimum and maximum, so that a message can tell them"
+                "type, and both ends of a range, so that a message can tell them"
             ) from error
 
 

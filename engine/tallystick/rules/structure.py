@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import cattrs
 from cattrs.cols import homogenous_tuple_structure_factory
-from cattrs.gen import (
-    AttributeOverride,
-    make_dict_structure_fn,
-    make_dict_unstructure_fn,
-    override,
-)
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
@@ -157,9 +152,9 @@ def _writer(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any], dict
     return gather
 
 
-def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, AttributeOverride]:
+def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Any]:
     """Return how some attributes of a class are read and written, by name."""
-    found: dict[str, AttributeOverride] = {}
+    found: dict[str, Any] = {}  # overrides, whose class cattrs does not export
     if cls is RuleSet:
         found[_SECTIONS] = override(omit=True)
     for field in attrs.fields(cls):
@@ -170,7 +165,7 @@ def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Attribu
     return found
 
 
-def _tables(choice: Choice, converter: cattrs.Converter) -> AttributeOverride:
+def _tables(choice: Choice, converter: cattrs.Converter) -> Any:  # noqa: ANN401  # as above
     """Return how an array of tables is read and written, each of which says its class."""
 
     def read(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document

@@ -274,7 +274,10 @@ class ResultBatch:
                 measures=None if measures is None else measures[row],
                 group=None if groups is None else groups[row],
                 factors={n: c[row] for n, c in factors.items()},
-                **{n: c[row] for n, c in decimals.items()},
+                quality=decimals["quality"][row],
+                base_weight=decimals["base_weight"][row],
+                tier_multiplier=decimals["tier_multiplier"][row],
+                emission=decimals["emission"][row],
             )
 
     def _measures(self, rows: slice) -> list[dict[str, Decimal | Fraction | None]] | None:

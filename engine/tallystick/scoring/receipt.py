@@ -221,8 +221,8 @@ class Receipt(RunReceipt):
         schemas: the digest of each record schema.
         engine: the version of the engine.
         plugins: the distribution and version of each plugin in use.
-        code: the digests of the files of the engine and of each plugin in use, and the versions of
-            what they rest on.
+        code: the digests of the files of the engine that score, and of each plugin and section in
+            use, and the versions of what they rest on.
         snapshots: the digests of the snapshots that pinned the tier thresholds, by the number of
             the epoch; only of epochs that records name. None when scored without a state.
         input_digest: sha256 of the bytes that were read; of a folder, of what ``sha256sum`` prints
@@ -270,6 +270,7 @@ class RulesFrom:
     digest: str
 
 
+leave_out(Code, "sections")
 leave_out(Receipt, "shadow_of", "rules_by_epoch", "settings")
 
 

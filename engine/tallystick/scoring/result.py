@@ -42,7 +42,7 @@ class ResultLayout:
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of the fields, in order."""
-        return _fields(self.has_group, bool(self.measures), self.factors)
+        return (*_before_factors(self.has_group, bool(self.measures)), *self.factors, _LAST)
 
     @property
     def decimals(self) -> tuple[str, ...]:
@@ -95,10 +95,12 @@ class Result:
 
         Decimals are text of nine places, fractions text in lowest terms, such as ``15/23``.
         """
-        fields = _fields(self.group is not None, self.measures is not None, ())
-        row = {name: _plain(getattr(self, name)) for name in fields[:-1]}
-        row |= {name: _plain(value) for name, value in self.factors.items()}
-        return {**row, _LAST: _plain(self.emission)}
+        fields = _before_factors(self.group is not None, self.measures is not None)
+        row = {name: _plain(getattr(self, name)) for name in fields}
+        for name, value in self.factors.items():
+            row[name] = None if value is None else f"{value:f}"
+        row[_LAST] = _plain(self.emission)
+        return row
 
     def __getattr__(self, name: str) -> Decimal | None:
         # reached for names alone that are no field; one of a half-made copy has no factors yet
@@ -117,9 +119,9 @@ def shown_measure(value: int | Fraction | None) -> Decimal | Fraction | None:
 
 
 @cache
-def _fields(has_group: bool, has_measures: bool, factors: tuple[str, ...]) -> tuple[str, ...]:
+def _before_factors(has_group: bool, has_measures: bool) -> tuple[str, ...]:
     group, measures = (GROUP,) * has_group, (MEASURES,) * has_measures
-    return (*_BEFORE, *group, "axes", *measures, *_TERMS, *factors, _LAST)
+    return (*_BEFORE, *group, "axes", *measures, *_TERMS)
 
 
 def _plain(value: object) -> object:

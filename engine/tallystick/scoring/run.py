@@ -24,12 +24,11 @@ from tallystick.errors import TallystickError
 from tallystick.io.atomic import output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source
-from tallystick.plugins.code import Code
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor, InProcess
-from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec, code_of
 from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.output import Encode, Encoded, encoder, format_of, writing
 from tallystick.scoring.receipt import Counts, Receipt, receipt_of, run_files, run_paths
@@ -84,7 +83,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
     paths = run_paths(source, output, rejects, receipt, follow_links=follow_links)
     chosen = format_of(output, format_name)
     # as it is when the run begins: a long one may outlive an installation
-    chunks, code = source_of(source), Code.of(rules.registry)
+    chunks, code = source_of(source), code_of(rules)
     with run_files(paths, progress) as files:
         with (
             writing(chosen, files.output, rules.layout, shadow=shadow_of is not None) as out,

@@ -328,11 +328,6 @@ class Scorer(BoundRules):
         given = {name: exact_nano(value) for name, value in factors.items()}
         return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, given))
 
-    def consensus_event(self, consensus: Number) -> str | None:
-        """The reputation event whose band holds a consensus, such as ``consensus_pass``."""
-        value, reputation = to_decimal(exact_nano(consensus)), self.rule_set.reputation
-        return None if reputation is None else reputation.consensus_event(value)
-
     @cached_property
     def _columns(self) -> Scoring:
         from tallystick.scoring.facts.results import Scoring  # noqa: PLC0415  # loads NumPy

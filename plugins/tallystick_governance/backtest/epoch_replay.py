@@ -55,6 +55,7 @@ from tallystick_state.reputation import (
 )
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.reputation import REPUTATION
 
 _Who = tuple[Any, ...]
 """Validator, hotkey, task, role, events, group, round, epoch, whether the deadline was missed."""
@@ -364,7 +365,7 @@ def _registered(
 
     A type that is new to a miner has the initial reputation.
     """
-    has_reputation = rules.rule_set.reputation is not None
+    has_reputation = rules.rule_set.section(REPUTATION) is not None
     initial = initial_reputation(rules) if has_reputation else 0
     found = dict(miners)
     for hotkey, names in types.items():

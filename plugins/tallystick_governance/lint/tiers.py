@@ -23,6 +23,7 @@ from tallystick.scoring.lint import check, less
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import Tiers
 from tallystick_governance.lint.type_probe import highest_quality
+from tallystick_state.sections.epochs import EPOCHS
 
 _PLACES = 256
 """So many steps from a baseline of 0 to one of 1."""
@@ -222,7 +223,7 @@ def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
     remedy="give `new` a share above 0, or do not track the threshold",
 )
 def _threshold_never_moves(scorer: Scorer) -> Iterator[Finding]:
-    epochs = scorer.rule_set.epochs
+    epochs = scorer.rule_set.section(EPOCHS)
     for name, tracking in ({} if epochs is None else epochs.thresholds).items():
         if not tracking.new:
             message = f"the results of an epoch never move the threshold {name}: they weigh 0"
@@ -235,7 +236,7 @@ def _tiered(scorer: Scorer) -> Iterator[tuple[BoundType, Tiers]]:
 
 def _moves(scorer: Scorer) -> bool:
     """Whether a state moves the baseline away from its seed."""
-    epochs = scorer.rule_set.epochs
+    epochs = scorer.rule_set.section(EPOCHS)
     tracking = None if epochs is None else epochs.baseline
     return tracking is not None and tracking.mode != "published"
 

@@ -19,9 +19,9 @@ from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick_allocation.rules import MINER
-from tallystick_consensus.collusion import flags_of
 from tallystick_state.alignments import collusion_of, flag_of, rows_of
 from tallystick_state.carry import carried, carried_names
+from tallystick_state.collusion import flags_of
 from tallystick_state.epoch import Closing
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.line_weights import (
@@ -37,6 +37,7 @@ from tallystick_state.miners import ENGINE, pinned_reputation
 from tallystick_state.model import Columns, Miner, State
 from tallystick_state.reputation import initial_reputation, mean_delta
 from tallystick_state.rules import StateRules
+from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.step_roots import (
     Key,
     Row,
@@ -141,7 +142,7 @@ def reputation(known: Known, epoch: int, key: Key) -> Row:
     totals = [(int(sum(deltas) * unit), len(deltas)) for deltas in sums.values()]
     mean = mean_delta(rules, totals, unit) if totals else None
     before = _next(known, epoch, "reputations", key)
-    if before is None and rules.rule_set.reputation is not None:
+    if before is None and rules.rule_set.section(REPUTATION) is not None:
         begins = skill_type in rules.rule_set.skill_types
         before = initial_reputation(rules) if begins else None
     return reputation_row((hotkey, skill_type), before, mean, rules, known.adopted(line, epoch))

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import check
 from tallystick.scoring.scorer import Scorer
+from tallystick_state.sections.claims import claims_of
+from tallystick_state.sections.reputation import REPUTATION
 
 
 @check(
@@ -22,7 +24,7 @@ from tallystick.scoring.scorer import Scorer
     remedy="lower the limit below the other one, or leave it out",
 )
 def _limit_never_binds(scorer: Scorer) -> Iterator[Finding]:
-    claims, reputation = scorer.rule_set.claims, scorer.rule_set.reputation
+    claims, reputation = claims_of(scorer.rule_set), scorer.rule_set.section(REPUTATION)
     collusion = None if reputation is None else reputation.collusion
     reached = claims.per_epoch
     limits = {"per_round": claims.per_round, "rounds_per_epoch": claims.rounds_per_epoch}

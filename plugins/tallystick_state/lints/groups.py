@@ -8,11 +8,12 @@ import attrs
 
 from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.rules.findings import Finding
-from tallystick.rules.sections import Groups
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import Average, Collect, placed_steps, round_score
+from tallystick_state.sections.groups import GROUPS, Groups
+from tallystick_state.sections.reputation import REPUTATION
 
 _AGREEMENT = attrs.fields(Groups).consensus.name
 """The key of the rule-set format under which a group says when it agrees."""
@@ -29,7 +30,7 @@ _AGREEMENT = attrs.fields(Groups).consensus.name
     remedy="raise groups.minimum_reputation above reputation.floor, or accept it with a reason",
 )
 def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
-    groups, reputation = scorer.rule_set.groups, scorer.rule_set.reputation
+    groups, reputation = scorer.rule_set.section(GROUPS), scorer.rule_set.section(REPUTATION)
     if groups is None or reputation is None or groups.minimum_reputation > reputation.floor:
         return
     least, floor = map(from_decimal, (groups.minimum_reputation, reputation.floor))
@@ -78,7 +79,7 @@ def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower the number, or select larger groups",
 )
 def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
-    groups = scorer.rule_set.groups
+    groups = scorer.rule_set.section(GROUPS)
     if groups is None:
         return
     members = groups.primaries + groups.auditors
@@ -118,7 +119,7 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
     averages = [each.rules for each in steps if isinstance(each.rules, Average)]
     if not rounds or any(each.leaver == "keep" for each in averages):
         return
-    groups = scorer.rule_set.groups
+    groups = scorer.rule_set.section(GROUPS)
     drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
     told = f", at most {drawn['drawn']} of a type each round" if drawn else ""
     for step in rounds:

@@ -19,6 +19,8 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_state.lints.reputation_events import gain
 from tallystick_state.reputation import damped, record_delta
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
 
 _LONGEST = 20_000
 """After so many epochs a trajectory that still moves is left: some years of epochs."""
@@ -48,7 +50,7 @@ class _Dynamics:
 @lru_cache(maxsize=1)
 def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
     """The dynamics of a rule set, once; none if it has no reputation with events that count."""
-    if scorer.rule_set.reputation is None:
+    if scorer.rule_set.section(REPUTATION) is None:
         return ()
     rules = state_rules_of(scorer)
     best, worst = best_and_worst(rules)
@@ -68,7 +70,7 @@ def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
 
 
 def _filter(rules: StateRules) -> int:
-    groups = rules.rule_set.groups
+    groups = rules.rule_set.section(GROUPS)
     return 0 if groups is None else from_decimal(groups.minimum_reputation)
 
 
@@ -123,7 +125,7 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
     remedy="as for reputation-decays, or lower groups.minimum_reputation below the fixed point",
 )
 def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
-    groups = scorer.rule_set.groups
+    groups = scorer.rule_set.section(GROUPS)
     for found in _dynamics(scorer):
         last = found.rewarded.below(found.filter)
         if groups is None or last is None:
@@ -152,7 +154,7 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
     remedy="enable groups.recovery, or raise the floor to the filter",
 )
 def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
-    groups = scorer.rule_set.groups
+    groups = scorer.rule_set.section(GROUPS)
     for found in _dynamics(scorer):
         recovers = groups is not None and groups.recovery.enabled
         if groups is None or recovers or found.floor >= found.filter:

@@ -9,12 +9,12 @@ from itertools import pairwise
 from tallystick.formula.text import decimal_text
 from tallystick.numbers.nano import from_decimal, publish, to_text
 from tallystick.rules.findings import Finding
-from tallystick.rules.sections import Band, Reputation, ReputationEvent
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.reputation import record_delta
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.reputation import REPUTATION, Band, Reputation, ReputationEvent
 
 _EVENTS: KeyPath = ("reputation", "events")
 
@@ -30,7 +30,7 @@ _EVENTS: KeyPath = ("reputation", "events")
     remedy="let it add something, or keep it out of the mean with in_mean = false",
 )
 def _event_unrewarded(scorer: Scorer) -> Iterator[Finding]:
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     for name, event in ({} if reputation is None else reputation.events).items():
         if event.in_mean and does_nothing(event):
             yield Finding(
@@ -52,7 +52,7 @@ def _event_unrewarded(scorer: Scorer) -> Iterator[Finding]:
     remedy="remove the event, or say what it does",
 )
 def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     for name, event in ({} if reputation is None else reputation.events).items():
         if not event.in_mean and does_nothing(event):
             message = f"{name} neither adds nor multiplies and stays out of the mean"
@@ -72,7 +72,7 @@ def _event_never_matters(scorer: Scorer) -> Iterator[Finding]:
     remedy="let the bands meet",
 )
 def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     for low, high in uncovered({} if reputation is None else reputation.events):
         yield Finding(
             _EVENTS,
@@ -89,7 +89,7 @@ def _bands_leave_a_gap(scorer: Scorer) -> Iterator[Finding]:
     remedy="let an event of honest work add something",
 )
 def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
     if not any(gain(event) > 0 for event in reputation.events.values()):
@@ -109,7 +109,7 @@ def _nothing_rewards(scorer: Scorer) -> Iterator[Finding]:
     remedy="let no band add more, or multiply by more, than the band above it",
 )
 def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
     rules = state_rules_of(scorer)
@@ -142,7 +142,7 @@ def _band_rewards_less_work(scorer: Scorer) -> Iterator[Finding]:
     remedy="let rewards add, and let penalties multiply by less than 1",
 )
 def _event_compounds(scorer: Scorer) -> Iterator[Finding]:
-    reputation = scorer.rule_set.reputation
+    reputation = scorer.rule_set.section(REPUTATION)
     if reputation is None:
         return
     rules = state_rules_of(scorer)

@@ -37,7 +37,7 @@ from tallystick_state.store.connection import MOST_VALUES, WAY_BACK, Connection,
 if TYPE_CHECKING:
     from sqlalchemy import Table
 
-    from tallystick.rules.sections import Role
+    from tallystick_state.roles import Role
 
 # rows of a page that is read, and of the first one for who wants the first entry alone
 _READ, _FIRST_READ = 2_000, 100

@@ -29,10 +29,13 @@ import pytest
 
 from manual.page import ROOT, Block, Page
 from tallystick.cli.main import main
+from tallystick.plugins import entries
+from tallystick.plugins.commands import installed_commands
 from tallystick.plugins.registry import installed_plugins
+from tallystick_governance.lint.catalog import installed_lints
 
 _COMMANDS = ("tallystick", ".venv/bin/tallystick")
-_INSTALL = ["pip", "install", "--editable", ".[test]"]
+_INSTALLS = tuple(["pip", "install", "--editable", what] for what in (".", ".[test]"))
 SLOW = ("pytest", "tallystick plugins check")
 """How lines begin that take a second or more."""
 _STATUS = re.compile(r"# exit status (\d)$")
@@ -116,7 +119,7 @@ class Reader:
             status, printed = self._program(["bash", "-o", "pipefail", "-c", line])
         elif _uses(line):
             status, printed = self._tallystick(words)
-        elif words == _INSTALL:
+        elif words in _INSTALLS:
             status, printed = self._install(), ""
         elif words[0] == "cd":
             status, printed = self._enter(words[1]), ""
@@ -130,7 +133,7 @@ class Reader:
         with pytest.MonkeyPatch.context() as patch:
             while assigned := _ASSIGNMENT.fullmatch(words[0]):
                 patch.setenv(assigned[1], assigned[2])
-                installed_plugins.cache_clear()
+                look_again()
                 words = words[1:]
             patch.setattr(sys, "argv", words)
             self.capture.readouterr()
@@ -147,9 +150,9 @@ class Reader:
         given = dict(os.environ)
         # where `tallystick` is, beside the Python that runs
         given["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), given["PATH"]])
+        given["PYTHONPATH"] = str(self.folder)
         if words[0] == "pytest":
             words = [sys.executable, "-m", *words]
-            given["PYTHONPATH"] = str(self.folder)
         ran = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
         return ran.returncode, ran.stdout + ran.stderr
 
@@ -172,7 +175,7 @@ class Reader:
         ]
         self._write(info / "entry_points.txt", "\n".join(groups))
         importlib.invalidate_caches()
-        installed_plugins.cache_clear()
+        look_again()
         return 0
 
 
@@ -183,6 +186,17 @@ def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
     patch.chdir(folder)
     patch.syspath_prepend(folder)
     patch.delenv("TALLYSTICK_PLUGINS", raising=False)
+
+
+def look_again() -> None:
+    """Let the next command find what is installed by now."""
+    for cached in (
+        entries._selection,
+        installed_commands,
+        installed_lints,
+        installed_plugins,
+    ):
+        cached.cache_clear()
 
 
 def forget(folder: Path) -> None:
@@ -196,7 +210,7 @@ def forget(folder: Path) -> None:
     for name in found:
         del sys.modules[name]
     importlib.invalidate_caches()
-    installed_plugins.cache_clear()
+    look_again()
 
 
 def _runs(line: str) -> bool:

@@ -351,12 +351,12 @@ def test_the_command_gives_json_and_markdown() -> None:
     found = json.loads(done.stdout)
     assert (found["needed"], found["raised"], found["enough"]) == ("minor", "minor", True)
     paths = {change["path"]: (change["old"], change["new"]) for change in found["changes"]}
-    assert paths["aggregation.round.base_weight"] == ("twice", "once")
+    assert paths["allocation.steps[score].times"] == ("base_weight, reputation", "reputation")
     effect = found["effects"][0]
     assert effect["axes"]["detection"] == {"at_least": "-1.000000000", "at_most": "0.300000001"}
     page = run(*PAIRS[0], "--markdown").stdout
     assert page.startswith("# skills@1.0.0 → skills@1.1.0\n")
-    assert "| `aggregation.round.base_weight` | twice | once |" in page
+    assert "| `allocation.steps[score].times` | base_weight, reputation | reputation |" in page
     assert "```diff" in page
 
 

@@ -47,9 +47,9 @@ def test_text_has_place_severity_code_figures_and_remedy() -> None:
     found = run("rules", "lint", "workflow@1.0.0", "--select", "cap-infeasible")
     first, *rest = found.out.splitlines()
     place, said = first.split(": warning cap-infeasible: ")
-    assert place.endswith("rules/workflow/1.0.0.toml:47")
+    assert place.endswith("rules/workflow/1.0.0.toml:54")
     assert said.startswith("a cap of 0.150000000 cannot hold under 7 miners")
-    assert rest[:-2] == ["    path: aggregation.cap.share"]
+    assert rest[:-2] == ["    path: allocation.steps[2].share"]
     assert rest[-2].startswith("    remedy: ")
     assert rest[-1] == "1 warning"
     assert found.status == 0
@@ -126,10 +126,10 @@ def test_silenced_findings_are_counted(tmp_path: Path) -> None:
 
 
 def test_an_error_gives_the_exit_status_one(tmp_path: Path) -> None:
-    text = changed(shipped("workflow@1.1.0"), ("share = 0.15", "share = 0"))
+    text = changed(shipped("skills@1.1.0"), ("multiplier = 2.0 ", "multiplier = 0.9 "))
     found = run("rules", "lint", written(tmp_path, text))
     assert found.status == 1
-    assert "error cap-infeasible" in found.out
+    assert "error tiers-out-of-order" in found.out
 
 
 @pytest.mark.parametrize("options", [(), ("--select", "cliff"), ("--ignore", "does-not-load")])

@@ -136,14 +136,14 @@ MUTANTS = [
     ),
     (
         shipped("skills@1.1.0"),
-        ('base_weight = "once"', 'base_weight = "twice"'),
+        ('times = ["reputation"]', 'times = ["base_weight", "reputation"]'),
         "base-weight-counted-twice",
     ),
     (shipped("skills@1.1.0"), ("epochs = 30", "epochs = 0"), "factor-without-effect"),
     (shipped("workflow@1.1.0"), ("share = 0.15", "share = 1"), "cap-never-binds"),
     (
-        shipped("workflow@1.1.0", ("share = 0.15", "share = 1")),
-        ("share = 1", "share = 0"),
+        shipped("workflow@1.1.0", ("share = 0.15", "share = 1 ")),
+        ("share = 1 ", "share = 0.05 "),
         "cap-infeasible",
     ),
 ]
@@ -288,9 +288,7 @@ def test_thresholds_out_of_order_at_a_seed_are_told_with_their_own_code() -> Non
     assert (found.code, found.severity) == ("tiers-out-of-order", "error")
 
 
-def test_the_arm_of_an_option_that_is_off_is_no_finding() -> None:
+def test_the_arm_of_a_switch_that_is_off_is_no_finding() -> None:
     on = shipped("workflow@1.2.0")
-    off = changed(
-        on, ("\nenabled = true                          # terms", "\nenabled = false  # terms")
-    )
+    off = changed(on, ("budget_abort_enabled = 1 ", "budget_abort_enabled = 0 "))
     assert found_in(off, "arm-never-reached") == found_in(on, "arm-never-reached") == []

@@ -65,10 +65,11 @@ def test_a_star_stands_for_any_one_name() -> None:
 
 
 def test_what_is_more_severe_than_usual_is_told_all_the_same() -> None:
-    text = changed(shipped("workflow@1.0.0"), ("share = 0.15", "share = 0"))
-    text += silence("cap-infeasible", "aggregation.cap.share")
-    assert ("cap-infeasible", "aggregation.cap.share") in told(text)
-    assert [each.severity for each in report_on(text).findings if "cap" in each.code] == ["error"]
+    code, path = "tiers-out-of-order", "tiers.levels[3].multiplier"
+    text = changed(shipped("skills@1.1.0"), ("multiplier = 2.0 ", "multiplier = 0.9 "))
+    text += silence(code, path)
+    assert (code, path) in told(text)
+    assert [each.severity for each in report_on(text).findings if each.code == code] == ["error"]
 
 
 def test_a_silence_of_an_unknown_code_and_one_of_nothing_are_told() -> None:

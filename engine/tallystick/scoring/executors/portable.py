@@ -8,7 +8,7 @@ those of their files too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -87,17 +87,22 @@ class Installation:
     Attributes:
         engine: the version of the engine.
         plugins: the distribution, version and digest of each plugin, by name.
-        code: the digests of their files and of the engine's, and the versions of what they rest on.
+        code: the digests of their files and of the engine's that score, and the versions of what
+            they rest on.
+        sections: the names of the sections of the rule sets that plugins bring.
     """
 
     engine: str
     plugins: tuple[tuple[str, str], ...]
     code: tuple[tuple[str, str], ...]
+    sections: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, registry: Registry) -> Installation:
-        """The installation with some plugins."""
-        return cls(version("tallystick"), _plugins(registry), tuple(Code.of(registry).parts()))
+    def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Installation:
+        """The installation with some plugins and sections."""
+        names = tuple(sorted({*sections}))
+        code = tuple(Code.of(registry, names).parts())
+        return cls(version("tallystick"), _plugins(registry), code, names)
 
     def registry(self) -> Registry:
         """The plugins of these names as they are installed here; no other is imported."""
@@ -109,7 +114,7 @@ class Installation:
         Raises:
             EngineError: the engine has another version; a plugin is missing or is not the same.
         """
-        found = Installation.of(registry)
+        found = Installation.of(registry, self.sections)
         if found.engine != self.engine:
             raise EngineError(
                 f"found the engine tallystick {found.engine}, expected {self.engine}: install the "
@@ -155,6 +160,20 @@ def _plugin_digest(plugin: Plugin) -> str:
             "skill_types": types,
         }
     )
+
+
+def used_sections(rules: BoundRules) -> set[str]:
+    """Return the names of the sections of rule sets that plugins bring."""
+    return {name for each in rules.each() for name in each.rule_set.sections}
+
+
+def code_of(rules: BoundRules) -> Code:
+    """Return the code that results are made with under some rules.
+
+    Raises:
+        PluginError: a file of it cannot be read, or is shadowed.
+    """
+    return Code.of(rules.registry, used_sections(rules))
 
 
 @attrs.frozen
@@ -215,7 +234,7 @@ class ScorerSpec:
             (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
             for epoch, span in rules.spans()
         )
-        return cls(Installation.of(rules.registry), spans)
+        return cls(Installation.of(rules.registry, used_sections(rules)), spans)
 
     @property
     def digest(self) -> str:

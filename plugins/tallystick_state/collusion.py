@@ -13,7 +13,7 @@ import attrs
 from tallystick.numbers.nano import from_decimal
 
 if TYPE_CHECKING:
-    from tallystick.rules.sections import Collusion
+    from tallystick_state.sections.reputation import Collusion
 
 
 @attrs.frozen(order=True)

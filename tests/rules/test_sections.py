@@ -1,0 +1,481 @@
+"""Sections that strangers bring: read, checked, in the digest, and refused by name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+import pytest
+
+from tallystick.errors import PluginError, RuleSetError
+from tallystick.plugins.entries import ALLOWED, RefusedPluginError
+from tallystick.plugins.registry import Registry, installed, installed_plugins, with_sections
+from tallystick.rules.compatibility import gone
+from tallystick.rules.digest import canonical_form, used_formulas, used_plugins
+from tallystick.rules.findings import Finding, mistake
+from tallystick.rules.formula_references import FormulaReference
+from tallystick.rules.keys import OTHER_KEYS, chosen_by, renamed
+from tallystick.rules.model import SectionKind
+from tallystick.rules.reading import LoadedRuleSet, read
+from tallystick.rules.section import Section
+from tallystick.rules.section_lookup import refused_sections, section_of
+from tallystick.rules.settable import settable_paths
+
+TEXT = """
+[rule_set]
+name = "mine"
+version = "1.0.0"
+format = 1
+
+[axes.success]
+formula = "workflow/success@1"
+
+[skill_types.workflow]
+composite = "arithmetic"
+weights = { success = 1.0 }
+"""
+REVIEWS = """
+[reviews]
+share = 0.50
+class = "strict"
+steps = [{ do = "wait", rounds = 2 }, { do = "ask", whom = "council" }]
+
+[reviews.levels.gold]
+formula = "workflow/success@1"
+"""
+PART: dict[str, Any] = {
+    "description": "how results are reviewed",
+    "type": "object",
+    "required": ["share"],
+    "properties": {
+        "share": {"description": "how many are reviewed", "$ref": "#/$defs/unit"},
+        "class": {"description": "how strictly", "enum": ["strict", "lenient"]},
+        "note": {"description": "for people", "documentation": True, "$ref": "#/$defs/text"},
+        "steps": {
+            "description": "what is done",
+            "type": "array",
+            "items": {"$ref": "#/$defs/unit_of_work"},
+        },
+        "levels": {
+            "description": "each level",
+            "type": "object",
+            "propertyNames": {"$ref": "#/$defs/name"},
+            "additionalProperties": {"$ref": "#/$defs/level"},
+        },
+    },
+    "additionalProperties": False,
+    "$defs": {
+        "unit_of_work": {
+            "description": "a step",
+            "type": "object",
+            "required": ["do"],
+            "properties": {
+                "do": {"description": "its kind", "enum": ["wait", "ask"]},
+                "rounds": {
+                    "description": "rounds",
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 9,
+                },
+                "whom": {"description": "who is asked", "$ref": "#/$defs/text"},
+            },
+            "additionalProperties": False,
+        },
+        # the format has another definition of this name
+        "level": {
+            "description": "a level",
+            "type": "object",
+            "required": ["formula"],
+            "properties": {"formula": {"$ref": "#/$defs/formula"}},
+            "additionalProperties": {"$ref": "#/$defs/parameter"},
+        },
+    },
+}
+
+
+@attrs.frozen
+class Wait:
+    do: str
+    rounds: int = 1
+
+
+@attrs.frozen
+class Ask:
+    do: str
+    whom: str
+
+
+@attrs.frozen
+class Grade:
+    formula: str
+    parameters: dict[str, Decimal] = attrs.field(factory=dict, metadata=OTHER_KEYS)
+
+
+@attrs.frozen
+class Reviews:
+    share: Decimal
+    kind: str = attrs.field(default="lenient", metadata=renamed("class"))
+    note: str = ""
+    steps: tuple[Wait | Ask, ...] = attrs.field(
+        default=(), metadata=chosen_by("do", {"wait": Wait, "ask": Ask})
+    )
+    levels: dict[str, Grade] = attrs.field(factory=dict)
+
+
+KIND = SectionKind("reviews", Reviews)
+
+
+def formulas(rules: Reviews) -> Iterator[FormulaReference]:
+    for name, level in rules.levels.items():
+        path = ("reviews", "levels", name)
+        yield FormulaReference(path, (*path, "formula"), level.formula, "axis", level.parameters)
+
+
+def check(rules: Reviews, *_: object) -> Iterator[Finding]:
+    if not rules.share:
+        yield mistake(("reviews", "share"), "0", "more than 0")
+
+
+class Reading(Protocol):
+    def __call__(self, text: str, plugins: Registry | None = None) -> LoadedRuleSet: ...
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Reading:
+    def loaded(text: str, plugins: Registry | None = None) -> LoadedRuleSet:
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        return read(path, plugins or installed_plugins())
+
+    return loaded
+
+
+@pytest.fixture
+def section(tmp_path: Path) -> Section[Reviews]:
+    schema = tmp_path / "reviews.json"
+    schema.write_text(json.dumps(PART))
+    return Section(
+        KIND, schema, formulas, check, names=lambda rules: {"reviews.levels": rules.levels}
+    )
+
+
+@pytest.fixture
+def registry(section: Section[Reviews]) -> Registry:
+    return with_sections(installed(), {"reviews": section})
+
+
+def problems(read_file: Callable[[], object]) -> list[str]:
+    with pytest.raises(RuleSetError) as caught:
+        read_file()
+    return [str(each) for each in caught.value.problems]
+
+
+# --------------------------------------------------------------------------------- made in memory
+
+
+def test_a_section_is_read_written_and_in_the_digest(reading: Reading, registry: Registry) -> None:
+    loaded = reading(TEXT + REVIEWS, registry)
+    rules = loaded.rule_set.section(KIND)
+    assert rules is not None
+    assert rules.steps == (Wait("wait", 2), Ask("ask", "council"))
+    assert (rules.kind, rules.share) == ("strict", Decimal("0.5"))
+    form = canonical_form(loaded.rule_set, registry)
+    assert form["document"]["reviews"] == {
+        "share": "0.5",
+        "class": "strict",
+        "steps": [{"do": "wait", "rounds": 2}, {"do": "ask", "whom": "council"}],
+        "levels": {"gold": {"formula": "workflow/success@1"}},
+    }
+    assert loaded.digest != reading(TEXT, registry).digest
+    said = reading((TEXT + REVIEWS).replace("0.50", '0.5\nnote = "for you"'), registry)
+    assert said.digest == loaded.digest
+    other = reading((TEXT + REVIEWS).replace("0.50", "0.6"), registry)
+    assert other.digest != loaded.digest
+
+
+def test_a_rule_set_without_the_section_says_nothing_of_it(
+    reading: Reading, registry: Registry
+) -> None:
+    alone, beside = reading(TEXT), reading(TEXT, registry)
+    assert beside.rule_set.section(KIND) is None
+    assert alone.digest == beside.digest
+
+
+def test_the_sections_stand_in_the_order_of_their_names(
+    reading: Reading, registry: Registry
+) -> None:
+    claims = "\n[claims]\nper_round = 3\n"
+    first = reading(TEXT + REVIEWS + claims, registry)
+    second = reading(TEXT + claims + REVIEWS, registry)
+    assert list(first.rule_set.sections) == list(second.rule_set.sections) == ["claims", "reviews"]
+    assert first.digest == second.digest
+
+
+def test_a_formula_of_a_section_is_covered_and_checked(
+    reading: Reading, registry: Registry
+) -> None:
+    values = "hard_failure = 0.5\ntimeout = 0.5\n"
+    text = TEXT + REVIEWS.replace("success@1", "reliability@1") + values
+    loaded = reading(f"{text}unplanned_retry = 0.5\n", registry)
+    assert "workflow/reliability@1" in used_formulas(loaded.rule_set, registry)
+    (missing,) = problems(lambda: reading(text, registry))
+    assert "reviews.levels.gold.unplanned_retry: expected a number from 0 to 1" in missing
+    found = problems(
+        lambda: reading(TEXT + REVIEWS.replace("workflow/success@1", "workflow/sucess@1"), registry)
+    )
+    assert len(found) == 1
+    assert "reviews.levels.gold.formula" in found[0]
+    assert "did you mean 'workflow/success@1'?" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        ("0.50", "1.5", "reviews.share"),
+        ("0.50", "0.0", "reviews.share"),
+        ("share = 0.50\n", "", "reviews.share"),
+        ('"strict"', '"mild"', "reviews.class"),
+        ("class =", "clas =", "reviews.clas"),
+        ("rounds = 2", "rounds = 10", "reviews.steps[0].rounds"),
+        ('"wait"', '"sleep"', "reviews.steps[0].do"),
+    ],
+)
+def test_what_is_wrong_in_a_section_is_told_with_its_line(
+    reading: Reading, registry: Registry, old: str, new: str, path: str
+) -> None:
+    text = TEXT + REVIEWS.replace(old, new, 1)
+    with pytest.raises(RuleSetError) as caught:
+        reading(text, registry)
+    (problem,) = caught.value.problems
+    assert problem.path == path
+    line = text.splitlines()[problem.line - 1]
+    assert line.startswith(("[reviews]", "share", "class", "clas", "steps"))
+
+
+def test_the_values_of_a_section_can_be_set(reading: Reading, registry: Registry) -> None:
+    paths = {
+        each.path: each for each in settable_paths(reading(TEXT + REVIEWS, registry), registry)
+    }
+    assert paths["reviews.share"].range == "0 to 1"
+    assert paths["reviews.class"].choices == ("strict", "lenient")
+
+
+def test_a_name_that_is_gone_from_a_section_is_told(reading: Reading, registry: Registry) -> None:
+    old = reading(TEXT + REVIEWS, registry).rule_set
+    new = reading(TEXT + REVIEWS.replace("gold", "silver"), registry).rule_set
+    assert gone(old, new, registry) == ("reviews.levels.gold",)
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"), [("consensu", "'consensus'"), ("review", "'reviews'"), ("axis", "'axes'")]
+)
+def test_an_unknown_section_is_told_with_the_nearest(
+    reading: Reading, registry: Registry, key: str, hint: str
+) -> None:
+    found = problems(lambda: reading(f"{TEXT}\n[{key}]\na = 1\n", registry))
+    assert any(f"did you mean {hint}?" in message for message in found)
+
+
+def test_a_name_that_is_taken_is_refused(section: Section[Reviews], registry: Registry) -> None:
+    for name in ("consensus", "reviews"):
+        with pytest.raises(RefusedPluginError, match="expected a name that no other one has"):
+            with_sections(registry, {name: attrs.evolve(section)})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"type": "array"}, "no schema of a table"),
+        ({"properties": {"a": {"$ref": "#/$defs/nothing"}}}, "'#/$defs/nothing'"),
+        ({"properties": {"a": {"$ref": "https://acme.example/a.json"}}}, "acme.example"),
+        ({"properties": {"a": {"type": "integer"}}}, "a value without"),
+        ({"properties": {"a": {"type": "wool"}}}, "no JSON Schema"),
+    ],
+)
+def test_a_section_whose_schema_is_none_is_refused(
+    section: Section[Reviews], registry: Registry, wrong: dict[str, Any], reason: str
+) -> None:
+    section.schema.write_text(json.dumps({**PART, **wrong}))
+    with pytest.raises(RefusedPluginError) as caught:
+        section_of("reviews", registry.sections)
+    assert reason in str(caught.value)
+
+
+def test_a_check_that_fails_is_told_as_a_fault_of_the_plugin(
+    reading: Reading, section: Section[Reviews]
+) -> None:
+    def broken(*_: object) -> Iterator[Finding]:
+        raise ValueError("no moon tonight")
+
+    plugins = with_sections(installed(), {"reviews": attrs.evolve(section, check=broken)})
+    with pytest.raises(PluginError, match=r"\[reviews\] failed: ValueError: no moon tonight"):
+        reading(TEXT + REVIEWS, plugins)
+
+
+# -------------------------------------------------------------------------------------- installed
+
+MODULE = """
+from pathlib import Path
+
+import attrs
+
+from tallystick.rules.model import SectionKind
+from tallystick.rules.section import Section
+
+tallystick_api = 1
+
+
+@attrs.frozen
+class Reviews:
+    share: int
+
+
+SECTION = Section(SectionKind("reviews", Reviews), Path(__file__).with_name("reviews.json"))
+"""
+SMALL = {
+    "description": "reviews",
+    "type": "object",
+    "required": ["share"],
+    "properties": {
+        "share": {"description": "a share", "type": "integer", "minimum": 0, "maximum": 9}
+    },
+    "additionalProperties": False,
+}
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install a distribution that offers a section; its modules go when the test ends."""
+
+    def installing(
+        distribution: str = "acme",
+        name: str = "reviews",
+        module: str = MODULE,
+        plugin: str | None = None,
+    ) -> None:
+        place = tmp_path / distribution
+        package = place / f"{distribution}_floor"
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "plugin.py").write_text("tallystick_api = 1\n")
+        (package / "section.py").write_text(module)
+        (package / "reviews.json").write_text(json.dumps(SMALL))
+        info = place / f"{distribution}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n"
+        )
+        entries = f"[tallystick.sections]\n{name} = {package.name}.section:SECTION\n"
+        if plugin != "":
+            entries += f"[tallystick.plugins]\n{plugin or distribution} = {package.name}.plugin\n"
+        (info / "entry_points.txt").write_text(entries)
+        monkeypatch.syspath_prepend(str(place))
+        monkeypatch.delenv(ALLOWED, raising=False)
+        installed_plugins.cache_clear()
+
+    installed_plugins.cache_clear()
+    yield installing
+    monkeypatch.undo()
+    installed_plugins.cache_clear()
+    for loaded in [each for each in sys.modules if "_floor" in each]:
+        del sys.modules[loaded]
+
+
+def test_an_installed_section_is_used_by_the_rule_sets_that_have_it(
+    reading: Reading, install: Install
+) -> None:
+    before = reading(TEXT).digest
+    install()
+    assert reading(TEXT).digest == before
+    assert "acme_floor.section" not in sys.modules
+    loaded = reading(TEXT + "\n[reviews]\nshare = 3\n")
+    assert "acme_floor.section" in sys.modules
+    assert list(loaded.rule_set.sections) == ["reviews"]
+    assert used_plugins(loaded.rule_set, installed_plugins()) == ("acme", "workflow")
+    assert "acme" in loaded.registry.plugins
+
+
+def test_more_plugins_beside_those_in_use_change_no_digest(
+    reading: Reading, install: Install
+) -> None:
+    install()
+    text = TEXT + "\n[reviews]\nshare = 3\n"
+    digest = reading(text).digest
+    install("zeta", "zigzags", MODULE.replace('"reviews", R', '"zigzags", R'))
+    assert reading(text).digest == digest
+
+
+def test_a_section_that_two_offer_is_refused(reading: Reading, install: Install) -> None:
+    install("acme")
+    install("bolt")
+    found = problems(lambda: reading(TEXT + "\n[reviews]\nshare = 3\n"))
+    assert len(found) == 1
+    assert "the plugin of [reviews] is refused: the distributions 'acme' and 'bolt'" in found[0]
+    assert list(refused_sections(installed_plugins().sections)) == ["reviews"]
+    assert reading(TEXT).rule_set.sections == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"module": "import nothing_there\n"}, "its import failed: ModuleNotFoundError"),
+        ({"module": MODULE.replace("api = 1", "api = 7")}, "found tallystick_api = 7"),
+        ({"module": "tallystick_api = 1\nSECTION = 3\n"}, "found 3, expected a Section"),
+        ({"module": MODULE.replace('"reviews", R', '"views", R')}, "of the name 'views'"),
+        ({"module": MODULE.replace("Reviews)", "int)")}, "expected a class of attrs"),
+        ({"module": MODULE.replace("reviews.json", "gone.json")}, "its schema cannot be read"),
+        ({"plugin": ""}, "no plugin in the distribution 'acme'"),
+    ],
+)
+def test_a_section_whose_owner_is_refused_is_told_with_the_reason(
+    reading: Reading, install: Install, changes: dict[str, str], reason: str
+) -> None:
+    install(**changes)
+    found = problems(lambda: reading(TEXT + "\n[reviews]\nshare = 3\n"))
+    assert len(found) == 1
+    assert "the plugin of [reviews] is refused: " in found[0]
+    assert reason in found[0]
+    assert reason in refused_sections(installed_plugins().sections)["reviews"]
+    assert reading(TEXT).rule_set.sections == {}
+
+
+def test_a_section_that_the_environment_does_not_allow_is_told(
+    reading: Reading, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    text = TEXT + "\n[reviews]\nshare = 3\n"
+    monkeypatch.setenv(ALLOWED, "other")
+    installed_plugins.cache_clear()
+    (found,) = problems(lambda: reading(text))
+    assert f"is refused: {ALLOWED} does not name it" in found
+    monkeypatch.setenv(ALLOWED, "acme")
+    installed_plugins.cache_clear()
+    assert list(reading(text).rule_set.sections) == ["reviews"]
+
+
+@pytest.mark.parametrize("name", ["consensus", "axes"])
+def test_no_stranger_takes_a_section_of_the_engine(
+    reading: Reading, install: Install, name: str
+) -> None:
+    before = reading(TEXT).digest
+    install(name=name, module=MODULE.replace('"reviews", R', f'"{name}", R'))
+    assert reading(TEXT).digest == before
+    assert list(refused_sections(installed_plugins().sections)) == [name]
+
+
+def test_a_rule_set_imports_the_sections_that_it_has_and_no_other() -> None:
+    code = (
+        "import sys, tallystick; tallystick.load('workflow@1.1.0');"
+        "print(*(m for m in sys.modules if m.startswith('tallystick_')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "tallystick_allocation.section" in loaded
+    assert not [each for each in loaded if each.startswith(("tallystick_state", "tallystick_cons"))]

@@ -1,0 +1,1 @@
+"""Reviews: the tasks that people look at, drawn by a rule set."""
