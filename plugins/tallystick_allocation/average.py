@@ -13,9 +13,10 @@ from tallystick.numbers.real import Exact
 from tallystick_allocation.column import Values, column_of, total
 from tallystick_allocation.rules import Average
 from tallystick_allocation.share import divided
-from tallystick_allocation.step import NOTHING, UNIT, Given, Range, Step, Stop, hull
+from tallystick_allocation.step import NOTHING, UNIT, Given, Range, Step, Stop, computes, hull
 
 
+@computes(Average)
 @attrs.frozen(eq=False, slots=False)
 class AverageStep(Step):
     """A moving average; what it gives is rounded, as it is carried."""

@@ -38,12 +38,8 @@ from tallystick_allocation.rules import (
     StepRules,
     Top,
     ZScore,
-    attributes_of,
-    columns_of,
     formula_of_step,
     inputs_of,
-    shape_of,
-    sums_to_one,
 )
 
 if TYPE_CHECKING:
@@ -135,7 +131,7 @@ class _Steps:
         """Whether every name leads to an earlier step."""
         later = [each.name for each in self.rules.steps]
         sound = True
-        for key, name in (*columns_of(step), *self._published(step)):
+        for key, name in (*step.columns(), *self._published(step)):
             if name in self.known:
                 continue
             sound = False
@@ -166,20 +162,20 @@ class _Steps:
 
     def _shape(self, step: StepRules) -> Shape:
         inputs = [self.shapes[name] for name in self._reads(step) if name in self.shapes]
-        return shape_of(step, inputs, bool(self.rules.groups))
+        return step.shape(inputs, bool(self.rules.groups))
 
     def _is_normalised(self, step: StepRules) -> bool:
         """Whether the values of a step sum to 1 exactly, or are all 0 or absent."""
         is_rounded = step.publish or isinstance(step, Average)
         inputs = all(name in self.normalised for name in self._reads(step))
-        return not is_rounded and sums_to_one(step, inputs)
+        return not is_rounded and step.sums_to_one(inputs)
 
     def _step(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
         yield from self._shapes_of(path, step)
         check = _CHECKS.get(type(step))
         if check is not None:
             yield from check(self, path, step)
-        for key, name, kind in attributes_of(step):
+        for key, name, kind in step.attributes():
             yield from self._attribute((*path, key), name, kind)
 
     def _attribute(self, path: KeyPath, name: str, kind: str) -> Iterator[Finding]:
@@ -189,7 +185,7 @@ class _Steps:
 
     def _shapes_of(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
         """A step takes columns, of groups or one, as it is made for."""
-        for key, name in columns_of(step):
+        for key, name in step.columns():
             shape, where = self.shapes[name], (*path, *key)
             if shape == "number":
                 yield mistake(where, f"{shown(name)}, a number", "a column")

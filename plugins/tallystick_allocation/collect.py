@@ -17,7 +17,16 @@ from tallystick.numbers.text import fraction
 from tallystick_allocation.column import Column, Values, column_of_ratios
 from tallystick_allocation.population import LARGEST_FACTOR, Sample
 from tallystick_allocation.rules import UNGROUPED, Collect
-from tallystick_allocation.step import NOTHING, Given, Range, Step, Stop, hull
+from tallystick_allocation.step import (
+    NOTHING,
+    Given,
+    Range,
+    Step,
+    Stop,
+    Surroundings,
+    computes,
+    hull,
+)
 
 MOST_SAMPLES = 1_000_000
 """So many samples of a miner a sum is proved for."""
@@ -26,6 +35,7 @@ _PLAIN = frozenset({"sum", "mean", "last"})
 """What one value alone is itself."""
 
 
+@computes(Collect)
 @attrs.frozen(eq=False, slots=False)
 class CollectStep(Step):
     """The values of each miner's records, in each group, as one.
@@ -42,6 +52,21 @@ class CollectStep(Step):
     grouping: str
     within: Range | None = None
     is_exact: bool = False
+
+    @classmethod
+    def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> CollectStep:
+        """Return the step with the range of its values."""
+        rules: Collect = parts["rules"]
+        within = surroundings.within.get(rules.value)
+        if rules.within is not None:
+            within = (Fraction(rules.within[0]), Fraction(rules.within[1]))
+        return cls(
+            **parts,
+            groups=surroundings.groups_of(parts["shape"]),
+            grouping=surroundings.grouping,
+            within=within,
+            is_exact=rules.value in surroundings.exact,
+        )
 
     @property
     def is_whole(self) -> bool:

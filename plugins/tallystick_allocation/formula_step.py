@@ -25,13 +25,14 @@ from tallystick_allocation.column import (
     column_of,
 )
 from tallystick_allocation.rules import MINER, FormulaStep
-from tallystick_allocation.step import Given, Range, Step, Stop, hull
+from tallystick_allocation.step import Given, Range, Step, Stop, Surroundings, computes, hull
 
 _Input = Column | Number
 _MANY = 32
 """So many rows are worth loading what computes columns."""
 
 
+@computes(FormulaStep)
 @attrs.frozen(eq=False, slots=False)
 class FormulaColumnStep(Step):
     """A formula, whose inputs are earlier steps by their names, and flags and numbers of miners.
@@ -44,6 +45,12 @@ class FormulaColumnStep(Step):
     rules: FormulaStep
     formula: Formula
     groups: tuple[str, ...]
+
+    @classmethod
+    def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> FormulaColumnStep:
+        """Return the step with its formula."""
+        formula = surroundings.registry.formulas[parts["rules"].formula]
+        return cls(**parts, formula=formula, groups=surroundings.groups_of(parts["shape"]))
 
     @cached_property
     def tree(self) -> Node:

@@ -7,9 +7,9 @@ the key ``as``. What a step computes is said in docs/allocation.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import attrs
 
@@ -30,6 +30,8 @@ QUALITY, EMISSION = "quality", "emission"
 
 Excess = Literal["once", "water_filling"]
 Ties = Literal["hotkey", "digest"]
+Shape = Literal["grouped", "flat", "number"]
+"""What a step gives: a column for each group, one column, or a number."""
 
 
 @attrs.frozen(kw_only=True)
@@ -46,7 +48,55 @@ class StepRules:
     do: str
     publish: bool = False
 
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the earlier steps that it names, each with its key; a formula reads others too."""
+        of = getattr(self, "of", None)
+        if isinstance(of, str):
+            yield ("of",), of
 
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the attributes that it names: its key, the name, and what the attribute is."""
+        yield from ()
+
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return what it gives.
+
+        Args:
+            inputs: what the steps give that it reads.
+            in_groups: whether the allocation has groups.
+        """
+        del in_groups
+        return "grouped" if "grouped" in inputs else "flat"
+
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values, before they are rounded, sum to 1, or are all 0 or absent.
+
+        Of a column of groups this is so in each group. A step that can be given values below 0
+        refuses them, drops them, or sums them up as they are.
+
+        Args:
+            inputs: whether it holds of all that the step reads.
+        """
+        del inputs
+        return False
+
+
+STEPS: dict[str, type[StepRules]] = {}
+"""What a step can do, by its word; `_step` adds each class."""
+_Rules = TypeVar("_Rules", bound=StepRules)
+
+
+def _step(word: str) -> Callable[[type[_Rules]], type[_Rules]]:
+    """Let a class be the rules of the step that does what a word says."""
+
+    def add(rules: type[_Rules]) -> type[_Rules]:
+        STEPS[word] = rules
+        return rules
+
+    return add
+
+
+@_step("collect")
 @attrs.frozen(kw_only=True)
 class Collect(StepRules):
     """The values of a miner's records as one value.
@@ -79,7 +129,13 @@ class Collect(StepRules):
     records: Literal["window", "round"] = "window"
     within: tuple[Decimal, ...] | None = None
 
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return a column for each group, or one."""
+        del inputs
+        return "grouped" if in_groups else "flat"
 
+
+@_step("formula")
 @attrs.frozen(kw_only=True)
 class FormulaStep(StepRules):
     """A formula of the kind measure over earlier steps.
@@ -99,7 +155,13 @@ class FormulaStep(StepRules):
     otherwise: str | None = None
     absent: Decimal | None = None
 
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the step that gives what it does not compute; its formula reads others."""
+        if self.otherwise is not None:
+            yield ("otherwise",), self.otherwise
 
+
+@_step("filter")
 @attrs.frozen(kw_only=True)
 class Filter(StepRules):
     """The values above one bound and at least another; the others are dropped, or become 0."""
@@ -111,6 +173,7 @@ class Filter(StepRules):
     others: Literal["drop", "zero"] = "drop"
 
 
+@_step("top")
 @attrs.frozen(kw_only=True)
 class Top(StepRules):
     """The ``k`` greatest values of each group; equal ones by hotkey, or by its salted digest."""
@@ -121,7 +184,13 @@ class Top(StepRules):
     ties: Ties = "hotkey"
     salt: str | None = None
 
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the salt."""
+        if self.salt is not None:
+            yield "salt", self.salt, "a text"
 
+
+@_step("one_per")
 @attrs.frozen(kw_only=True)
 class OnePer(StepRules):
     """The greatest value for each value of an attribute stays, the others become 0."""
@@ -132,7 +201,14 @@ class OnePer(StepRules):
     ties: Ties = "hotkey"
     salt: str | None = None
 
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the salt, and the key."""
+        if self.salt is not None:
+            yield "salt", self.salt, "a text"
+        yield "key", self.key, "a text"
 
+
+@_step("by_rank")
 @attrs.frozen(kw_only=True)
 class ByRank(StepRules):
     """A part for each place, from a list or as powers of a ratio.
@@ -152,7 +228,13 @@ class ByRank(StepRules):
     short: Literal["normalise", "leave"] = "normalise"
     ties: Literal["order", "pooled"] = "order"
 
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: where the parts of those present are scaled to it."""
+        del inputs
+        return self.short == "normalise"
 
+
+@_step("pools")
 @attrs.frozen(kw_only=True)
 class Pools(StepRules):
     """The share of each group times the values in it, added up for each miner.
@@ -170,7 +252,17 @@ class Pools(StepRules):
     idle: str = "equal"
     burn: str | int | None = None
 
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return one column."""
+        del inputs, in_groups
+        return "flat"
 
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: where those of its inputs do."""
+        return inputs
+
+
+@_step("share")
 @attrs.frozen(kw_only=True)
 class Share(StepRules):
     """Each value over the sum of all.
@@ -189,7 +281,13 @@ class Share(StepRules):
     below: Literal["refuse", "keep"] = "refuse"
     drop_zero: bool = False
 
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: always."""
+        del inputs
+        return True
 
+
+@_step("mix")
 @attrs.frozen(kw_only=True)
 class Mix(StepRules):
     """A weighted sum of columns.
@@ -206,7 +304,16 @@ class Mix(StepRules):
     empty: Literal["leave", "fold", "burn"] = "leave"
     burn: str | int | None = None
 
+    def columns(self) -> Iterator[tuple[KeyPath, str]]:
+        """Yield the columns that it sums."""
+        yield from ((("of", name), name) for name in self.of)
 
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: where the part of an empty column goes somewhere."""
+        return inputs and self.empty != "leave"
+
+
+@_step("equal")
 @attrs.frozen(kw_only=True)
 class Equal(StepRules):
     """Equal parts for the miners of a column, in whichever group, that have a flag."""
@@ -215,7 +322,23 @@ class Equal(StepRules):
     of: str
     where: str | None = None
 
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the flag."""
+        if self.where is not None:
+            yield "where", self.where, "a flag"
 
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return one column."""
+        del inputs, in_groups
+        return "flat"
+
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: always."""
+        del inputs
+        return True
+
+
+@_step("lift")
 @attrs.frozen(kw_only=True)
 class Lift(StepRules):
     """The values moved so that the lowest of them is ``lowest``."""
@@ -225,6 +348,7 @@ class Lift(StepRules):
     lowest: Decimal
 
 
+@_step("z_score")
 @attrs.frozen(kw_only=True)
 class ZScore(StepRules):
     """How many standard deviations a value is from the mean.
@@ -243,6 +367,7 @@ class ZScore(StepRules):
     zero: Literal["stop", "flat"] = "flat"
 
 
+@_step("cap")
 @attrs.frozen(kw_only=True)
 class CapStep(StepRules):
     """No value above ``share``; the excess goes to the others in proportion.
@@ -260,7 +385,13 @@ class CapStep(StepRules):
     excess: Excess
     lowest_share: Literal["one_over_miners"] | None = None
 
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: always."""
+        del inputs
+        return True
 
+
+@_step("average")
 @attrs.frozen(kw_only=True)
 class Average(StepRules):
     """A moving average with the values of the round before, which are carried.
@@ -284,7 +415,18 @@ class Average(StepRules):
     normalise: bool = True
     carry: Literal[True] = True
 
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return one column."""
+        del inputs, in_groups
+        return "flat"
 
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: where they are scaled to it."""
+        del inputs
+        return self.normalise
+
+
+@_step("reserve")
 @attrs.frozen(kw_only=True)
 class Reserve(StepRules):
     """A share of all for one hotkey.
@@ -302,7 +444,22 @@ class Reserve(StepRules):
     share: str
     empty: Literal["nobody", "key"] = "nobody"
 
+    def attributes(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the hotkey, and its share."""
+        yield "key", self.key, "a hotkey"
+        yield "share", self.share, "a number"
 
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return one column."""
+        del inputs, in_groups
+        return "flat"
+
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Whether its values sum to 1: where those of its inputs do."""
+        return inputs
+
+
+@_step("statistic")
 @attrs.frozen(kw_only=True)
 class Statistic(StepRules):
     """One number of a column: of its values above ``above``; ``empty`` where there are none."""
@@ -313,26 +470,10 @@ class Statistic(StepRules):
     above: Decimal | None = None
     empty: Decimal | None = None
 
-
-STEPS: Mapping[str, type[StepRules]] = {
-    "collect": Collect,
-    "formula": FormulaStep,
-    "filter": Filter,
-    "top": Top,
-    "one_per": OnePer,
-    "by_rank": ByRank,
-    "pools": Pools,
-    "share": Share,
-    "mix": Mix,
-    "equal": Equal,
-    "lift": Lift,
-    "z_score": ZScore,
-    "cap": CapStep,
-    "average": Average,
-    "reserve": Reserve,
-    "statistic": Statistic,
-}
-"""What a step can do, by its word."""
+    def shape(self, inputs: Iterable[Shape], in_groups: bool) -> Shape:
+        """Return one number."""
+        del inputs, in_groups
+        return "number"
 
 
 @attrs.frozen
@@ -353,36 +494,6 @@ class AllocationRules:
     miners: Literal["slots", "round"] = "slots"
 
 
-Shape = Literal["grouped", "flat", "number"]
-"""What a step gives: a column for each group, one column, or a number."""
-
-
-def columns_of(step: StepRules) -> Iterator[tuple[KeyPath, str]]:
-    """The earlier steps that a step names, each with its key; a formula reads others besides."""
-    match step:
-        case Mix(of=parts):
-            yield from ((("of", name), name) for name in parts)
-        case FormulaStep(otherwise=str(name)):
-            yield ("otherwise",), name
-        case _ if isinstance(of := getattr(step, "of", None), str):
-            yield ("of",), of
-
-
-def attributes_of(step: StepRules) -> Iterator[tuple[str, str, str]]:
-    """The attributes that a step names: its key, the name, and what the attribute is."""
-    match step:
-        case Top(salt=str(name)) | OnePer(salt=str(name)):
-            yield "salt", name, "a text"
-    match step:
-        case OnePer(key=name):
-            yield "key", name, "a text"
-        case Equal(where=str(name)):
-            yield "where", name, "a flag"
-        case Reserve(key=key, share=share):
-            yield "key", key, "a hotkey"
-            yield "share", share, "a number"
-
-
 def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
     """The names of the earlier steps that a step reads.
 
@@ -390,50 +501,8 @@ def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
         step: the step.
         published: what the formula of a formula step reads.
     """
-    yield from (name for _, name in columns_of(step))
+    yield from (name for _, name in step.columns())
     yield from (name for name in published if not name.startswith(MINER))
-
-
-def shape_of(step: StepRules, inputs: Iterable[Shape], in_groups: bool) -> Shape:
-    """What a step gives.
-
-    Args:
-        step: the step.
-        inputs: what the steps give that it reads.
-        in_groups: whether the allocation has groups.
-    """
-    match step:
-        case Collect():
-            return "grouped" if in_groups else "flat"
-        case Statistic():
-            return "number"
-        case Pools() | Equal() | Reserve() | Average():
-            return "flat"
-    return "grouped" if "grouped" in inputs else "flat"
-
-
-def sums_to_one(step: StepRules, inputs: bool) -> bool:
-    """Whether the values of a step, before they are rounded, sum to 1, or are all 0 or absent.
-
-    Of a column of groups this is so in each group. A step that can be given values below 0 refuses
-    them, drops them, or sums them up as they are.
-
-    Args:
-        step: the step.
-        inputs: whether it holds of all that the step reads.
-    """
-    match step:
-        case Share() | Equal() | CapStep():
-            return True
-        case ByRank():
-            return step.short == "normalise"
-        case Average():
-            return step.normalise
-        case Pools() | Reserve():
-            return inputs
-        case Mix():
-            return inputs and step.empty != "leave"
-    return False
 
 
 ALLOCATION = SectionKind("allocation", AllocationRules)

@@ -21,7 +21,7 @@ from tallystick_allocation.column import (
     kept,
 )
 from tallystick_allocation.rules import UNGROUPED, Filter, OnePer, Ties, Top
-from tallystick_allocation.step import ColumnStep, Given
+from tallystick_allocation.step import ColumnStep, Given, computes
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -64,6 +64,7 @@ class Order:
         return sorted(places, key=digest)
 
 
+@computes(Filter)
 @attrs.frozen(eq=False, slots=False)
 class FilterStep(SelectStep):
     """The values above one bound and at least another."""
@@ -118,6 +119,7 @@ class FilterStep(SelectStep):
         return RationalColumn(tuple(numerators), denominator)
 
 
+@computes(Top)
 @attrs.frozen(eq=False, slots=False)
 class TopStep(SelectStep):
     """The greatest values of each group."""
@@ -139,6 +141,7 @@ class TopStep(SelectStep):
         return f"{self.rules.of} is not among the {self.rules.k} greatest"
 
 
+@computes(OnePer)
 @attrs.frozen(eq=False, slots=False)
 class OnePerStep(SelectStep):
     """The greatest value for each value of an attribute; the others become 0."""

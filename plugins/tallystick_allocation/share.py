@@ -42,6 +42,8 @@ from tallystick_allocation.step import (
     Range,
     Step,
     Stop,
+    Surroundings,
+    computes,
     hull,
     refuse_negative,
 )
@@ -53,6 +55,7 @@ _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
 
 
+@computes(Share)
 @attrs.frozen(eq=False, slots=False)
 class ShareStep(ColumnStep):
     """Each value over the sum of all."""
@@ -110,6 +113,7 @@ class ShareStep(ColumnStep):
             )
 
 
+@computes(ByRank)
 @attrs.frozen(eq=False, slots=False)
 class ByRankStep(ColumnStep):
     """A part for each place in an order."""
@@ -156,6 +160,7 @@ class ByRankStep(ColumnStep):
             part *= ratio
 
 
+@computes(Pools)
 @attrs.frozen(eq=False, slots=False)
 class PoolsStep(Step):
     """The share of each group times what a miner has in it, added up.
@@ -166,6 +171,11 @@ class PoolsStep(Step):
 
     rules: Pools
     groups: Mapping[str, Fraction]
+
+    @classmethod
+    def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> PoolsStep:
+        """Return the step with the share of each group."""
+        return cls(**parts, groups=surroundings.groups)
 
     @property
     def operation(self) -> list[Any]:
@@ -211,6 +221,7 @@ class PoolsStep(Step):
         return {**active, taker: active[taker] + spare}
 
 
+@computes(Mix)
 @attrs.frozen(eq=False, slots=False)
 class MixStep(Step):
     """A weighted sum of columns."""
@@ -251,6 +262,7 @@ class MixStep(Step):
         return mixed
 
 
+@computes(Equal)
 @attrs.frozen(eq=False, slots=False)
 class EqualStep(Step):
     """Equal parts for the miners of a column that have a flag."""
@@ -279,6 +291,7 @@ class EqualStep(Step):
         return f"not in {self.rules.of}{flag}"
 
 
+@computes(Reserve)
 @attrs.frozen(eq=False, slots=False)
 class ReserveStep(Step):
     """A share of all for one hotkey."""

@@ -32,6 +32,7 @@ from tallystick_allocation.step import (
     Range,
     Step,
     Stop,
+    computes,
     hull,
     refuse_negative,
 )
@@ -40,6 +41,7 @@ _FURTHEST = Fraction(1000)
 """Of a million values none is further from the mean, in standard deviations: √(n − 1)."""
 
 
+@computes(ZScore)
 @attrs.frozen(eq=False, slots=False)
 class ZScoreStep(ColumnStep):
     """How many standard deviations each value is from the mean."""
@@ -88,6 +90,7 @@ class ZScoreStep(ColumnStep):
         return f"{self.rules.of} is the mean"
 
 
+@computes(Lift)
 @attrs.frozen(eq=False, slots=False)
 class LiftStep(ColumnStep):
     """The values moved so that the lowest has a value of its own."""
@@ -112,6 +115,7 @@ class LiftStep(ColumnStep):
         return mapped(column, lambda value: value + by)
 
 
+@computes(CapRules)
 @attrs.frozen(eq=False, slots=False)
 class CapStep(ColumnStep):
     """No value above a share; the excess goes to the others in proportion."""
@@ -170,6 +174,7 @@ class CapStep(ColumnStep):
         return column_of(raised.get(place) for place in range(len(column)))
 
 
+@computes(Statistic)
 @attrs.frozen(eq=False, slots=False)
 class StatisticStep(Step):
     """One number of a column."""

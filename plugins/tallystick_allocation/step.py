@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -19,7 +19,10 @@ from tallystick.rules.toml import KeyPath
 from tallystick_allocation import column as columns
 from tallystick_allocation.column import Column, Number, Values
 from tallystick_allocation.population import Population
-from tallystick_allocation.rules import MINER, ROUND, Collect, Shape, StepRules, attributes_of
+from tallystick_allocation.rules import MINER, ROUND, UNGROUPED, Collect, Shape, StepRules
+
+if TYPE_CHECKING:
+    from tallystick.plugins.registry import Registry
 
 Range = tuple[Fraction, Fraction]
 """The smallest and the largest value that a step can give."""
@@ -75,6 +78,30 @@ class Given:
         return found if isinstance(found, Mapping) else {"": found}
 
 
+@attrs.frozen(eq=False)
+class Surroundings:
+    """What a step is bound in.
+
+    Attributes:
+        registry: the plugins that the rule set names.
+        groups: the share of each group, by name in order; empty without groups.
+        grouping: what the groups are made by.
+        within: by the ``value`` of a collect step, the range of the values of records, where it is
+            known.
+        exact: the measures that are fractions of any length rather than rounded.
+    """
+
+    registry: Registry
+    groups: Mapping[str, Fraction]
+    grouping: str
+    within: Mapping[str, Range]
+    exact: frozenset[str]
+
+    def groups_of(self, shape: Shape) -> tuple[str, ...]:
+        """Return the names of the groups in which a step of a shape is computed."""
+        return tuple(self.groups) or (UNGROUPED,) if shape == "grouped" else (UNGROUPED,)
+
+
 @attrs.frozen(eq=False, slots=False)
 class Step(ABC):
     """A step of an allocation, bound.
@@ -90,6 +117,17 @@ class Step(ABC):
     inputs: tuple[Step, ...]
     shape: Shape
     origin: KeyPath
+
+    @classmethod
+    def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> Step:
+        """Return the step of its rules.
+
+        Args:
+            parts: the attributes of every step, by name.
+            surroundings: what else a step can be bound to.
+        """
+        del surroundings
+        return cls(**parts)
 
     @property
     def name(self) -> str:
@@ -147,6 +185,21 @@ class Step(ABC):
     def nothing(self) -> str:
         """The same of a miner who has no value here, rather than one of 0."""
         return self.reason()
+
+
+COMPUTED_BY: dict[type[StepRules], type[Step]] = {}
+"""The step that is computed for some rules, by their class; `computes` adds each."""
+_Step = TypeVar("_Step", bound=Step)
+
+
+def computes(rules: type[StepRules]) -> Callable[[type[_Step]], type[_Step]]:
+    """Let a step be the one that is bound for rules of a class."""
+
+    def add(step: type[_Step]) -> type[_Step]:
+        COMPUTED_BY[rules] = step
+        return step
+
+    return add
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -265,7 +318,7 @@ class BoundAllocation:
     @cached_property
     def attributes(self) -> Mapping[str, str]:
         """What steps ask of miners and of the round: what each is, by its name."""
-        asked = {name: kind for step in self.steps for _, name, kind in attributes_of(step.rules)}
+        asked = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
         read = {name for step in self.steps for name in step.attributes}
         return {**dict.fromkeys(sorted(read - asked.keys()), "a number"), **asked}
 

@@ -111,7 +111,8 @@ def load_subject(
     """
     try:
         with side_effects() as touched:
-            plugin = load(target.entry)
+            # what it prints is a finding too
+            plugin = load(target.entry, sys.stdout)
         plugin = attrs.evolve(plugin, distribution=target.distribution, version=target.version)
         with others():
             every = joined(registry(target.others, allowed_names()), plugin)

@@ -20,6 +20,7 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick_state.authority import (
+    OPERATOR,
     Authority,
     Envelopes,
     authority_of,
@@ -140,28 +141,6 @@ class _Group(TypedDict):
     round: Number
     seed: str
     epoch: Number
-
-
-_BODIES: Mapping[str, Any] = MappingProxyType(
-    {
-        "genesis": dict[str, Any],
-        "miner": _Miner,
-        "retire": _Retired,
-        "clear": _Cleared,
-        "accept": _Decision,
-        "drop": _Decision,
-        "batch": _Batch,
-        "trust": _Trust,
-        "round": _Round,
-        "epoch": _Epoch,
-        FLAGS: dict[str, Any],
-        "group": _Group,
-        "rules": _Rules,
-        "withdraw": _Withdrawal,
-        "pools": _Pools,
-    }
-)
-"""What is read of the body of each kind of entry; the rest follows from the entries before it."""
 
 
 @attrs.frozen
@@ -339,14 +318,13 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
 
 
 def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
-    if entry.kind not in _BODIES:
+    kind = _KINDS.get(entry.kind)
+    if kind is None:
         raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
     # an entry that somebody forged may hold anything
-    body = msgspec.json.decode(entry.body, type=_BODIES[entry.kind])
-    if entry.kind in STATING:
-        _AUTHORISED[entry.kind](log, body, authority_of(body, envelopes))
-    else:
-        _DECIDED[entry.kind](log, body)
+    body = msgspec.json.decode(entry.body, type=kind.body)
+    is_stating = entry.kind in STATING
+    kind.apply(log, body, authority_of(body, envelopes) if is_stating else OPERATOR)
 
 
 def _adopt(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: ANN401  # of its kind
@@ -373,37 +351,60 @@ def _rotate(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: AN
     log.rotate(root_of(body, "the log"), authority)
 
 
-_DECIDED: Mapping[str, Callable[[EventLog, Any], object]] = MappingProxyType(
+@attrs.frozen
+class _EntryKind:
+    """How the entries of a kind are applied again.
+
+    Attributes:
+        body: what is read of the body; the rest follows from the entries before it.
+        apply: does again what the operator, or who signed it, decided.
+    """
+
+    body: Any
+    apply: Callable[[EventLog, Any, Authority], object]
+
+
+_KINDS: Mapping[str, _EntryKind] = MappingProxyType(
     {
-        "genesis": lambda log, _: log.begin(),
-        "miner": lambda log, body: log.register(body["hotkey"], body["uid"], body["types"]),
-        "retire": lambda log, body: log.retire(body["hotkey"]),
-        "clear": lambda log, body: log.clear(body["hotkey"], body["at"]),
-        "accept": lambda log, body: log.accept(body["claims"], body["at"]),
-        "drop": lambda log, body: log.drop(body["claims"], body["at"]),
-        "round": lambda log, body: log.close_round(body["round"], body["at"]),
-        "epoch": lambda log, body: log.close_epoch(
-            body["at"],
-            body.get("salt"),
-            of_body(body.get("attributes", {}), log.rules.lines),
+        "genesis": _EntryKind(dict[str, Any], lambda log, _, __: log.begin()),
+        "miner": _EntryKind(
+            _Miner, lambda log, body, _: log.register(body["hotkey"], body["uid"], body["types"])
         ),
-        FLAGS: lambda log, _: log.flag_colluders(),
-        "group": lambda log, body: log.select_group(
-            body["skill_type"], body["round"], body["seed"], body["epoch"]
+        "retire": _EntryKind(_Retired, lambda log, body, _: log.retire(body["hotkey"])),
+        "clear": _EntryKind(_Cleared, lambda log, body, _: log.clear(body["hotkey"], body["at"])),
+        "accept": _EntryKind(
+            _Decision, lambda log, body, _: log.accept(body["claims"], body["at"])
         ),
+        "drop": _EntryKind(_Decision, lambda log, body, _: log.drop(body["claims"], body["at"])),
+        "batch": _EntryKind(_Batch, _take_batch),
+        "trust": _EntryKind(_Trust, _rotate),
+        "round": _EntryKind(
+            _Round, lambda log, body, _: log.close_round(body["round"], body["at"])
+        ),
+        "epoch": _EntryKind(
+            _Epoch,
+            lambda log, body, _: log.close_epoch(
+                body["at"],
+                body.get("salt"),
+                of_body(body.get("attributes", {}), log.rules.lines),
+            ),
+        ),
+        FLAGS: _EntryKind(dict[str, Any], lambda log, _, __: log.flag_colluders()),
+        "group": _EntryKind(
+            _Group,
+            lambda log, body, _: log.select_group(
+                body["skill_type"], body["round"], body["seed"], body["epoch"]
+            ),
+        ),
+        "rules": _EntryKind(_Rules, _adopt),
+        "withdraw": _EntryKind(
+            _Withdrawal,
+            lambda log, body, authority: log.withdraw(body["line"], authority=authority),
+        ),
+        "pools": _EntryKind(_Pools, _share),
     }
 )
-"""What each kind of entry does again that is the operator's decision."""
-_AUTHORISED: Mapping[str, Callable[[EventLog, Any, Authority], object]] = MappingProxyType(
-    {
-        "batch": _take_batch,
-        "pools": _share,
-        "rules": _adopt,
-        "trust": _rotate,
-        "withdraw": lambda log, body, given: log.withdraw(body["line"], authority=given),
-    }
-)
-"""What each kind of entry does again that may have to be signed."""
+"""Every kind of entry that stands alone; claims are applied by `EventLog.record`."""
 
 
 def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:

@@ -29,7 +29,7 @@ from tallystick_conformance.releases import as_recorded
 from tallystick_conformance.testing.history import history_of
 
 ROOT = Path(__file__).resolve().parents[2]
-TEMPLATE = ROOT / "engine" / "tallystick" / "conformance" / "template"
+TEMPLATE = ROOT / "plugins" / "tallystick_conformance" / "template"
 NAMES = [
     ("acme-translation", None),
     ("b", None),

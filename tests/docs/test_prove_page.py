@@ -13,7 +13,7 @@ from manual.table import rows_of
 import tallystick
 from tallystick_governance.cli.rules_prove import prove_command
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick_governance.prove.consensus import GROUP_PROPERTIES
+from tallystick_governance.prove.consensus import LAWS
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import BUDGET, MILLION, PATIENCE, REQUEST
 from tallystick_governance.prove.subject import subject_of
@@ -30,7 +30,7 @@ def _asked() -> Mapping[str, str]:
         scorer = tallystick.load(reference)
         for name in scorer.types:
             found |= {each.name: each.summary for each in questions(subject_of(scorer, name))}
-    return {**found, **GROUP_PROPERTIES}
+    return {**found, **LAWS.summaries}
 
 
 def _cell(reference: str, name: str) -> str:

@@ -21,7 +21,7 @@ from importlib.metadata import (
     distribution,
     distributions,
 )
-from typing import Generic, TypeVar
+from typing import Generic, TextIO, TypeVar
 
 from tallystick.errors import PluginError
 
@@ -316,8 +316,12 @@ class Extensions(Generic[_Value]):
         return found
 
 
-def imported(entry: EntryPoint) -> object:
+def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
     """Import what an entry point names, whatever a stranger's code raises.
+
+    Args:
+        entry: the entry point.
+        output: where goes what the import prints; by default the error output.
 
     Raises:
         RefusedPluginError: it cannot be imported, or its module declares another API version.
@@ -330,7 +334,7 @@ def imported(entry: EntryPoint) -> object:
         )
     try:
         # what an import prints must not end up in what a command prints
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr if output is None else output):
             found: object = entry.load()
     except KeyboardInterrupt:
         raise

@@ -16,7 +16,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TextIO, TypeVar
 
 import attrs
 import pluggy
@@ -293,13 +293,17 @@ def united(registries: Sequence[Registry]) -> Registry:
     return found
 
 
-def load(entry: EntryPoint) -> Plugin:
+def load(entry: EntryPoint, output: TextIO | None = None) -> Plugin:
     """The plugin of an entry point, on its own.
+
+    Args:
+        entry: the entry point.
+        output: where goes what its import prints; by default the error output.
 
     Raises:
         RefusedPluginError: it cannot be used; the cause is what its own code raised.
     """
-    module = imported(entry)
+    module = imported(entry, output)
     return _offered(entry, module)
 
 

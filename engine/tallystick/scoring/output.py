@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
     from tallystick.scoring.batch import ResultBatch
 
-EXTENSIONS = ("jsonl", "parquet", "csv")
-"""The formats of results that the extension of a file name says."""
-FORMATS = (*EXTENSIONS, "csv-excel")
-"""Every format of results."""
-
-
 Encoded: TypeAlias = Any
 """Bytes of text; of Parquet an Arrow batch, as its file is one whole. It can be pickled."""
 Encode = Callable[["ResultBatch"], Encoded]
@@ -55,14 +49,15 @@ def format_of(path: Path, wanted: str | None) -> str:
     Raises:
         OutputError: neither says one, or Parquet has no file.
     """
+    if wanted is not None and wanted not in _BY_NAME:
+        known = ", ".join(FORMATS)
+        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
     if is_stream(path):
-        if wanted == "parquet":
-            raise OutputError(f"{path}: found Parquet, expected text: name a file for a table")
+        if wanted is not None and not _BY_NAME[wanted].is_text:
+            found = wanted.capitalize()
+            raise OutputError(f"{path}: found {found}, expected text: name a file for a table")
         return wanted or FORMATS[0]
     if wanted is not None:
-        if wanted not in FORMATS:
-            known = ", ".join(FORMATS)
-            raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
         return wanted
     found = path.suffix.lower().removeprefix(".")
     if found not in EXTENSIONS:
@@ -78,16 +73,7 @@ SHADOW = "shadow"
 
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
     """What makes of batches what the writer of a format appends; ``shadow`` marks every row."""
-    mark = ["true"] if shadow else []
-    makers: dict[str, Encode] = {
-        "jsonl": _marked_lines if shadow else _json_lines,
-        "csv": lambda batch: _csv([*row, *mark] for row in _cells(batch, layout)),
-        "csv-excel": lambda batch: _csv(
-            [*row, *mark] for row in _for_spreadsheet(_cells(batch, layout), layout)
-        ),
-        "parquet": _marked_arrow if shadow else _arrow,
-    }
-    return makers[format_name]
+    return _BY_NAME[format_name].encoder(layout, shadow)
 
 
 def _marked_lines(batch: ResultBatch) -> bytes:
@@ -226,7 +212,7 @@ def writing(
 ) -> Iterator[Writer]:
     """The writer of a format, closed at the end of the block; ``shadow`` as in `encoder`."""
     with output_errors(results.path):
-        out = _writer(format_name, results.file, layout, shadow)
+        out = _BY_NAME[format_name].writer(results.file, layout, shadow)
     try:
         yield out
     except BaseException:
@@ -238,11 +224,59 @@ def writing(
         out.close()
 
 
-def _writer(format_name: str, file: IO[bytes], layout: ResultLayout, shadow: bool) -> Writer:
-    makers: dict[str, Callable[[], Writer]] = {
-        "jsonl": lambda: Text(file),
-        "csv": lambda: _table(file, layout, shadow),
-        "csv-excel": lambda: _table(file, layout, shadow),
-        "parquet": lambda: Parquet(file, layout, shadow),
-    }
-    return makers[format_name]()
+def _lines_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
+    return _marked_lines if shadow else _json_lines
+
+
+def _lines_writer(file: IO[bytes], _layout: ResultLayout, _shadow: bool) -> Writer:
+    return Text(file)
+
+
+def _arrow_encoder(_layout: ResultLayout, shadow: bool) -> Encode:
+    return _marked_arrow if shadow else _arrow
+
+
+def _csv_encoder(layout: ResultLayout, shadow: bool) -> Encode:
+    mark = ["true"] if shadow else []
+    return lambda batch: _csv([*row, *mark] for row in _cells(batch, layout))
+
+
+def _spreadsheet_encoder(layout: ResultLayout, shadow: bool) -> Encode:
+    mark = ["true"] if shadow else []
+    return lambda batch: _csv(
+        [*row, *mark] for row in _for_spreadsheet(_cells(batch, layout), layout)
+    )
+
+
+@attrs.frozen
+class OutputFormat:
+    """A format of results.
+
+    Attributes:
+        name: what ``--format`` calls it.
+        encoder: gives what makes of batches what the writer appends; the truth is whether every
+            row is marked as of rules that are not in force.
+        writer: gives the writer of a file that is open.
+        is_extension: whether a file name says it by its extension.
+        is_text: whether a stream can hold it.
+    """
+
+    name: str
+    encoder: Callable[[ResultLayout, bool], Encode]
+    writer: Callable[[IO[bytes], ResultLayout, bool], Writer]
+    is_extension: bool = True
+    is_text: bool = True
+
+
+OUTPUT_FORMATS = (
+    OutputFormat("jsonl", _lines_encoder, _lines_writer),
+    OutputFormat("parquet", _arrow_encoder, Parquet, is_text=False),
+    OutputFormat("csv", _csv_encoder, _table),
+    OutputFormat("csv-excel", _spreadsheet_encoder, _table, is_extension=False),
+)
+"""Every format of results; the first is that of a stream."""
+EXTENSIONS = tuple(each.name for each in OUTPUT_FORMATS if each.is_extension)
+"""The formats of results that the extension of a file name says."""
+FORMATS = tuple(each.name for each in OUTPUT_FORMATS)
+"""The names of all formats of results."""
+_BY_NAME = {each.name: each for each in OUTPUT_FORMATS}

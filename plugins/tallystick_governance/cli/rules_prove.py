@@ -76,7 +76,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
     from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
     from tallystick_governance.prove import process, proving, render  # noqa: PLC0415  # heavy
-    from tallystick_governance.prove.consensus import GROUP_PROPERTIES  # noqa: PLC0415  # as above
+    from tallystick_governance.prove.render import is_long  # noqa: PLC0415  # as above
 
     if sum((as_json, verbose, markdown)) > 1:
         raise click.UsageError("expected one of --json, --markdown and --verbose")
@@ -91,7 +91,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         found = outcome.answers
         for file in files:
             # what `score` takes; a law of groups alone gives what `consensus` takes
-            saved = (a for a in found if a.skill_type in scorer.types or only in GROUP_PROPERTIES)
+            saved = (a for a in found if a.skill_type in scorer.types or (only and is_long(a)))
             lines = (line for answer in saved for line in render.records(answer))
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference

@@ -21,23 +21,20 @@ import attrs
 from tallystick.errors import AllocationError
 from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.text import fraction
+from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
 from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.files import round_of
-from tallystick_allocation.rules import Filter, sums_to_one
+from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.rules import Filter
 from tallystick_allocation.select import OnePerStep, TopStep
 from tallystick_allocation.share import ByRankStep
 from tallystick_allocation.step import BoundAllocation, Step
 from tallystick_allocation.table import population_of_rows
-from tallystick_governance.prove.property import Answer, Status
+from tallystick_governance.prove.property import Answer, Laws, Status
 
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
-ALLOCATION_PROPERTIES: Mapping[str, str] = {
-    SUM: "Weights sum to 1 but for rounding, or nobody has any",
-    SIGN: "No weight is below 0",
-    ORDER: "Of miners that are alike none is preferred, but by lots that each round draws anew",
-}
-"""The laws, by name."""
+"""The names of the laws."""
 _MOST = 4
 """So many miners are made up, but where a step chooses more than that."""
 _MOST_ALIKE = 32
@@ -74,34 +71,36 @@ class _Law:
     """What is claimed of weights.
 
     Attributes:
+        summary: the law in one sentence.
         obstacle: why the steps do not show it; nothing where they do.
         broken: how a population breaks it; None where it does not.
         sizes: how many miners are made up.
         is_of_equals: whether it is about miners that are alike.
     """
 
+    summary: str
     obstacle: Callable[[BoundAllocation], str]
     broken: Callable[[BoundAllocation, _Weighed], _Broken | None]
     sizes: Callable[[BoundAllocation], Iterable[int]] = lambda _: range(1, _MOST + 1)
     is_of_equals: bool = False
 
 
-def prove_allocation(bound: BoundAllocation, only: str | None = None) -> Iterator[Answer]:
-    """The answers about the laws, or about one of them.
-
-    Args:
-        bound: the steps, proved.
-        only: the name of the one law that is asked.
-    """
+def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
+    """Yield the answers about the laws, or about one of them."""
+    bound = proved_allocation(scorer)
+    if bound is None:
+        return
     for name, law in _LAWS.items():
         if only in (None, name):
             yield _answered(name, law, bound)
 
 
-def outline_allocation(only: str | None = None) -> Iterator[Answer]:
+def _outline(scorer: Scorer, only: str | None) -> Iterator[Answer]:
     """Yield what is asked, or one of it, as answers that are undecided."""
-    for name in _LAWS if only is None else (only,):
-        yield _said(name, "undecided")
+    is_asked = proved_allocation(scorer) is not None
+    for name in _LAWS if is_asked else ():
+        if only in (None, name):
+            yield _said(name, "undecided")
 
 
 def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
@@ -126,18 +125,18 @@ def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
 
 
 def _said(name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # of Answer
-    return Answer(name, "allocation", "weight", status, ALLOCATION_PROPERTIES[name], **more)
+    return Answer(name, "allocation", "weight", status, _LAWS[name].summary, **more)
 
 
 def _lost(bound: BoundAllocation) -> str:
     """The step at which a sum of 1 gets lost; nothing where none does."""
     whole: dict[str, bool] = {}
     for step in bound.steps:
-        whole[step.name] = sums_to_one(step.rules, all(whole[each.name] for each in step.inputs))
+        whole[step.name] = step.rules.sums_to_one(all(whole[each.name] for each in step.inputs))
     step = bound.weight
     while not whole[step.name]:
         lost = [each for each in step.inputs if not whole[each.name]]
-        if not lost or not sums_to_one(step.rules, inputs=True):
+        if not lost or not step.rules.sums_to_one(inputs=True):
             return f"{step.name}, a step {step.rules.do}, can give other sums than 1"
         step = lost[0]
     return ""
@@ -199,10 +198,24 @@ def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
 
 
 _LAWS: Mapping[str, _Law] = {
-    SUM: _Law(_lost, _sum_is_broken),
-    SIGN: _Law(_negative, _sign_is_broken),
-    ORDER: _Law(_named, _order_is_broken, _chosen_of, is_of_equals=True),
+    SUM: _Law("Weights sum to 1 but for rounding, or nobody has any", _lost, _sum_is_broken),
+    SIGN: _Law("No weight is below 0", _negative, _sign_is_broken),
+    ORDER: _Law(
+        "Of miners that are alike none is preferred, but by lots that each round draws anew",
+        _named,
+        _order_is_broken,
+        _chosen_of,
+        is_of_equals=True,
+    ),
 }
+LAWS = Laws(
+    {name: law.summary for name, law in _LAWS.items()},
+    _outline,
+    _prove,
+    breaker="a population",
+    example="this population",
+)
+"""The laws of weights."""
 
 
 @attrs.frozen(slots=False)

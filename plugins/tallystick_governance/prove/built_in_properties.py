@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+import attrs
 
 from tallystick.formula.facts import Repetition, is_opaque, path_of, reader_of
 from tallystick.formula.schema_path import Schema
@@ -19,16 +22,6 @@ MONOTONE = "composite-monotone"
 DIRECTION = "better-fact-never-lowers"
 REPETITION = "no-gain-by-duplication"
 IDENTITY = "identical-work-is-paid-alike"
-BUILT_IN = (RANGE, MONOTONE, DIRECTION, REPETITION, IDENTITY)
-"""The properties that are asked of every type; authors of plugins add others."""
-
-_SUMMARIES = {
-    RANGE: "Every axis is from 0 to 1, and no formula divides by zero",
-    MONOTONE: "A higher axis never lowers the quality",
-    DIRECTION: "A better fact never lowers a value",
-    REPETITION: "Repeating an item of a list raises no axis",
-    IDENTITY: "No value depends on the miner, the validator, the task's name or the round",
-}
 _IDENTITY = frozenset({"miner", "validator", "task_id", "round"})
 """The fields of a record that say who, for whom and when, not what was done."""
 _CLAIMS: dict[str, Claim] = {
@@ -39,32 +32,65 @@ _CLAIMS: dict[str, Claim] = {
 }
 
 
+@attrs.frozen(eq=False)
+class BuiltIn:
+    """A property that is asked of every type; authors of plugins add others.
+
+    Attributes:
+        name: the name of the property.
+        summary: what is claimed, in one sentence.
+        wrong: the sentence on two records that refute it; empty where one record does.
+        ask: yields its questions about a type.
+    """
+
+    name: str
+    summary: str
+    wrong: str
+    ask: Callable[[Subject], Iterator[Question]]
+
+
+def _built_in(
+    name: str, summary: str, wrong: str = ""
+) -> Callable[[Callable[[Subject], Iterator[Question]]], BuiltIn]:
+    return partial(BuiltIn, name, summary, wrong)
+
+
 def questions(subject: Subject) -> Iterator[Question]:
     """Every question about a skill type."""
-    yield from ranges(subject)
-    yield from composites(subject)
-    yield from directions(subject)
-    yield from promises(subject)
-    yield from repetitions(subject)
-    yield from identities(subject)
+    for built_in in BUILT_IN.values():
+        yield from built_in.ask(subject)
+        if built_in is directions:
+            # authors state them beside their directions
+            yield from promises(subject)
 
 
+@_built_in(RANGE, "Every axis is from 0 to 1, and no formula divides by zero")
 def ranges(subject: Subject) -> Iterator[Question]:
     """Every axis, and the quality of a formula, is in [0, 1] and never divides by zero."""
     composed = (QUALITY,) if isinstance(subject.bound.composite, FormulaValue) else ()
     for name in (*(axis.name for axis in subject.bound.axes), *composed):
-        yield Question(RANGE, name, "in_range", _SUMMARIES[RANGE])
+        yield Question(RANGE, name, "in_range", ranges.summary)
 
 
+@_built_in(
+    MONOTONE,
+    "A higher axis never lowers the quality",
+    "in {type} a higher {about} lowers {name} from {value} to {other}",
+)
 def composites(subject: Subject) -> Iterator[Question]:
     """A record of which one axis is higher has no lower quality, gates included."""
     if not subject.bound.has_quality:
         return
-    said = _SUMMARIES[MONOTONE]
+    said = composites.summary
     for axis in (value.name for value in subject.bound.axes):
         yield Question(MONOTONE, QUALITY, "other_not_less", said, axis, varies=None, raises=axis)
 
 
+@_built_in(
+    DIRECTION,
+    "A better fact never lowers a value",
+    "in {type} {about} lowers {name} from {value} to {other}",
+)
 def directions(subject: Subject) -> Iterator[Question]:
     """A better fact, all others the same, lowers no axis and no factor that reads it."""
     for direction in subject.skill_type.directions:
@@ -88,7 +114,7 @@ def _direction(direction: Direction, name: str, varies: frozenset[str]) -> Quest
         DIRECTION,
         name,
         "other_not_less",
-        _SUMMARIES[DIRECTION],
+        directions.summary,
         about,
         where=direction.where,
         varies=varies,
@@ -121,6 +147,11 @@ def _promise(subject: Subject, promise: Property) -> Question:
     )
 
 
+@_built_in(
+    REPETITION,
+    "Repeating an item of a list raises no axis",
+    "in {type} repeating an item of {about} raises {name} from {value} to {other}",
+)
 def repetitions(subject: Subject) -> Iterator[Question]:
     """An item that is repeated in a list raises no axis: whatever else is the same, counts grow."""
     for axis in (value.name for value in subject.bound.axes):
@@ -131,7 +162,7 @@ def repetitions(subject: Subject) -> Iterator[Question]:
         for path in lists or (None,) * bool(unclear):
             yield _repetition(subject, axis, path, unclear)
         if not lists and not unclear:
-            yield Question(REPETITION, axis, "other_not_more", _SUMMARIES[REPETITION])
+            yield Question(REPETITION, axis, "other_not_more", repetitions.summary)
 
 
 def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Node]) -> Question:
@@ -141,7 +172,7 @@ def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Nod
         REPETITION,
         axis,
         "other_not_more",
-        _SUMMARIES[REPETITION],
+        repetitions.summary,
         path or "",
         varies=varies,
         repeats=path,
@@ -169,6 +200,11 @@ def list_of(path: str) -> str:
     return path.partition("[")[0]
 
 
+@_built_in(
+    IDENTITY,
+    "No value depends on the miner, the validator, the task's name or the round",
+    "in {type} the same work has {name} {value} once and {other} once",
+)
 def identities(subject: Subject) -> Iterator[Question]:
     """No axis and no factor tells miners, validators, tasks or rounds apart."""
     for name in subject.values:
@@ -179,7 +215,7 @@ def identities(subject: Subject) -> Iterator[Question]:
             IDENTITY,
             name,
             "same",
-            _SUMMARIES[IDENTITY],
+            identities.summary,
             varies=varies,
             obstacle=_obstacle(unclear),
         )
@@ -199,3 +235,9 @@ def _tells_apart(fact: Node) -> bool:
     """Whether a fact reads who, for whom or when; an opaque one may."""
     paths = reader_of(fact).paths(fact)
     return is_opaque(fact) or any(path.split(".")[0] in _IDENTITY for path in paths)
+
+
+BUILT_IN: Mapping[str, BuiltIn] = {
+    value.name: value for value in list(vars().values()) if isinstance(value, BuiltIn)
+}
+"""The properties by name, in the order in which they are asked."""

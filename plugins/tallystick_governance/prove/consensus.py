@@ -16,7 +16,7 @@ the honest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -29,23 +29,21 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.smt import Encoder
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.records.rejects import Reject
+from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.answer import VERDICTS
 from tallystick_consensus.binding import BoundConsensus
 from tallystick_consensus.group import consensus_of
 from tallystick_consensus.group_record import GroupDecoder
 from tallystick_consensus.member_facts import FACTS, MOST_ITEMS
 from tallystick_consensus.rules import set_of
-from tallystick_governance.prove.property import Answer, Status
+from tallystick_consensus.run import bound_consensus
+from tallystick_governance.prove.property import Answer, Laws, Status
 from tallystick_governance.prove.solver import solver_of
 
 Json = dict[str, Any]
 
 UNANIMOUS, FLOODING = "consensus-unanimous", "consensus-flooding"
-GROUP_PROPERTIES: Mapping[str, str] = {
-    UNANIMOUS: "Who agrees with all but one has ones, whatever that one says",
-    FLOODING: "Flagging everything never beats the honest mean",
-}
-"""The laws, by name."""
+"""The names of the laws."""
 SIZES = range(3, 8)
 """The sizes of groups that are asked about."""
 _LEAST_OUTLIERS, _FLOOD = 20, Fraction(10, 3)
@@ -75,30 +73,49 @@ class _Items:
     voted: bool
 
 
-def prove_consensus(bound: BoundConsensus, only: str | None = None) -> Iterator[Answer]:
-    """The answers about the laws, or one of them, for each size and component."""
+@attrs.frozen
+class _Law:
+    """What is claimed of groups.
+
+    Attributes:
+        summary: the law in one sentence.
+        answer: answers it about a size and a component.
+        is_about: whether it is about a component.
+    """
+
+    summary: str
+    answer: Callable[[BoundConsensus, int, str], Answer]
+    is_about: Callable[[str], bool] = lambda _: True
+
+
+def _prove(scorer: Scorer, only: str | None) -> Iterator[Answer]:
+    """Yield the answers about the laws, or one of them, for each size and component."""
+    bound = bound_consensus(scorer)
+    if bound is None:
+        return
     for law, size, name in _asked(bound, only):
-        yield (_unanimous if law == UNANIMOUS else _flooding)(bound, size, name)
+        yield _LAWS[law].answer(bound, size, name)
 
 
-def outline_consensus(bound: BoundConsensus, only: str | None = None) -> Iterator[Answer]:
+def _outline(scorer: Scorer, only: str | None) -> Iterator[Answer]:
     """Yield what is asked, or one of it, as answers that are undecided."""
-    for law, size, name in _asked(bound, only):
+    bound = bound_consensus(scorer)
+    for law, size, name in () if bound is None else _asked(bound, only):
         yield _answer(law, size, name, "undecided", method=None)
 
 
 def _asked(bound: BoundConsensus, only: str | None) -> Iterator[tuple[str, int, str]]:
-    """Each law with the sizes and components that it is asked of."""
+    """Yield each law with the sizes and components that it is asked of."""
     sizes = [size for size in SIZES if size >= bound.rules.minimum_valid]
-    for law in GROUP_PROPERTIES if only is None else (only,):
+    for law in _LAWS if only is None else (only,):
         for size in sizes:
             for name in bound.rules.components:
-                if law == UNANIMOUS or set_of(name) not in {None, "policy"}:
+                if _LAWS[law].is_about(name):
                     yield law, size, name
 
 
 def _answer(only: str, size: int, name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # of Answer
-    summary = GROUP_PROPERTIES[only]
+    summary = _LAWS[only].summary
     told = {"method": "solver", **more}
     return Answer(only, f"groups of {size}", name, status, summary, **told)
 
@@ -371,3 +388,20 @@ def _computed(bound: BoundConsensus, record: Json) -> list[Mapping[str, int]]:
     if isinstance(group, Reject):
         raise TallystickError(f"found a group that is none ({group.path}: {group.value})")
     return [member.components for member in consensus_of(group, bound).members]
+
+
+_LAWS: Mapping[str, _Law] = {
+    UNANIMOUS: _Law("Who agrees with all but one has ones, whatever that one says", _unanimous),
+    FLOODING: _Law(
+        "Flagging everything never beats the honest mean",
+        _flooding,
+        lambda name: set_of(name) not in {None, "policy"},
+    ),
+}
+LAWS = Laws(
+    {name: law.summary for name, law in _LAWS.items()},
+    _outline,
+    _prove,
+    breaker="a member in {}",
+)
+"""The laws of groups."""

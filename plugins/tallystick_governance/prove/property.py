@@ -1,8 +1,8 @@
-"""A question about the scores of every record of a type, and its answer, as data."""
+"""A question about the scores of every record of a type, laws about other things, and answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import attrs
 
 from tallystick.formula.tree import Node
 from tallystick.plugins.property import Direction
+from tallystick.scoring.scorer import Scorer
 
 Claim = Literal[
     "in_range", "at_least", "at_most", "below", "other_not_less", "other_not_more", "same"
@@ -126,3 +127,23 @@ class Answer:
     value: str | None = None
     other_value: str | None = None
     work: int = 0
+
+
+@attrs.frozen(eq=False)
+class Laws:
+    """Laws about something else than a record, such as weights, with what answers them.
+
+    Attributes:
+        summaries: each law in one sentence, by its name, in the order in which they are asked.
+        outline: yields what is asked of a rule set, or the one law of a name, as answers that are
+            undecided.
+        answers: yields the answers to that.
+        breaker: what breaks a law, for a sentence; ``{}`` is what the answer is about.
+        example: what is shown as the counterexample; empty for one that is too long to be shown.
+    """
+
+    summaries: Mapping[str, str]
+    outline: Callable[[Scorer, str | None], Iterator[Answer]]
+    answers: Callable[[Scorer, str | None], Iterator[Answer]]
+    breaker: str
+    example: str = ""

@@ -18,23 +18,10 @@ import z3
 from tallystick.errors import TallystickError
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.scorer import Scorer
-from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.step import BoundAllocation
-from tallystick_consensus.binding import BoundConsensus
-from tallystick_consensus.run import bound_consensus
-from tallystick_governance.prove.allocation import (
-    ALLOCATION_PROPERTIES,
-    outline_allocation,
-    prove_allocation,
-)
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick_governance.prove.consensus import (
-    GROUP_PROPERTIES,
-    outline_consensus,
-    prove_consensus,
-)
 from tallystick_governance.prove.encode import Encoding, encode
-from tallystick_governance.prove.property import QUALITY, Answer, Question, Status
+from tallystick_governance.prove.laws import LAWS, laws_of
+from tallystick_governance.prove.property import QUALITY, Answer, Laws, Question, Status
 from tallystick_governance.prove.refutation import Refutation, confirm
 from tallystick_governance.prove.solver import solver_of
 from tallystick_governance.prove.subject import Subject, subject_of
@@ -107,12 +94,8 @@ def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) ->
             found = answer(subject, question, budget, left, proved)
             left -= found.work
             yield found
-    bound = _of_groups(scorer, only)
-    if bound is not None:
-        yield from prove_consensus(bound, only)
-    allocation = _of_weights(scorer, only)
-    if allocation is not None:
-        yield from prove_allocation(allocation, only)
+    for laws in _asked_laws(only):
+        yield from laws.answers(scorer, only)
 
 
 def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
@@ -122,24 +105,17 @@ def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
         TallystickError: as of `prove`.
     """
     of_records = [_said(*each, "undecided") for each in _of_records(scorer, only)]
-    bound, allocation = _of_groups(scorer, only), _of_weights(scorer, only)
-    of_groups = () if bound is None else outline_consensus(bound, only)
-    of_weights = () if allocation is None else outline_allocation(only)
-    return (*of_records, *of_groups, *of_weights)
+    of_laws = (each for laws in _asked_laws(only) for each in laws.outline(scorer, only))
+    return (*of_records, *of_laws)
 
 
 def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
-    is_other = only is not None and (only in GROUP_PROPERTIES or only in ALLOCATION_PROPERTIES)
-    return () if is_other else _asked(scorer, only)
+    return () if only is not None and laws_of(only) is not None else _asked(scorer, only)
 
 
-def _of_groups(scorer: Scorer, only: str | None) -> BoundConsensus | None:
-    return bound_consensus(scorer) if only is None or only in GROUP_PROPERTIES else None
-
-
-def _of_weights(scorer: Scorer, only: str | None) -> BoundAllocation | None:
-    is_meant = only is None or only in ALLOCATION_PROPERTIES
-    return proved_allocation(scorer) if is_meant else None
+def _asked_laws(only: str | None) -> tuple[Laws, ...]:
+    """Return the laws that are asked about, all or those that one of a name belongs to."""
+    return tuple(laws for laws in LAWS if only is None or only in laws.summaries)
 
 
 def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
@@ -147,8 +123,8 @@ def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question
     every = [(subject, question) for subject in subjects for question in questions(subject)]
     if only is None:
         return every
-    names = {question.name for _, question in every} | {*BUILT_IN, *GROUP_PROPERTIES}
-    names |= {*ALLOCATION_PROPERTIES}
+    names = {question.name for _, question in every} | {*BUILT_IN}
+    names |= {name for laws in LAWS for name in laws.summaries}
     if only not in names:
         raise TallystickError(
             f"found no property {only!r}, expected one of {', '.join(sorted(names))}"

@@ -13,26 +13,13 @@ import z3
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick_governance.markdown import cell, code, inline
-from tallystick_governance.prove.allocation import ALLOCATION_PROPERTIES
-from tallystick_governance.prove.built_in_properties import (
-    DIRECTION,
-    IDENTITY,
-    MONOTONE,
-    REPETITION,
-)
-from tallystick_governance.prove.consensus import GROUP_PROPERTIES
+from tallystick_governance.prove.built_in_properties import BUILT_IN
+from tallystick_governance.prove.laws import laws_of
 from tallystick_governance.prove.property import TIME, Answer, Status
 from tallystick_governance.prove.proving import steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
 _NOTHING = "–"
-_SENTENCES = {
-    MONOTONE: "in {type} a higher {about} lowers {name} from {value} to {other}",
-    DIRECTION: "in {type} {about} lowers {name} from {value} to {other}",
-    REPETITION: "in {type} repeating an item of {about} raises {name} from {value} to {other}",
-    IDENTITY: "in {type} the same work has {name} {value} once and {other} once",
-}
-"""Sentences on what is wrong, of built-in properties that compare two records."""
 
 
 def as_json(found: Sequence[Answer]) -> dict[str, Any]:
@@ -91,7 +78,7 @@ def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: in
     for answer in refuted:
         lines += ["", f"## Refuted: {inline(_title(answer))}", ""]
         lines += [inline(f"{sentence(answer)}."), "", *map(inline, _claimed(answer))]
-        if is_of_groups(answer):
+        if is_long(answer):
             lines += ["", f"A group has {inline(answer.axis)} {answer.value}: {_where(answer)}."]
             continue
         for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
@@ -124,27 +111,24 @@ def verdict(found: Sequence[Answer]) -> str:
     return f"{refuted} refuted, {counts['undecided']} undecided, {counts['proved']} proved"
 
 
-def is_of_groups(answer: Answer) -> bool:
-    """Whether what refutes it is a group, which is long and which `score` does not take."""
-    return answer.property in GROUP_PROPERTIES
+def is_long(answer: Answer) -> bool:
+    """Whether what refutes it is too long to be shown, such as a group."""
+    laws = laws_of(answer.property)
+    return laws is not None and not laws.example
 
 
 def sentence(answer: Answer) -> str:
     """Return what is wrong where a claim is refuted, in one sentence without a full stop."""
     name, value, other = answer.axis, answer.value, answer.other_value
-    if answer.property in _SENTENCES and other is not None:
-        template = _SENTENCES[answer.property]
+    built_in = BUILT_IN.get(answer.property)
+    if built_in is not None and built_in.wrong and other is not None:
         about = answer.about or "a fact"
-        return template.format(
+        return built_in.wrong.format(
             about=about, type=answer.skill_type, name=name, value=value, other=other
         )
     claim = f"against the claim “{answer.summary}”" if answer.summary else "against the claim"
-    if answer.property in ALLOCATION_PROPERTIES:
-        where = "a population"
-    elif is_of_groups(answer):
-        where = f"a member in {answer.skill_type}"
-    else:
-        where = f"a record of {answer.skill_type}"
+    laws = laws_of(answer.property)
+    where = ("a record of {}" if laws is None else laws.breaker).format(answer.skill_type)
     if other is not None:
         one = f"of two records of {answer.skill_type} one has {name} {value}"
         return f"{one} and the other {other}, {claim}"
@@ -186,7 +170,8 @@ def _about(answer: Answer) -> str:
 
 
 def _what(answer: Answer) -> str:
-    return "this population" if answer.property in ALLOCATION_PROPERTIES else "this record"
+    laws = laws_of(answer.property)
+    return "this record" if laws is None else laws.example
 
 
 def _title(answer: Answer) -> str:
@@ -205,7 +190,7 @@ def _told(answer: Answer) -> Iterator[str]:
         yield f"  claimed: {answer.summary}"
     if answer.reason:
         yield f"  {answer.reason}"
-    if is_of_groups(answer):
+    if is_long(answer):
         if answer.record is not None:
             yield f"  a group has {answer.axis} {answer.value}: {_where(answer)}"
         return

@@ -14,7 +14,7 @@ from cli.command import run
 import tallystick
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.prove.allocation import ALLOCATION_PROPERTIES, ORDER, SIGN, SUM
+from tallystick_governance.prove.allocation import LAWS, ORDER, SIGN, SUM
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
 
@@ -31,7 +31,7 @@ KEPT = '{ name = "kept", do = "filter", of = "x", above = 0 }'
 
 
 def answers(rules: Scorer) -> dict[str, Answer]:
-    return {name: each for name in ALLOCATION_PROPERTIES for each in prove(rules, only=name)}
+    return {name: each for name in LAWS.summaries for each in prove(rules, only=name)}
 
 
 def made_of(*steps: str) -> Scorer:
@@ -46,7 +46,7 @@ def made_of(*steps: str) -> Scorer:
 def test_the_shipped_rules_keep_every_law(reference: str) -> None:
     found = answers(tallystick.load(reference))
     assert {name: each.status for name, each in found.items()} == dict.fromkeys(
-        ALLOCATION_PROPERTIES, "proved"
+        LAWS.summaries, "proved"
     )
 
 
@@ -55,7 +55,7 @@ def test_of_the_subnets_chutes_alone_prefers_hotkeys() -> None:
         name: {law: each.status for law, each in answers(rules_of(name)).items()}
         for name in ("phylax", "cswon", "chutes")
     }
-    kept = dict.fromkeys(ALLOCATION_PROPERTIES, "proved")
+    kept = dict.fromkeys(LAWS.summaries, "proved")
     preferred = {**kept, ORDER: "counterexample"}
     assert statuses == {"phylax": kept, "cswon": kept, "chutes": preferred}
 
@@ -155,9 +155,7 @@ def test_the_laws_are_asked_with_all_others_and_told_with_their_miners(tmp_path:
     assert saved.read_text(encoding="utf-8") == ""
     told = run("rules", "prove", path, "--property", SUM, "--markdown")
     assert "This population has weight " in told.out
-    assert [each.property for each in prove(tallystick.load(str(path)))][-3:] == [
-        *ALLOCATION_PROPERTIES
-    ]
+    assert [each.property for each in prove(tallystick.load(str(path)))][-3:] == [*LAWS.summaries]
 
 
 def test_rules_without_weights_have_nothing_to_prove(tmp_path: Path) -> None:

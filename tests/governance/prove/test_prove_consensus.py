@@ -11,7 +11,7 @@ import tallystick
 from tallystick.resources import folder
 from tallystick_consensus.group import GroupConsensus
 from tallystick_consensus.rules import COMPONENTS
-from tallystick_governance.prove.consensus import FLOODING, GROUP_PROPERTIES, SIZES, UNANIMOUS
+from tallystick_governance.prove.consensus import FLOODING, LAWS, SIZES, UNANIMOUS
 from tallystick_governance.prove.property import Answer
 from tallystick_governance.prove.proving import prove
 
@@ -30,7 +30,7 @@ def answers(reference: str, name: str) -> tuple[Answer, ...]:
 
 
 @pytest.mark.parametrize("reference", ["skills@1.1.0", "skills@1.2.0"])
-@pytest.mark.parametrize("name", GROUP_PROPERTIES)
+@pytest.mark.parametrize("name", LAWS.summaries)
 def test_the_corrected_rules_keep_the_law_for_every_size(reference: str, name: str) -> None:
     found = answers(reference, name)
     components = 7 if name == UNANIMOUS else 4

@@ -14,8 +14,8 @@ import pytest
 from cli.command import COMMAND, run
 
 import tallystick
-from tallystick.cli import rules_prove
 from tallystick.errors import TallystickError
+from tallystick_governance.cli import rules_prove
 from tallystick_governance.prove import process
 from tallystick_governance.prove.process import prove_within
 from tallystick_governance.prove.property import Answer
