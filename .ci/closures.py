@@ -4,7 +4,7 @@
 of the project have a list beside their module. A closure is what declared roots import, at once or
 late, and the data that they read. What only the type checker sees is left out: it never runs. The
 facade is listed and not followed: each of its names is imported when it is asked for, and nothing
-of the project asks.
+of the project asks. So are the functions of a section that prove or show it: no score needs them.
 """
 
 import ast
@@ -77,9 +77,12 @@ def installed(path: Path) -> str:
 
 @cache
 def nodes(module: str) -> tuple[ast.AST, ...]:
-    """Return all of a source but what only the type checker sees."""
+    """Return all of a source but what only the type checker sees, and what decides no score."""
+    unscored = unscored_functions().get(module, frozenset())
 
     def walk(node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.FunctionDef) and node.name in unscored:
+            return
         yield node
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             children: Iterable[ast.AST] = node.orelse
@@ -162,6 +165,18 @@ def entry_points(groups: Iterable[str]) -> list[str]:
         if group.startswith(FACADE) and group not in known:
             sys.exit(f"found the group {group}, expected one of {__file__}: say there who reads it")
     return [value for group in groups for value in declared.get(group, {}).values()]
+
+
+@cache
+def unscored_functions() -> Mapping[str, frozenset[str]]:
+    """Return the functions of sections that `rules check` and `rules show` call, by module."""
+    found = {}
+    for value in entry_points(["tallystick.sections"]):
+        name, _, attribute = value.partition(":")
+        section = getattr(import_module(name), attribute)
+        functions = (getattr(section, field) for field in ("prove", "lines", "view"))
+        found[name] = frozenset(each.__name__ for each in functions)
+    return found
 
 
 def schemas_of(value: str) -> set[str]:

@@ -195,20 +195,24 @@ def _engine() -> str:
 
 def test_receipts_tell_the_code(tmp_path: Path) -> None:
     scorer = tallystick.load("workflow@1.1.0")
-    code = Code.of(scorer.registry)
+    code = Code.of(scorer.registry, ["allocation"])
     assert code.engine == engine_digest()
     assert dict(code.plugins) == {"workflow": plugin_digest("tallystick_workflow.plugin")}
     assert dict(code.dependencies) == {name: version(name) for name in DEPENDENCIES}
     examples = ROOT / "plugins" / "tallystick_workflow" / "examples.jsonl"
     receipt = scorer.score_file(examples, tmp_path / "out.csv")
     assert receipt.code == code
+    sections = {"allocation": plugin_digest("tallystick_allocation.section")}
     told = json.loads((tmp_path / "out.csv.receipt.json").read_bytes())
     assert told["code"] == {
         "engine": code.engine,
         "plugins": dict(code.plugins),
         "dependencies": dict(code.dependencies),
+        "sections": sections,
     }
-    assert extract_file(examples, tmp_path / "f.parquet", scorer.registry).code == code
+    facts = extract_file(examples, tmp_path / "f.parquet", scorer.registry)
+    assert facts.code == Code.of(scorer.registry)
+    assert "sections" not in facts.to_dict()["code"]
 
 
 def test_the_files_of_a_folder_come_in_order(package: Path) -> None:
