@@ -103,6 +103,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "commands",
         "entries",
         "generator",
+        "logger",
         "property",
         "registry",
         "skill_type",

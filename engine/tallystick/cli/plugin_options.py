@@ -53,7 +53,7 @@ class PluginOption(Setting):
     def __init__(self, owner: str, row: CommandOption) -> None:
         # no option of the command can have this name
         name = f"plugin_{row.flag.strip('-').replace('-', '_')}"
-        attributes = {"metavar": row.metavar, "help": row.help}
+        attributes: dict[str, Any] = {"metavar": row.metavar, "help": row.help}
         if row.key:
             super().__init__([row.flag, name], key=row.key, **attributes)
         else:

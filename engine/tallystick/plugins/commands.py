@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib.metadata import EntryPoint
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from tallystick.errors import PluginError
 from tallystick.plugins.entries import Extensions, RefusedPluginError, failure, own_entries
@@ -34,6 +34,7 @@ WRONG_ROW = "wrong-row"
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
+_Row = TypeVar("_Row", "Command", "CommandOption")
 _KINDS = (SOURCE, SECOND_PASS, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
@@ -225,57 +226,70 @@ def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
 
 
 def _check(_entry: EntryPoint, rows: CommandRows) -> None:
-    """Refuse rows that are none.
+    """Refuse rows that are none, as nothing checks the types of a stranger's.
 
     Raises:
         RefusedPluginError: one has another form.
     """
-    if not isinstance(rows.commands, tuple) or not isinstance(rows.options, tuple):
-        raise _wrong_row(f"{rows!r}, expected tuples of Command and of CommandOption")
-    for command in rows.commands:
-        if not isinstance(command, Command):
-            raise _wrong_row(f"the row {command!r}, expected a Command")
-        if problem := _command_problem(command):
-            raise _wrong_row(problem)
-    for option in rows.options:
-        if not isinstance(option, CommandOption):
-            raise _wrong_row(f"the row {option!r}, expected a CommandOption")
-        if problem := _option_problem(option):
-            raise _wrong_row(problem)
+    problems = (
+        *(_command_problem(*row) for row in _rows_of(rows.commands, Command)),
+        *(_option_problem(*row) for row in _rows_of(rows.options, CommandOption)),
+    )
+    for problem in filter(None, problems):
+        raise _wrong_row(problem)
+
+
+def _rows_of(values: object, kind: type[_Row]) -> Iterator[_Row]:
+    if not isinstance(values, tuple):
+        raise _wrong_row(f"{values!r}, expected a tuple of {kind.__name__}")
+    for row in values:
+        if not isinstance(row, kind):
+            raise _wrong_row(f"the row {row!r}, expected a {kind.__name__}")
+        yield row
 
 
 def _wrong_row(problem: str) -> RefusedPluginError:
     return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
-def _command_problem(row: Command) -> str:
-    """Return what is wrong with a row; empty where nothing is."""
+def _command_problem(
+    path: object, home: object, sentence: object, example: object, below: object
+) -> str:
+    """Return what is wrong with the values of a row; empty where nothing is."""
     groups = ", ".join(NESTED_GROUPS)
-    if not _is_path(row.path) or not (len(row.path) == 1 or row.path[:-1] in _PARENTS):
-        return f"the path {row.path!r}, expected one word, or one below {groups}"
-    if not _is_line(row.sentence):
-        return f"the sentence {row.sentence!r}, expected one line"
-    if not isinstance(row.example, str):
-        return f"the example {row.example!r}, expected a text"
-    if row.below != () and not _is_path(row.below):
-        return f"the words {row.below!r} below it, expected a tuple of words"
-    return _home_problem(row.home)
+    words = path if isinstance(path, tuple) else ()
+    if not _is_path(words) or not (len(words) == 1 or words[:-1] in _PARENTS):
+        return f"the path {path!r}, expected one word, or one below {groups}"
+    if not _is_line(sentence):
+        return f"the sentence {sentence!r}, expected one line"
+    if not isinstance(example, str):
+        return f"the example {example!r}, expected a text"
+    if below != () and not _is_path(below):
+        return f"the words {below!r} below it, expected a tuple of words"
+    return _home_problem(home)
 
 
-def _option_problem(row: CommandOption) -> str:
-    """Return what is wrong with a row; empty where nothing is."""
-    if not _is_path(row.command):
-        return f"the command {row.command!r}, expected its words"
-    if not isinstance(row.flag, str) or row.flag[:2] != "--" or not _is_word(row.flag[2:]):
-        return f"the flag {row.flag!r}, expected one such as --state"
-    if row.kind not in _KINDS:
-        return f"the kind {row.kind!r}, expected one of {', '.join(_KINDS)}"
-    texts = (row.metavar, row.after, row.key, row.paragraph, row.example)
-    if not all(isinstance(text, str) for text in texts):
-        return f"the texts {texts!r} of {row.flag}, expected strings"
-    if not _is_line(row.help):
-        return f"the help {row.help!r}, expected one line"
-    return _home_problem(row.home)
+def _option_problem(  # noqa: PLR0913, PLR0917  # the values of a row
+    command: object,
+    flag: object,
+    metavar: object,
+    description: object,
+    kind: object,
+    home: object,
+    *texts: object,
+) -> str:
+    """Return what is wrong with the values of a row; empty where nothing is."""
+    if not _is_path(command):
+        return f"the command {command!r}, expected its words"
+    if not isinstance(flag, str) or flag[:2] != "--" or not _is_word(flag[2:]):
+        return f"the flag {flag!r}, expected one such as --state"
+    if kind not in _KINDS:
+        return f"the kind {kind!r}, expected one of {', '.join(_KINDS)}"
+    if not all(isinstance(text, str) for text in (metavar, *texts)):
+        return f"the texts {(metavar, *texts)!r} of {flag}, expected strings"
+    if not _is_line(description):
+        return f"the help {description!r}, expected one line"
+    return _home_problem(home)
 
 
 def _home_problem(home: object) -> str:

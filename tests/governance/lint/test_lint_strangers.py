@@ -262,3 +262,19 @@ def test_every_code_of_the_linter_s_own_is_its_own() -> None:
     catalog: Any = installed_lints()
     assert not catalog.refused
     assert not [code for code in catalog.checks if "/" in code]
+
+
+@pytest.mark.usefixtures("site")
+def test_lints_of_a_missing_package_of_ours_are_told_and_the_rest_works(
+    rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = run("rules", "lint", rules, "--json").json()
+    installed_lints.cache_clear()
+    # an import of it fails as where it is not installed
+    monkeypatch.setitem(sys.modules, "tallystick_consensus.lints", None)
+    found = run("rules", "lint", rules, "--json")
+    assert [each["name"] for each in found.json()["refused"]] == ["consensus"]
+    assert found.json()["findings"] == before["findings"]
+    assert "lints of consensus refused: its import failed" in found.err
+    assert not [code for code in installed_lints().checks if code.startswith("consensus-")]
+    assert "weights-forget" in installed_lints().checks
