@@ -247,7 +247,7 @@ def test_an_editable_install_reads_the_checkout_and_sees_an_edit_at_once(tmp_pat
     before = environment.run("-m", "tallystick", "rules", "digest", "workflow@1.0.0")
     edited = checkout / "rules" / "workflow" / "1.0.0.toml"
     text = edited.read_text(encoding="utf-8")
-    edited.write_text(text.replace("tasks = 100 ", "tasks = 101 "), encoding="utf-8")
+    edited.write_text(text.replace("last = 100,", "last = 101,"), encoding="utf-8")
     after = environment.run("-m", "tallystick", "rules", "digest", "workflow@1.0.0")
     assert edited.read_text(encoding="utf-8") != text
     assert before != after

@@ -23,7 +23,7 @@ _OF_ITS_PLUGIN = {"docs/extending.md": {"reviews", "--agreed"}}
 
 
 # what the rows of a page's own example bring, which nobody has installed
-_ROW = re.compile(r'Command\(\s*\(("[^)]*)\)')
+_ROW = re.compile(r'Command\(\s*(?:path=)?\(("[^)]*)\)')
 _FLAG = re.compile(r'flag="(--[a-z-]+)"')
 
 
@@ -40,9 +40,10 @@ def _named(name: str) -> Iterator[tuple[str, ...]]:
     lines = _COMMAND.findall("\n".join(blocks).replace("\\\n", " "))
     for span in (*page.spans(), *(line.strip() for line in lines)):
         words = tuple(span.split())
-        if words[:1] == ("tallystick",) and len(words) > 1 and span not in _NO_COMMANDS:
-            if not _is_brought(page, words[1:]):
-                yield words[1:]
+        if words[:1] != ("tallystick",) or len(words) == 1 or span in _NO_COMMANDS:
+            continue
+        if not _is_brought(page, words[1:]):
+            yield words[1:]
 
 
 def _checked(words: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:

@@ -66,11 +66,20 @@ def is_offered(name: str) -> bool:
 def _entries_on(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of all groups of the project."""
     head = f"{PROJECT}."
-    names = (each.name for each in distributions() if f"[{head}" in _offers_of(each))
-    # of several with one name the first counts, whose modules are imported
-    unique = {name.lower().replace("_", "-").replace(".", "-"): name for name in names if name}
-    entries = (entry for name in unique.values() for entry in distribution(name).entry_points)
+    unique: dict[str, Distribution] = {}
+    for each in distributions():
+        if f"[{head}" in _offers_of(each) and (name := _name(each)) and _counts(each):
+            unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), each)
+    entries = (entry for each in unique.values() for entry in each.entry_points)
     return tuple(entry for entry in entries if entry.group.startswith(head))
+
+
+def _counts(found: Distribution) -> bool:
+    """Whether a distribution is the first of its name, whose modules are imported."""
+    try:
+        return _offers_of(distribution(_name(found))) == _offers_of(found)
+    except PackageNotFoundError:  # its folder has another name than it has
+        return True
 
 
 def _offers_of(found: Distribution) -> str:
