@@ -220,8 +220,8 @@ def test_every_choice_of_parts_loads_and_is_recorded(
     rules = tallystick.load("acme-few@1.0.0", registry=plugins).rule_set
     assert (rules.tiers is not None) == ("tiers" in parts)
     assert (rules.emission is not None) == ("emission" in parts)
-    assert (rules.allocation is not None) == ("allocation" in parts)
-    assert (rules.reputation is not None) == ("reputation" in parts)
+    assert ("allocation" in rules.sections) == ("allocation" in parts)
+    assert ("reputation" in rules.sections) == ("reputation" in parts)
 
 
 def test_a_new_line_pays_somebody_with_and_without_a_state(

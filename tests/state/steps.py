@@ -7,7 +7,8 @@ from rules.documents import with_section
 from state.subnet import under
 
 from tallystick.plugins.engine_formulas import WARM_UP
-from tallystick.rules.allocation import (
+from tallystick_allocation.rules import (
+    ALLOCATION,
     AllocationRules,
     CapStep,
     Collect,
@@ -16,7 +17,6 @@ from tallystick.rules.allocation import (
     Share,
     StepRules,
 )
-from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.rules import StateRules
 
 QUALITIES = {"do": "collect", "value": "quality", "empty": Decimal(0)}
@@ -24,7 +24,7 @@ QUALITIES = {"do": "collect", "value": "quality", "empty": Decimal(0)}
 
 def with_steps(rules: StateRules, *steps: StepRules) -> StateRules:
     """The rules with other steps, for the same miners."""
-    before = rules.rule_set.allocation
+    before = rules.rule_set.section(ALLOCATION)
     assert before is not None
     found = AllocationRules(steps, miners=before.miners)
     return under(rules, with_section(rules.rule_set, ALLOCATION, found))

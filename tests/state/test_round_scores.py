@@ -17,6 +17,7 @@ from vectors import cases
 import tallystick
 from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
+from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.event import StateEvent
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
@@ -183,7 +184,7 @@ def rounding(mode: str, no_tasks: str = "0") -> StateRules:
 
 def test_the_shipped_steps_are_those_of_the_tests() -> None:
     for name, steps in ((PUBLISHED, round_steps(True)), (CORRECTED, round_steps(False, zero=True))):
-        shipped = rules(name).rule_set.allocation
+        shipped = rules(name).rule_set.section(ALLOCATION)
         assert shipped is not None
         assert shipped.steps == steps
 

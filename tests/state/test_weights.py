@@ -21,7 +21,7 @@ from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
-from tallystick.rules.allocation import CapStep
+from tallystick_allocation.rules import ALLOCATION, CapStep
 from tallystick_allocation.uint16 import to_uint16
 from tallystick_state.chain_weights import chain_weights
 from tallystick_state.line_weights import weights_of
@@ -42,7 +42,7 @@ def cap(share: str = "0.15") -> StateRules:
 
 
 def share(limit: StateRules) -> Fraction:
-    allocation = limit.rule_set.allocation
+    allocation = limit.rule_set.section(ALLOCATION)
     assert allocation is not None
     (step,) = (each for each in allocation.steps if isinstance(each, CapStep))
     return Fraction(step.share)

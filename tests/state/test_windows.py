@@ -16,6 +16,7 @@ from vectors import cases
 
 import tallystick
 from tallystick.numbers.nano import to_text
+from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules, state_rules_of
 
@@ -43,7 +44,7 @@ def window(tasks: int) -> StateRules:
 
 
 def test_the_shipped_steps_are_those_of_the_tests() -> None:
-    shipped = rules().rule_set.allocation
+    shipped = rules().rule_set.section(ALLOCATION)
     assert shipped is not None
     assert shipped.steps == window_steps()
 

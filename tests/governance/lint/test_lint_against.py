@@ -17,7 +17,11 @@ CHECKS = installed_lints().checks
 SILENCE = '\n[[lint.silence]]\ncode = "cliff"\nfigures = { height = 0.4 }\nreason = "kept"\n'
 OLD = "workflow@1.0.0"
 KEPT = ("kept as published:", "kept | as published:")
-NO_CAP = ("share = 0.15", "share = 0")
+LOW_CAP = ("share = 0.15", "share = 0.05")
+_PART = '  { name = "part"'
+_NONE = '  { name = "none", do = "filter", of = "mean", above = 1, others = "zero" },\n'
+NOBODY = ((_PART, _NONE + _PART), ('of = "mean", zero', 'of = "none", zero'))
+"""Steps that give nobody a weight, which is an error."""
 
 
 def written(folder: Path, text: str) -> Path:
@@ -42,7 +46,7 @@ def test_a_rule_set_beside_itself_has_nothing_new_and_nothing_gone(tmp_path: Pat
 
 
 def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_path: Path) -> None:
-    path = written(tmp_path, changed(shipped("workflow@1.1.0"), NO_CAP))
+    path = written(tmp_path, changed(shipped("workflow@1.1.0"), LOW_CAP))
     old, new = (identities(linted(each)["findings"]) for each in (OLD, path))
     found = linted(path, "--against", OLD)
     assert found["against"] == OLD
@@ -55,7 +59,7 @@ def test_what_is_new_and_what_is_gone_are_the_differences_of_both_reports(tmp_pa
     assert {code for code, _, _ in old - gone} == {"cap-infeasible", "cliff"}
     text = run("rules", "lint", path, "--against", OLD).out
     assert f"\ngone since {OLD}:\n" in text
-    assert "error cap-infeasible" in text
+    assert "warning cap-infeasible" in text
 
 
 def test_other_figures_are_another_finding(tmp_path: Path) -> None:
@@ -69,7 +73,7 @@ def test_other_figures_are_another_finding(tmp_path: Path) -> None:
 
 
 def test_an_error_that_was_there_before_does_not_fail(tmp_path: Path) -> None:
-    bad = written(tmp_path, changed(shipped(OLD), NO_CAP))
+    bad = written(tmp_path, changed(shipped(OLD), *NOBODY))
     assert run("rules", "lint", bad).status == 1
     assert run("rules", "lint", bad, "--against", bad).status == 0
     assert run("rules", "lint", bad, "--against", OLD).status == 1
@@ -120,7 +124,7 @@ def test_markdown_has_every_reason_of_what_types_share(tmp_path: Path) -> None:
 
 
 def test_markdown_has_what_is_new_gone_and_silenced(tmp_path: Path) -> None:
-    path = written(tmp_path, changed(shipped("workflow@1.1.0"), NO_CAP, KEPT))
+    path = written(tmp_path, changed(shipped("workflow@1.1.0"), LOW_CAP, KEPT))
     lines = run("rules", "lint", path, "--against", OLD, "--markdown").out.splitlines()
     assert lines[0] == f"# Lint of workflow@1.1.0, against {OLD}"
     assert [line for line in lines if line.startswith("## ")] == [
@@ -128,7 +132,7 @@ def test_markdown_has_what_is_new_gone_and_silenced(tmp_path: Path) -> None:
         f"## Gone since {OLD}",
         "## Silenced",
     ]
-    assert any(line.startswith("| error | `cap-infeasible` |") for line in lines)
+    assert any(line.startswith("| warning | `cap-infeasible` |") for line in lines)
     assert any(line.startswith("| `cliff` | `axes.cost` | kept \\| as pub") for line in lines)
     rows = [line.replace("\\|", "") for line in lines if line.startswith("|")]
     assert {row.count("|") for row in rows} == {4, 5}
@@ -213,7 +217,7 @@ def test_sarif_has_every_finding_in_the_shape_of_the_standard(
 ) -> None:
     text = {
         "shipped": shipped("skills@1.0.0"),
-        "silenced": changed(shipped("workflow@1.1.0"), NO_CAP),
+        "silenced": changed(shipped("workflow@1.1.0"), LOW_CAP),
         "broken": "[rule_set]\nname = 3\n",
     }[kind]
     path = written(tmp_path, text)

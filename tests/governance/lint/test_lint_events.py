@@ -90,7 +90,7 @@ def test_a_filter_binds_above_the_floor_alone(value: str, told: bool) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        (("no_tasks = 0", "no_tasks = 0.000000001"), "idle-round-pays"),
+        (("empty = 0,", "empty = 0.000000001,"), "idle-round-pays"),
         (("minimum_members = 3", "minimum_members = 6"), "groups-too-small"),
         (("minimum_submissions = 3", "minimum_submissions = 6"), "groups-too-small"),
         (("new = 0.30", "new = 0\n#"), "threshold-never-moves"),
