@@ -66,10 +66,12 @@ def is_offered(name: str) -> bool:
 def _entries_on(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of all groups of the project."""
     head = f"{PROJECT}."
-    names = (each.name for each in distributions() if f"[{head}" in _offers_of(each))
-    # of several with one name the first counts, whose modules are imported
-    unique = {name.lower().replace("_", "-").replace(".", "-"): name for name in names if name}
-    entries = (entry for name in unique.values() for entry in distribution(name).entry_points)
+    unique: dict[str, Distribution] = {}
+    for each in distributions():
+        if f"[{head}" in _offers_of(each) and (name := each.name):
+            # of several with one name the first counts, whose modules are imported
+            unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), each)
+    entries = (entry for each in unique.values() for entry in each.entry_points)
     return tuple(entry for entry in entries if entry.group.startswith(head))
 
 
