@@ -18,6 +18,8 @@ _COMMAND = re.compile(r"(?:^|\s|/)(tallystick [^|&;>#)\n]*)")
 _PAGES = ("README.md", *pages())
 _NO_COMMANDS = {"tallystick 0.1.0"}
 """Spans that begin like a command and are none: the name and version of a distribution."""
+_OF_ITS_PLUGIN = {"docs/extending.md": {"reviews", "--agreed"}}
+"""Words of the commands and options that a page builds by itself."""
 
 
 def _named(name: str) -> Iterator[tuple[str, ...]]:
@@ -55,11 +57,12 @@ NAMED = sorted({(name, words) for name in _PAGES for words in _named(name)})
 @pytest.mark.parametrize("name", _PAGES)
 def test_a_page_names_commands_and_options_that_are_there(name: str) -> None:
     lacking = {words: _checked(words)[1] for words in _named(name)}
-    assert {words: each for words, each in lacking.items() if each} == {}
+    own = _OF_ITS_PLUGIN.get(name, set())
+    assert {words: each for words, each in lacking.items() if {*each} - own} == {}
 
 
 def test_every_command_that_is_named_runs() -> None:
-    paths = {_checked(words)[0] for _, words in NAMED}
+    paths = {_checked(words)[0] for page, words in NAMED if page not in _OF_ITS_PLUGIN}
     assert len(paths) > 40
     for path in paths:
         done = run(*path, "--help")
