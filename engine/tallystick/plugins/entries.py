@@ -52,18 +52,18 @@ class RefusedPluginError(PluginError):
 
 def installed_entries(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group that the installed distributions have."""
-    return tuple(entry for entry in _entries_on(tuple(sys.path)) if entry.group == group)
+    return tuple(entry for entry in _selection(tuple(sys.path)) if entry.group == group)
 
 
 def is_offered(name: str) -> bool:
     """Whether an installed distribution offers a name in any group of the project."""
-    return any(entry.name == name for entry in _entries_on(tuple(sys.path)))
+    return any(entry.name == name for entry in _selection(tuple(sys.path)))
 
 
 # a process asks for several groups; to look for the project's name in all files is twice as fast as
 # to parse what all distributions offer, most of which is of others
 @lru_cache(maxsize=1)
-def _entries_on(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+def _selection(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of all groups of the project."""
     head = f"{PROJECT}."
     unique: dict[str, Distribution] = {}
