@@ -126,19 +126,19 @@ def imports(module: str) -> frozenset[str]:
 
 def closure(roots: Iterable[str]) -> set[str]:
     """Return all modules that roots lead to, with the packages that these are in."""
-    found, todo = set[str](), list(roots)
-    while todo:
-        module = todo.pop()
+    found, pending = set[str](), list(roots)
+    while pending:
+        module = pending.pop()
         if module not in modules():
             sys.exit(f"found no module {module}, expected one: change the roots in {__file__}")
         if module not in found:
             found.add(module)
             parent = module.rpartition(".")[0]
-            todo += [parent] if parent else []
-            todo += [] if module == FACADE else imports(module)
+            pending += [parent] if parent else []
+            pending += [] if module == FACADE else imports(module)
             folder = FOLDERS.get(module)
             inner = folder.replace("/", ".") + "." if folder else None
-            todo += [name for name in modules() if inner and name.startswith(inner)]
+            pending += [name for name in modules() if inner and name.startswith(inner)]
     return found
 
 

@@ -85,7 +85,8 @@ def test_a_check_tells_what_differing_files_mean(lock: Lock) -> None:
     assert [each.what for each in caught.value.differences] == ["the files of the engine"]
     first, second = caught.value.meaning
     assert first.startswith("the formula skills/detection@2: found sha256:f03d")
-    assert second.startswith("the meaning of the rule set skills@1.1.0: found sha256:3427")
+    meaning = f"the meaning of the rule set skills@1.1.0: found {rules.digest}, locked {D}"
+    assert second == meaning
     assert str(caught.value).splitlines()[0].startswith("the.lock: found other things")
 
 
