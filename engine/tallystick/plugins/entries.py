@@ -68,11 +68,18 @@ def _entries_on(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     head = f"{PROJECT}."
     unique: dict[str, Distribution] = {}
     for each in distributions():
-        if f"[{head}" in _offers_of(each) and (name := each.name):
-            # of several with one name the first counts, whose modules are imported
+        if f"[{head}" in _offers_of(each) and (name := _name(each)) and _counts(each):
             unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), each)
     entries = (entry for each in unique.values() for entry in each.entry_points)
     return tuple(entry for entry in entries if entry.group.startswith(head))
+
+
+def _counts(found: Distribution) -> bool:
+    """Whether a distribution is the first of its name, whose modules are imported."""
+    try:
+        return _offers_of(distribution(_name(found))) == _offers_of(found)
+    except PackageNotFoundError:  # its folder has another name than it has
+        return True
 
 
 def _offers_of(found: Distribution) -> str:

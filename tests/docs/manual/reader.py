@@ -191,7 +191,7 @@ def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
 def look_again() -> None:
     """Let the next command find what is installed by now."""
     for cached in (
-        entries._selection,
+        entries._entries_on,
         installed_commands,
         installed_lints,
         installed_plugins,
