@@ -23,4 +23,4 @@ def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
     ]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
     # a process looks once; here distributions come while it runs
-    entry_points._selection.cache_clear()
+    entry_points._entries_on.cache_clear()

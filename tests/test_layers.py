@@ -172,8 +172,6 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The modules of the core that floors of ours import beside those; a stranger's floor may not."""
-KNOWN: Mapping[tuple[str, str], str] = {}
-"""Imports that run the wrong way for now, by the module and what it imports, with their owner."""
 LONGEST = 700
 JUNK_DRAWERS = ("common", "helper", "helpers", "manager", "managers", "misc", "util", "utils")
 HEAVY = (
@@ -276,14 +274,9 @@ def test_a_package_imports_what_stands_below_it(package: str) -> None:
     found = [
         f"{module} imports {name}, which it must not"
         for module, name in edges(package)
-        if wrong_way(module, name) and (module, name) not in KNOWN
+        if wrong_way(module, name)
     ]
     assert found == []
-
-
-def test_every_known_violation_is_one() -> None:
-    found = {edge for package in PACKAGES for edge in edges(package) if wrong_way(*edge)}
-    assert [edge for edge in KNOWN if edge not in found] == []
 
 
 def test_every_module_that_floors_may_import_is_imported_by_one() -> None:
@@ -311,8 +304,7 @@ def test_no_text_of_the_core_names_a_floor() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for match in named.findall(node.value)
     }
-    known = {(module, top_of(name)) for module, name in KNOWN}
-    assert sorted(found - known) == []
+    assert sorted(found) == []
 
 
 def test_every_part_of_the_core_has_its_layer() -> None:

@@ -19,10 +19,12 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 from packages import PACKAGES, ROOT
 
 import tallystick
+from tallystick.lock.listing import installed_files
 from tallystick.lock.write import lock_of, write
 from tallystick.plugins.code import engine_digest, plugin_digest
 
@@ -36,6 +38,8 @@ OF_THE_SDIST = (*FOLDERS, *FILES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile
 WHERE = f"""
 from importlib import import_module
 import json
+import attrs
+from tallystick.lock.listing import installed_files
 from tallystick.plugins.code import engine_digest, plugin_digest
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
@@ -51,6 +55,7 @@ print(json.dumps({{
     "engine": engine_digest(),
     "code": {{p.name: plugin_digest(p.module) for p in registry.plugins.values()}},
     "shipped": sorted(shipped(registry)),
+    "listed": [attrs.astuple(each) for each in installed_files()],
 }}))
 """
 
@@ -144,6 +149,8 @@ def carried(folder: str, pattern: str, inside: str) -> Callable[[], set[str]]:
         pytest.param(carried("plugins", "released.json", ""), id="released formulas"),
         pytest.param(carried("plugins", "py.typed", ""), id="typed plugins"),
         pytest.param(carried("plugins", "*.py", ""), id="plugins"),
+        pytest.param(carried("plugins", "*.closure.txt", ""), id="closures of plugins"),
+        pytest.param(carried("engine", "closures/*", ""), id="closures"),
         pytest.param(carried("engine", "py.typed", ""), id="typed engine"),
         pytest.param(carried("engine", "*.py", ""), id="engine"),
         pytest.param(carried("plugins", "templates/*", ""), id="templates of pages"),
@@ -195,6 +202,16 @@ def test_an_installed_wheel_finds_everything_inside_itself(installed: Environmen
     assert where["engine"] == engine_digest()
     own = {name: plugin_digest(f"tallystick_{name}.plugin") for name in PLUGINS}
     assert where["code"] == own
+    assert where["listed"] == listed()
+
+
+def listed() -> list[object]:
+    """The files that a lock of everything would pin here, with their closures and digests."""
+    found: list[object] = json.loads(
+        json.dumps([attrs.astuple(each) for each in installed_files()])
+    )
+    assert len(found) > 300
+    return found
 
 
 def test_an_installed_wheel_tests_itself_and_has_the_lock_of_the_checkout(
@@ -225,11 +242,12 @@ def test_an_editable_install_reads_the_checkout_and_sees_an_edit_at_once(tmp_pat
     assert Path(where["tallystick_skills"]).is_relative_to(checkout / "plugins")
     assert Path(where["rules"]) == checkout / "rules"
     assert Path(where["schemas"]) == checkout / "schemas"
+    assert where["listed"] == listed()
 
     before = environment.run("-m", "tallystick", "rules", "digest", "workflow@1.0.0")
     edited = checkout / "rules" / "workflow" / "1.0.0.toml"
     text = edited.read_text(encoding="utf-8")
-    edited.write_text(text.replace("tasks = 100 ", "tasks = 101 "), encoding="utf-8")
+    edited.write_text(text.replace("last = 100,", "last = 101,"), encoding="utf-8")
     after = environment.run("-m", "tallystick", "rules", "digest", "workflow@1.0.0")
     assert edited.read_text(encoding="utf-8") != text
     assert before != after

@@ -296,7 +296,7 @@ COMMANDS = CommandRows(
         ),
         CommandOption(
             ("explain",), "--oracle", "NAME", "Rules of an oracle.", SOURCE, "acme_hail:oracle",
-            key="oracle",
+        key="oracle",
         ),
     ),
 )
@@ -335,7 +335,9 @@ def test_a_stranger_brings_a_second_pass(tmp_path: Path) -> None:
     assert (tmp_path / "o.twin.jsonl").exists()
 
 
-def test_a_stranger_brings_a_source_of_rules_that_is_a_setting(tmp_path: Path) -> None:
+def test_a_stranger_brings_a_source_of_rules_that_is_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     env = dict(beside(site_of(tmp_path, OPTION, TWIN)))
     told = start("explain", SKILLS, "--oracle", "skills@1.0.0", "--json", env=env)
     assert told.json() == start("explain", SKILLS, "--rules", "skills@1.0.0", "--json").json()
@@ -346,6 +348,13 @@ def test_a_stranger_brings_a_source_of_rules_that_is_a_setting(tmp_path: Path) -
     assert (both.status, "found --state and --oracle, expected one" in both.err) == (2, True)
     env["TALLYSTICK_ORACLE"] = "skills@1.0.0"
     assert start("explain", SKILLS, "--json", env=env).json() == told.json()
+    del env["TALLYSTICK_ORACLE"]
+    folder = tmp_path / "settings"
+    folder.mkdir(mode=0o700)
+    (folder / "tallystick.toml").write_text('oracle = "skills@1.0.0"\n')
+    monkeypatch.chdir(folder)
+    found = start("explain", SKILLS, "--json", env=env).json()
+    assert found == {**told.json(), "settings": "tallystick.toml"}
 
 
 def test_an_option_whose_home_cannot_be_imported_stops_those_alone_who_give_it(
@@ -407,7 +416,8 @@ def test_a_floor_that_is_missing_is_named_and_the_rest_works(
         assert flag not in start(command, "--help", env=env).out
     listed = start("plugins", "list", env=env)
     assert f"{name}  refused: commands: its import failed" in listed.err
-    assert start("rules", "digest", "skills@1.0.0", env=env).status == 0
+    # takes no rule set, whose sections a floor may bring
+    assert start("facts", SKILLS, "-o", without / "facts.parquet", env=env).status == 0
     assert start("--help", env=env).status == 0
 
 

@@ -10,6 +10,7 @@ from cli.command import ROOT, RULE_SETS, message_of, run
 from tallystick import canonical
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import installed, installed_plugins
+from tallystick.rules.loading import load
 
 FILE = ROOT / "rules" / "skills" / "1.0.0.toml"
 
@@ -176,7 +177,9 @@ def test_a_rule_set_is_found_by_name_path_and_digest(
     assert found.status == 0
     said = found.json()
     assert (said["rule_set"], said["digest"]) == ("skills@1.0.0", digest)
-    assert said["code"] == attrs.asdict(Code.of(installed_plugins().of({"consensus", "skills"})))
+    sections = load("skills@1.0.0", installed_plugins()).rule_set.sections
+    code = Code.of(installed_plugins().of({"consensus", "skills"}), sections)
+    assert said["code"] == attrs.asdict(code)
 
 
 @pytest.mark.parametrize("shift", ["comment", "spacing"])

@@ -22,7 +22,6 @@ from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, warm_up
 from tallystick.plugins.entries import ALLOWED, PROJECT, allowed_names
 from tallystick.plugins.registry import (
     Registry,
-    installed,
     registry,
     with_modules,
 )

@@ -329,7 +329,11 @@ function factorsOf(rules, record, baseWeight) {
   return found;
 }
 
-const SHOWN = ["early_bonus", "role_multiplier", "consensus", "bootstrap_bonus"];
+// The factors that every row has: those of the types in the order of their names, each once.
+const shownFactors = ({ skill_types: types }) => [
+  ...new Set(Object.keys(types).sort().flatMap((name) => types[name].factors)),
+];
+
 // The values of a record, in nano; null where one does not apply.
 function score(rules, record, thresholds) {
   const settings = rules.document.skill_types[record.skill_type];
@@ -353,7 +357,7 @@ function score(rules, record, thresholds) {
 }
 
 // A row of results, its keys in their order.
-function rowOf(number, record, { axes = {}, factors = {}, tier = null, ...values }) {
+function rowOf(rules, number, record, { axes = {}, factors = {}, tier = null, ...values }) {
   const text = (nano) => (nano === undefined || nano === null ? null : nanoText(nano));
   const paid = (nano) => (values.emission === undefined ? null : text(nano));
   return {
@@ -368,7 +372,7 @@ function rowOf(number, record, { axes = {}, factors = {}, tier = null, ...values
     tier,
     base_weight: paid(values.base_weight),
     tier_multiplier: paid(values.tier_multiplier),
-    ...Object.fromEntries(SHOWN.map((name) => [name, paid(factors[name])])),
+    ...Object.fromEntries(shownFactors(rules).map((name) => [name, paid(factors[name])])),
     emission: text(values.emission),
   };
 }
@@ -380,7 +384,7 @@ function scoreLine(rules, line, number = 1, thresholds = undefined) {
   const error = unmet(rules, record, missed);
   if (error !== null) return { error };
   const values = missed ? {} : score(rules, record, thresholds);
-  const row = rowOf(number, record, values);
+  const row = rowOf(rules, number, record, values);
   return { row, text: JSON.stringify(row), values, record };
 }
 

@@ -2,14 +2,15 @@
 
 import copy
 import random
-from pathlib import Path
+
+from packages import SKILL_TYPES, folder_of
 
 from tallystick.records.schema import load_schema
 
-PLUGINS = Path(__file__).parents[2] / "plugins"
 FILES = {
     file.name.removesuffix(".schema.json"): file
-    for file in sorted(PLUGINS.glob("tallystick_*/schemas/*.schema.json"))
+    for package in SKILL_TYPES
+    for file in sorted(folder_of(package).glob("schemas/*.schema.json"))
 }
 SCHEMAS = {name: load_schema(file) for name, file in FILES.items()}
 SKILLS = tuple(name for name in SCHEMAS if name != "workflow")

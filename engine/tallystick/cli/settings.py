@@ -247,6 +247,13 @@ def _parsed(file: FoundFile) -> Mapping[str, Any]:
     return {key: _in_folder(path.parent, key, value) for key, value in settings.items()}
 
 
+def _keys_of_plugins() -> Mapping[str, type]:
+    """Return the settings that options of plugins bring, each a text."""
+    from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+
+    return dict.fromkeys(sorted(installed_commands().setting_keys()), str)
+
+
 def _are(keys: Collection[str]) -> str:
     return f"{', '.join(keys)} {'is' if len(keys) == 1 else 'are'}"
 
@@ -254,9 +261,10 @@ def _are(keys: Collection[str]) -> str:
 def _check(path: Path, key: str, value: object) -> None:
     from tallystick.rules.findings import shown  # noqa: PLC0415  # as above
 
-    if key not in KEYS:
-        raise InputError(f"{path}: found the key {shown(key)}, expected some of {', '.join(KEYS)}")
-    kind = KEYS[key]
+    keys = {**KEYS} if key in KEYS else {**KEYS, **_keys_of_plugins()}
+    if key not in keys:
+        raise InputError(f"{path}: found the key {shown(key)}, expected some of {', '.join(keys)}")
+    kind = keys[key]
     is_large = type(value) is int and abs(value) > _LARGEST
     if type(value) is not kind or is_large:
         raise InputError(f"{path}: found {shown(value)} for {key}, expected {_KINDS[kind]}")

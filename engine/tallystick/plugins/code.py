@@ -167,6 +167,16 @@ def plugin_digest(module: str) -> str | None:
     return None if found is None else _digest(found)
 
 
+def package_digest(module: str) -> str | None:
+    """Return the digest of every file of the package of a module; None if in no files.
+
+    Raises:
+        PluginError: as `plugin_files`.
+    """
+    found = package_files(module)
+    return None if found is None else _digest(found)
+
+
 @cache
 def plugin_files(module: str) -> Files | None:
     """Return the files of a plugin's module by their names in its package; None if in no files.
@@ -180,6 +190,16 @@ def plugin_files(module: str) -> Files | None:
     """
     if has_closure(module):
         return _contents(_without(module.partition(".")[0], _closure(module)))
+    return package_files(module)
+
+
+@cache
+def package_files(module: str) -> Files | None:
+    """Return every file of the package of a module, by name; None if in no files.
+
+    Raises:
+        PluginError: as `plugin_files`.
+    """
     spec = _package(module)
     origin = None if spec is None or not spec.has_location else spec.origin
     if spec is None or origin is None or not Path(origin).is_file():

@@ -52,25 +52,34 @@ class RefusedPluginError(PluginError):
 
 def installed_entries(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group that the installed distributions have."""
-    return tuple(entry for entry in _entries_on(tuple(sys.path)) if entry.group == group)
+    return tuple(entry for entry in _selection(tuple(sys.path)) if entry.group == group)
 
 
 def is_offered(name: str) -> bool:
     """Whether an installed distribution offers a name in any group of the project."""
-    return any(entry.name == name for entry in _entries_on(tuple(sys.path)))
+    return any(entry.name == name for entry in _selection(tuple(sys.path)))
 
 
 # a process asks for several groups; to look for the project's name in all files is twice as fast as
 # to parse what all distributions offer, most of which is of others
 @lru_cache(maxsize=1)
-def _entries_on(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+def _selection(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of all groups of the project."""
     head = f"{PROJECT}."
-    names = (each.name for each in distributions() if f"[{head}" in _offers_of(each))
-    # of several with one name the first counts, whose modules are imported
-    unique = {name.lower().replace("_", "-").replace(".", "-"): name for name in names if name}
-    entries = (entry for name in unique.values() for entry in distribution(name).entry_points)
+    unique: dict[str, Distribution] = {}
+    for each in distributions():
+        if f"[{head}" in _offers_of(each) and (name := _name(each)) and _counts(each):
+            unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), each)
+    entries = (entry for each in unique.values() for entry in each.entry_points)
     return tuple(entry for entry in entries if entry.group.startswith(head))
+
+
+def _counts(found: Distribution) -> bool:
+    """Whether a distribution is the first of its name, whose modules are imported."""
+    try:
+        return _offers_of(distribution(_name(found))) == _offers_of(found)
+    except PackageNotFoundError:  # its folder has another name than it has
+        return True
 
 
 def _offers_of(found: Distribution) -> str:

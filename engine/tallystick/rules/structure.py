@@ -122,7 +122,7 @@ def _tuple_hook(target: Any, converter: cattrs.Converter) -> Callable[[Any, Any]
 
 def _reader(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
     """Return what reads the table of a class; metadata says where keys and attributes differ."""
-    read = make_dict_structure_fn(cls, converter, **_overrides(cls, converter))  # type: ignore[arg-type]  # names are open
+    read = make_dict_structure_fn(cls, converter, **_overrides(cls, converter))
     others = other_keys_of(cls)
     if others is None:
         return read
@@ -139,7 +139,7 @@ def _reader(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any, Any],
 def _writer(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any], dict[str, Any]]:
     """Return what writes the table of a class, without what is as its default."""
     overrides = _overrides(cls, converter)
-    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **overrides)  # type: ignore[arg-type]  # names are open
+    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **overrides)
     others = other_keys_of(cls)
     if others is None:
         return write

@@ -26,8 +26,8 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
 
     ``formulas`` and ``requirements`` are by name, ``facts`` by digest. ``skill_types`` has what
     neither they nor the rule set say: in which order a record is held to requirements, which fields
-    a missed deadline may lack, which lists and maps are left out when they are empty, and the range
-    of each fact.
+    a missed deadline may lack, which lists and maps are left out when they are empty, the range of
+    each fact, and which emission factors a row of results has.
     """
     types = scorer.types
     names = used_formulas(scorer.rule_set, scorer.registry)
@@ -48,6 +48,7 @@ def _skill_type(bound: BoundType) -> dict[str, Any]:
         "answer": [name for name in ANSWER if name in bound.schema["properties"]],
         "empties": list(empties(bound.schema)),
         "facts": {digest: [each.low, each.high] for digest, each in sorted(bound.domains.items())},
+        "factors": list(bound.shown_factors),
     }
 
 

@@ -13,6 +13,7 @@ from scoring.executors.children import workers_of
 
 from tallystick.errors import EngineError
 from tallystick.plugins.registry import installed
+from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
@@ -115,6 +116,20 @@ def test_a_local_worker_that_is_killed_ends_the_run_and_leaves_nothing(
 
     with pytest.raises(EngineError, match="a worker process was killed by signal 9"):
         backtest(histories["lines"], candidates, tmp_path / "out", executor=Local(2), progress=kill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_with_another_back_test_is_refused(
+    histories: dict[str, Path],
+    candidates: tuple[Candidate, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its code is in no closure, as it decides no score; what is sent carries its digest."""
+    monkeypatch.setattr(portable, "package_digest", lambda _: "sha256:1")
+    message = r"found the files of tallystick_governance to be sha256:\w{64}, expected sha256:1"
+    with pytest.raises(EngineError, match=message):
+        backtest(histories["lines"], candidates, tmp_path / "out", executor=Local(1))
     assert list(tmp_path.iterdir()) == []
 
 

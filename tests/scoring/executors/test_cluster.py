@@ -94,6 +94,10 @@ def test_a_worker_with_another_plugin_is_refused_by_name(
             {"code": (("the files of the engine", "sha256:1"),)},
             r"found the files of the engine to be sha256:\w{64}, expected sha256:1",
         ),
+        (
+            {"code": (("the files of the section allocation", "sha256:1"),)},
+            r"found the files of the section allocation to be sha256:\w{64}, expected sha256:1",
+        ),
         ({"code": (("msgspec", "0.0.1"),)}, r"found msgspec to be \S+, expected 0\.0\.1"),
     ],
 )

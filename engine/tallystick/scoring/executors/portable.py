@@ -18,7 +18,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import EngineError
-from tallystick.plugins.code import Code
+from tallystick.plugins.code import Code, package_digest
 from tallystick.plugins.registry import Plugin, Registry, installed_plugins
 from tallystick.records.schema import load_schema, schema_digest
 from tallystick.rules.reading import read_text
@@ -48,36 +48,57 @@ class PortableFunction(Generic[Task, Answer]):
         self,
         specify: Callable[[], Spec[Task, Answer]],
         here: Callable[[Task], Answer] | None = None,
+        package: str | None = None,
     ) -> None:
         """Take the specification, which is asked for when the function is sent, and the function.
 
         Args:
             specify: gives the specification.
             here: the function; by default it is made when it is called.
+            package: where the function was sent from, the digest of the specification's package.
         """
-        self._specify, self._here = specify, here
+        self._specify, self._here, self._package = specify, here, package
 
     def __call__(self, task: Task) -> Answer:
-        """The answer to one task."""
-        function = self._here or _made(self._spec)
+        """The answer to one task.
+
+        Raises:
+            EngineError: the worker is not like the process that sent the function.
+        """
+        function = self._here or _made(self._spec, self._package)
         answer: Answer = function(task)
         return answer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (self._spec,)
+        return _received, (self._spec, _package_of(self._spec))
 
     @cached_property
     def _spec(self) -> Spec[Task, Answer]:
         return self._specify()
 
 
-def _received(spec: Spec[Any, Any]) -> PortableFunction[Any, Any]:
-    return PortableFunction(lambda: spec)
+def _received(spec: Spec[Any, Any], package: str | None) -> PortableFunction[Any, Any]:
+    return PortableFunction(lambda: spec, package=package)
 
 
 @lru_cache(maxsize=2)
-def _made(spec: Spec[Any, Any]) -> Callable[[Any], Any]:
+def _made(spec: Spec[Any, Any], package: str | None) -> Callable[[Any], Any]:
+    if package is not None and (found := _package_of(spec)) != package:
+        top = type(spec).__module__.partition(".")[0]
+        raise EngineError(
+            f"found the files of {top} to be {found or 'in no files'}, expected {package}: install "
+            "the same on every worker"
+        )
     return spec.make()
+
+
+def _package_of(spec: Spec[Any, Any]) -> str | None:
+    """Return the digest of the package of a specification; None of the engine's, which scores.
+
+    What a plugin does with scores in a worker, such as a back-test, is in no closure.
+    """
+    module = type(spec).__module__
+    return None if module.partition(".")[0] == "tallystick" else package_digest(module)
 
 
 @attrs.frozen
