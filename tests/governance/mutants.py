@@ -176,7 +176,7 @@ NOTICED = (
     ),
     skills(
         "the base weight counts twice",
-        ('base_weight = "once"', 'base_weight = "twice"'),
+        ('times = ["reputation"]', 'times = ["base_weight", "reputation"]'),
         by="base-weight-counted-twice",
     ),
     skills(
@@ -208,9 +208,7 @@ NOTICED = (
         ("minimum_members = 3", "minimum_members = 9"),
         by="groups-too-small",
     ),
-    skills(
-        "a round without tasks scores 1", ("no_tasks = 0", "no_tasks = 1"), by="idle-round-pays"
-    ),
+    skills("a round without tasks scores 1", ("empty = 0,", "empty = 1,"), by="idle-round-pays"),
     skills(
         "a base weight of 0.02",
         ("base_weight = 2.0", "base_weight = 0.02"),
@@ -230,9 +228,9 @@ UNNOTICED = (
     skills("flags eject nobody", ("eject_at = 3", "eject_at = 1000000")),
     skills(
         "a missed deadline is left out of the round",
-        ('missed_deadline = "zero"', 'missed_deadline = "excluded"'),
+        ('missed = "zero"', 'missed = "left_out"'),
     ),
-    workflow("a window of one task", ("tasks = 100 ", "tasks = 1 ")),
+    workflow("a window of one task", ("last = 100,", "last = 1,")),
 )
 """What nothing notices; docs/lint.md says why."""
 
@@ -280,7 +278,7 @@ SOUND = (
         "other shares",
         (_SHARES, _SHARES.replace("0.15", "0.10").replace("y = 0.10 }", "y = 0.15 }")),
     ),
-    workflow("a longer window", ("tasks = 100", "tasks = 200")),
+    workflow("a longer window", ("last = 100,", "last = 200,")),
     workflow("dearer timeouts", ("timeout = 0.20", "timeout = 0.30")),
 )
 """Other choices that are as sound: nothing may be said of them that was not said before."""

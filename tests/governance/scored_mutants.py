@@ -144,7 +144,7 @@ WORKFLOWS = (
         by="cliff",
     ),
     workflow("a cap of 1", ("share = 0.15", "share = 1"), by="cap-never-binds"),
-    workflow("a cap of 0", ("share = 0.15", "share = 0"), by="cap-infeasible"),
+    workflow("a cap of 0.05", ("share = 0.15", "share = 0.05"), by="silence-outgrown"),
     workflow(
         "cost and latency count from a success of 0 on",
         ("gate = 0.7 ", "gate = 0 "),
