@@ -23,4 +23,6 @@ def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
     ]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
     # a process looks once; here distributions come while it runs
-    entry_points._entries_on.cache_clear()
+    for value in vars(entry_points).values():
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()

@@ -23,7 +23,7 @@ from tallystick.plugins.registry import Registry, namespace, with_modules
 from tallystick_conformance.testing.history import history_of
 
 SUBNETS = "phylax", "chutes"
-PUBLIC = {"tallystick", "tallystick.plugins.author"}
+PUBLIC = {"tallystick", "tallystick.plugins.author", "tallystick_state.audit.export"}
 SOURCE = re.compile(r"[\w./-]+\.(py|md):\d+")
 
 
