@@ -71,7 +71,9 @@ def installed_files() -> tuple[PinnedFile, ...]:
     return _listed([*scoring, {_VECTORS: vectors_digest()}], _digests(state_files()))
 
 
-def _listed(scoring: Sequence[Mapping[str, str]], state: Mapping[str, str]) -> tuple[PinnedFile, ...]:
+def _listed(
+    scoring: Sequence[Mapping[str, str]], state: Mapping[str, str]
+) -> tuple[PinnedFile, ...]:
     found = {path: PinnedFile(path, (STATE,), digest) for path, digest in state.items()}
     for part in scoring:
         found |= {path: PinnedFile(path, _BOTH, digest) for path, digest in part.items()}
