@@ -24,6 +24,7 @@ from tallystick.plugins.code import (
     engine_digest,
     engine_files,
     files,
+    package_files,
     plugin_digest,
     plugin_files,
 )
@@ -59,11 +60,13 @@ def written(place: Path) -> Path:
 
 
 def digested(module: str = "acme_code.plugin") -> str | None:
-    plugin_files.cache_clear()
+    for kept in (plugin_files, package_files):
+        kept.cache_clear()
     try:
         return plugin_digest(module)
     finally:
-        plugin_files.cache_clear()
+        for kept in (plugin_files, package_files):
+            kept.cache_clear()
 
 
 def test_it_is_the_digest_of_a_list_of_names_sizes_and_hashes(package: Path) -> None:
