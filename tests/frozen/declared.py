@@ -55,6 +55,7 @@ _GONE = (
     *(("demotes", "lowest_primary"), ("pool", "below_minimum_reputation")),
 )
 """The keys that had one legal value, each with it."""
+_FACTORS = "the trees tell which factors a row of results has, for programs of other languages"
 _PAIRS = "|".join(f'"{key}": "{value}"' for key, value in _GONE)
 
 DECLARED = (
@@ -98,6 +99,8 @@ DECLARED = (
     ),
     Declaration("rules-show-*.json", _DIGEST, ("digest",)),
     Declaration("rules-show-*.json", _STEPS, ("aggregation", "allocation")),
+    # the factors of the emission are a table, and stay
+    Declaration("rules-show-*.json", _FACTORS, pattern=r'(?:, )?"factors": \[[^\]]*\]'),
     Declaration("rules-show-*.json", _ONE_VALUE, pattern=f"(?:, (?:{_PAIRS})|(?:{_PAIRS}), )"),
 )
 
