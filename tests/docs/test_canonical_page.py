@@ -7,7 +7,7 @@ from tallystick_state.event_log import RANKS
 
 
 def test_every_kind_of_entry_of_the_log_is_documented() -> None:
-    kinds = {*replay._BODIES, *RANKS}
+    kinds = {*replay._KINDS, *RANKS}
     assert len(kinds) > 1
     assert kinds == set(Page.of("docs/canonical.md").section("The log").first_cells()) - {"kind"}
     assert all(f"`{kind}`" in Page.of("docs/state.md").text for kind in kinds)

@@ -24,7 +24,7 @@ from tallystick.plugins.code import (
     engine_digest,
     engine_files,
     files,
-    package_files,
+    package_digest,
     plugin_digest,
     plugin_files,
 )
@@ -60,12 +60,12 @@ def written(place: Path) -> Path:
 
 
 def digested(module: str = "acme_code.plugin") -> str | None:
-    for kept in (plugin_files, package_files):
+    for kept in (plugin_files, package_digest):
         kept.cache_clear()
     try:
         return plugin_digest(module)
     finally:
-        for kept in (plugin_files, package_files):
+        for kept in (plugin_files, package_digest):
             kept.cache_clear()
 
 

@@ -15,6 +15,7 @@ from trust.council import GENESIS, NETWORK, NEW, root, signed, signer, stake_tex
 from trust.council import toml as toml_text
 
 import tallystick
+import tallystick_state
 from tallystick.errors import TrustError
 from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.resources import folder
@@ -143,7 +144,8 @@ def codes_of(source: str) -> Iterator[str]:
 
 
 def test_every_code_is_in_a_table() -> None:
-    sources = Path(tallystick.__file__).parent.rglob("*.py")
+    packages = (Path(each.__file__).parent for each in (tallystick, tallystick_state))
+    sources = (path for package in packages for path in package.rglob("*.py"))
     found = {code for path in sources for code in codes_of(path.read_text("utf-8"))}
     assert "threshold-not-met" in found
     assert found <= CODES.keys() | OF_LOCKS.keys()
