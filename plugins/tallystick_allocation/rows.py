@@ -13,4 +13,4 @@ COMMANDS = CommandRows(
         ),
     ),
 )
-"""What `tallystick.commands` reads."""
+"""The rows of the entry point in `tallystick.commands`."""

@@ -1,4 +1,4 @@
-"""How the scores of a population become weights: the named steps of ``[allocation]``.
+"""Steps from the scores of a population to weights: those of ``[allocation]``.
 
 Each step adds a column, a value for each miner (in each group, where the rule set has groups), or
 one number; it reads earlier steps only. The attributes are the keys of the file; ``statistic`` is
@@ -82,7 +82,7 @@ class StepRules:
 
 
 STEPS: dict[str, type[StepRules]] = {}
-"""What a step can do, by its word; `_step` adds each class."""
+"""Classes of steps, by the word in ``do``; `_step` adds each class."""
 _Rules = TypeVar("_Rules", bound=StepRules)
 
 
@@ -478,7 +478,7 @@ class Statistic(StepRules):
 
 @attrs.frozen
 class AllocationRules:
-    """How the scores of a population become weights.
+    """The steps from the scores of a population to weights.
 
     Attributes:
         steps: in order; the last one is the weight.

@@ -80,7 +80,7 @@ class Given:
 
 @attrs.frozen(eq=False)
 class Surroundings:
-    """What a step is bound in.
+    """The surroundings that a step is bound in.
 
     Attributes:
         registry: the plugins that the rule set names.

@@ -78,4 +78,4 @@ COMMANDS = CommandRows(
         ),
     ),
 )
-"""What `tallystick.commands` reads."""
+"""The rows of the entry point in `tallystick.commands`."""

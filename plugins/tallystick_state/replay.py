@@ -353,7 +353,7 @@ def _rotate(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: AN
 
 @attrs.frozen
 class _EntryKind:
-    """How the entries of a kind are applied again.
+    """A kind of entries: its body, and the function that applies it again.
 
     Attributes:
         body: what is read of the body; the rest follows from the entries before it.

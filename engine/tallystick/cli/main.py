@@ -68,7 +68,7 @@ class LazyGroup(OpenGroup):
         return command
 
     def own_sentence(self, name: str) -> str:
-        """What help says of an own command, without importing it."""
+        """Sentence of help for an own command, which is not imported for it."""
         return self.homes[name][1]
 
 

@@ -95,7 +95,7 @@ class OpenGroup(CommandGroup):
         return _completed(dict(self.sentences(ctx)), self, ctx, incomplete)
 
     def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
-        """What is said of a word that is no command; click's hints know the own commands alone."""
+        """Return the error for a word that is no command; click's hints know own commands alone."""
         from difflib import get_close_matches  # noqa: PLC0415  # for a mistake alone
 
         from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above

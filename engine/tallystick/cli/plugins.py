@@ -21,7 +21,7 @@ _OF_PLUGIN = (
     *("name", "distribution", "version", "code"),
     *("skill_types", "formulas", "requirements"),
 )
-"""What is listed of a plugin; what else its distribution offers stands after it, by group."""
+"""Rows that list a plugin's offers; what else its distribution offers stands after it, by group."""
 
 
 @click.group(cls=OpenGroup, path=("plugins",))

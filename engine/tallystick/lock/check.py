@@ -68,7 +68,7 @@ class Difference:
 
 
 CLOSURES = (SCORING, STATE)
-"""What a lock holds by name: what scores records, and what steps a state beside it."""
+"""Closures that a lock has by name: what scores records, and what steps a state beside it."""
 
 
 def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:

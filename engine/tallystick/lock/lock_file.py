@@ -35,7 +35,7 @@ CODES = {
 }
 """The code of each refusal, and what it means."""
 RULE_SETS = "_data/rules/"
-"""Where a rule set that ships with the engine is, among the names of its files."""
+"""Folder of the shipped rule sets, among the names of the engine's files."""
 NOTHING = "nothing"
 """What stands for the digest or the version of what is not there."""
 
@@ -89,7 +89,7 @@ class LockedRuleSet:
 
 @attrs.frozen
 class Lock:
-    """What results are made with.
+    """A lock: the code and the rule sets that results are made with.
 
     Attributes:
         version: of the engine.

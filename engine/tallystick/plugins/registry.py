@@ -278,7 +278,7 @@ def joined(others: Registry, plugin: Plugin) -> Registry:
 
 
 def united(registries: Sequence[Registry]) -> Registry:
-    """What some registries offer together.
+    """Join registries into one.
 
     Raises:
         RefusedPluginError: two of them have different plugins, or sections, of one name.

@@ -35,7 +35,7 @@ SchemaSource = Path | ExtendedSchema
 
 @attrs.frozen(eq=False)
 class SkillType:
-    """What a plugin offers for the records of one ``skill_type``.
+    """A skill type: its record schema, requirements and examples.
 
     A type that extends another one has its fields, requirements, directions and properties, before
     its own, and its factors, unless it names others; its facts and formulas read records of both.

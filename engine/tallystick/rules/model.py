@@ -188,7 +188,7 @@ class Lint:
 
 @attrs.frozen
 class SectionKind(Generic[_Rules]):
-    """What tells the values of a section among those of a rule set.
+    """The kind of a section: its name and the class of its values.
 
     Attributes:
         name: the key of the section in the file.

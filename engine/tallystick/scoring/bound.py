@@ -161,7 +161,7 @@ class BoundType:
 
     @cached_property
     def shown(self) -> tuple[Value, ...]:
-        """What a result is made of in nano; the terms of an emission only where there is one.
+        """The values of a result in nano; the terms of an emission only where there is one.
 
         A ratio that it shows is not among them, see `exact`. Factors are, see `shown_factors`.
         """

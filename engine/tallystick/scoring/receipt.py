@@ -212,7 +212,7 @@ register_counts(Counts)
 
 @attrs.frozen
 class Receipt(RunReceipt):
-    """What was scored with what.
+    """A receipt: the input that was scored, and the code and rules that scored it.
 
     Attributes:
         rule_set: ``name@version``.

@@ -25,7 +25,7 @@ FIELDS = frozenset({*_BEFORE, GROUP, "axes", MEASURES, *_TERMS, _LAST})
 
 @attrs.frozen
 class ResultLayout:
-    """Which fields the results of some rules have.
+    """The fields that results of a rule set have.
 
     Attributes:
         axes: the names of the axes, sorted.
@@ -52,7 +52,7 @@ class ResultLayout:
 
 @attrs.frozen
 class Result:
-    """What one record scores. Decimals have nine places; what does not apply is None.
+    """The scores of one record. Decimals have nine places; what does not apply is None.
 
     Attributes:
         record: the line of the record, from 1.

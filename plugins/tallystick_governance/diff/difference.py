@@ -31,7 +31,7 @@ _OF_SCORES = frozenset({"rule_set", "axes", "measures", "skill_types", "tiers", 
 
 @attrs.frozen
 class Difference:
-    """What lies between two rule sets.
+    """The difference between two rule sets.
 
     Attributes:
         old: the reference of the old rule set.

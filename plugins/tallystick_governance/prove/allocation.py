@@ -68,7 +68,7 @@ class _Broken:
 
 @attrs.frozen
 class _Law:
-    """What is claimed of weights.
+    """A law of weights.
 
     Attributes:
         summary: the law in one sentence.

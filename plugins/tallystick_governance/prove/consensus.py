@@ -75,7 +75,7 @@ class _Items:
 
 @attrs.frozen
 class _Law:
-    """What is claimed of groups.
+    """A law of groups.
 
     Attributes:
         summary: the law in one sentence.

@@ -261,7 +261,7 @@ def scoring(reference: str | None, where: str | None, held: Held) -> Iterator[Sc
 
 @contextmanager
 def scoring_by_state(where: str, named: str | None, held: Held) -> Iterator[Scorer]:
-    """What scores by the rules and the snapshots of a state; a source of commands of the core.
+    """Open a scorer by the rules and the snapshots of a state, for commands of the core.
 
     Raises:
         RuleSetError: the rule set that is named does not load.

@@ -28,7 +28,7 @@ tallystick_api = 1
 
 @attrs.frozen
 class BaselineTracking:
-    """Where the tier baseline of a type comes from.
+    """The source of a type's tier baseline.
 
     ``median_quality``: the median quality of the epoch's scored records of ``roles``, seeded from
     the type's ``baseline``, and kept by an epoch without records; ``published``: that seed, always.
@@ -40,7 +40,7 @@ class BaselineTracking:
 
 @attrs.frozen
 class ThresholdTracking:
-    """How a tier threshold follows the median of the epoch's best results.
+    """A tier threshold that follows the median of the epoch's best results.
 
     It is never below what its own formula in ``tiers`` gives for the new baseline.
 
@@ -72,7 +72,7 @@ Step = Literal[
 
 @attrs.frozen
 class Epochs:
-    """When an epoch ends and what happens then.
+    """The length of an epoch and the steps at its end.
 
     A round works with the state of its start, pinned by the number of the epoch for the whole
     round; a new state is picked up by the next round.

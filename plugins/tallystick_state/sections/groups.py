@@ -51,7 +51,7 @@ class Recovery:
 
 @attrs.frozen
 class Groups:
-    """How the group of a dispatch is selected.
+    """The rules by which the group of a dispatch is selected.
 
     The pool is without miners that flags ejected, by reputation, descending. Its top are the
     primaries; auditors are drawn uniformly from the rest. A short pool serves primaries first.

@@ -85,7 +85,7 @@ class CollusionDetection:
 
 @attrs.frozen
 class Collusion:
-    """What collusion flags do.
+    """The effects of collusion flags.
 
     Flags are counted by hotkey. The event ``collusion_flag`` changes the reputation of the flagged
     type. A miner that was ejected returns when it is cleared.
@@ -105,7 +105,7 @@ class Collusion:
 
 @attrs.frozen
 class Visibility:
-    """What miners and the public may see.
+    """The values that miners and the public may see.
 
     A miner is ranked among the selectable ones of its type; ties share a rank: 1, 2, 2, 4.
 
@@ -126,7 +126,7 @@ class Visibility:
 
 @attrs.frozen
 class Reputation:
-    """How reputations, one a miner and a skill type in [floor, ceiling], come about.
+    """The rules of reputations: one a miner and a skill type, in [floor, ceiling].
 
     A miner that registers again begins anew. An event multiplies the reputation in the snapshot
     of its round; the events of one record give ``reputation · Π multiply + Σ add − reputation``.
