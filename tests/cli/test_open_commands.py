@@ -421,6 +421,16 @@ def test_a_floor_that_is_missing_is_named_and_the_rest_works(
     assert start("--help", env=env).status == 0
 
 
+@pytest.mark.parametrize("arguments", [("rules", "lint"), ("rules", "diff", "workflow@1.0.0")])
+def test_a_floor_that_others_stand_on_is_named_where_it_is_missed(
+    without: Path, arguments: tuple[str, ...]
+) -> None:
+    found = start(*arguments, "workflow@1.1.0", env=beside(without, HIDDEN="tallystick_state"))
+    assert found.status == 2
+    assert found.err.startswith("error: tallystick_state"), found.err
+    assert found.err.rstrip().endswith("install tallystick again")
+
+
 def of_the_project() -> list[CommandRows]:
     entries = distribution("tallystick").entry_points.select(group=GROUP)
     return [entry.load() for entry in entries]

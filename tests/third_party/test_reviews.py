@@ -143,6 +143,35 @@ def test_its_option_scores_by_the_rule_set_that_a_file_pins(site: Site) -> None:
     assert "found no pin, expected name@version@sha256:…: ask the reviewers" in told
 
 
+def test_a_lock_holds_an_option_that_does_not_ask_it(other: Site) -> None:
+    other.change("agreed.py", "    held.require(scorer)\n", "")
+    digest = other.run("rules", "digest", "skills@1.0.0").strip()
+    other.write("agreed", f"skills@1.0.0@{digest}\n")
+    other.run("lock", "--rules", "skills@1.1.0", "--rules", "skills@1.0.0", "-o", "both.lock")
+    other.run("lock", "--rules", "skills@1.1.0", "-o", "one.lock")
+    score = ("score", EXAMPLES, "--agreed", "agreed", "-o", "agreed.jsonl", "--lock")
+    other.run(*score, "both.lock")
+    assert "skills@1.0.0" in other.run(*score, "one.lock", status=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("@contextmanager\n", "", "expected a context manager"),
+        ("    yield scorer", "    yield 5", "found 5 from"),
+    ],
+)
+def test_a_source_of_another_kind_is_told_by_name(
+    other: Site, old: str, new: str, message: str
+) -> None:
+    other.change("agreed.py", old, new)
+    digest = other.run("rules", "digest", "skills@1.1.0").strip()
+    other.write("agreed", f"skills@1.1.0@{digest}\n")
+    told = other.run("score", EXAMPLES, "--agreed", "agreed", "-o", "x.jsonl", status=2)
+    assert told.startswith("error: plugin 'reviews': ")
+    assert message in told
+
+
 def test_its_lint_finds_what_nobody_looks_at(site: Site) -> None:
     report = json.loads(site.run("rules", "lint", "mine.toml", "--json"))
     (found,) = (each for each in report["findings"] if each["code"] == "reviews/never-drawn")
@@ -257,6 +286,30 @@ LIST, CHECK, LINT = (
             "its schema cannot be read",
         ),
         (a_section("kind=REVIEWS,", "kind=REVIEWS, check=1 / 0,"), CHECK, 1, "its import failed"),
+        (
+            lambda site: site.change("plugin.py", "tallystick_api = 1", "tallystick_api = 3"),
+            CHECK,
+            1,
+            "reviews: found a table, expected a section whose plugin can be used; it is refused",
+        ),
+        (
+            lambda site: site.change("rows.py", '"--agreed"', '"--rules"'),
+            LIST,
+            1,
+            "found the option --rules of score itself, which is used: rename yours",
+        ),
+        (
+            lambda site: site.change("rows.py", '("score",)', '("weights",)'),
+            LIST,
+            1,
+            "found the option --agreed of weights, which takes no options of plugins",
+        ),
+        (
+            lambda site: site.change("rows.py", '("score",)', '("scores",)'),
+            LIST,
+            1,
+            "found the option --agreed of scores, expected one of a command that exists",
+        ),
         (
             a_lint('"reviews/never-drawn"', '"never-drawn"'),
             LINT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -66,6 +66,7 @@ class HeldLock:
     path: Path
     lock: Lock
     of_states: bool = True
+    _required: set[str] = attrs.field(factory=set, init=False, eq=False, repr=False)
 
     @classmethod
     def read(cls, path: Path) -> HeldLock:
@@ -135,6 +136,20 @@ class HeldLock:
         from tallystick.lock.check import require  # noqa: PLC0415  # as above
 
         require(self.lock, self.path, rules.rule_set.reference, rules.digest)
+        self._required.add(rules.digest)
+
+    def require_one_of(self, every: Iterable[Rules]) -> None:
+        """Require all of some rule sets, unless one of them was required before.
+
+        A source of rules requires those that are in force now; who gives others is refused here.
+
+        Raises:
+            TrustError: as `require`.
+        """
+        rule_sets = list(every)
+        if self._required.isdisjoint(rules.digest for rules in rule_sets):
+            for rules in rule_sets:
+                self.require(rules)
 
     def require_reference(self, reference: str) -> None:
         """That it has the rule set that a reference means.
@@ -153,6 +168,9 @@ class NoLock:
     """What a command is held to that no lock was asked of: every rule set will do."""
 
     def require(self, rules: Rules) -> None:
+        """Nothing is asked."""
+
+    def require_one_of(self, every: Iterable[Rules]) -> None:
         """Nothing is asked."""
 
     def require_reference(self, reference: str) -> None:

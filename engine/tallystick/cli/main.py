@@ -25,6 +25,7 @@ from tallystick.cli.shown import print_json, print_usage
 from tallystick.errors import (
     INTERNAL_ERROR,
     AllocationError,
+    PluginError,
     RefusedError,
     TallystickError,
     TrustError,
@@ -121,6 +122,24 @@ def _run() -> None:
     except TallystickError as error:
         _complain(error)
         sys.exit(_status_of(error))
+    except (ImportError, SyntaxError) as error:
+        module = _module_of(error)
+        if module is None:
+            raise
+        _complain(PluginError(f"{module} cannot be imported ({error}): install tallystick again"))
+        sys.exit(2)
+
+
+def _module_of(error: ImportError | SyntaxError) -> str | None:
+    """Return the module of the project that cannot be imported; None where it is another's."""
+    from tallystick.plugins.entries import own_packages  # noqa: PLC0415  # when something is wrong
+
+    name = error.name if isinstance(error, ImportError) else error.filename
+    packages = own_packages()
+    words = [*Path(name or "").with_suffix("").parts] if isinstance(error, SyntaxError) else []
+    words = words or (name or "").split(".")
+    start = next((n for n, word in enumerate(words) if word in packages), None)
+    return None if start is None else ".".join(words[start:])
 
 
 def _status_of(error: TallystickError) -> int:

@@ -23,6 +23,7 @@ import click
 from click.core import ParameterSource
 
 from tallystick.cli.settings import Setting
+from tallystick.errors import PluginError
 
 if TYPE_CHECKING:
     from tallystick.cli.locked import Held
@@ -96,7 +97,16 @@ class PluginOptions:
             flags = " and ".join(each.row.flag for each in sources)
             raise click.UsageError(f"found {flags}, expected one of them")
         (option,) = sources
-        with _home(option)(self._options[option], on_command_line(reference), held) as scorer:
+        source = _home(option)(self._options[option], on_command_line(reference), held)
+        if not isinstance(source, AbstractContextManager):
+            raise _wrong_answer(option, source, "a context manager")
+        with source as scorer:
+            from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # heavy
+
+            if not isinstance(scorer, Scorer):
+                raise _wrong_answer(option, scorer, "one that gives a Scorer")
+            # a lock holds whatever scores, also where the plugin does not ask it
+            held.require_one_of(scorer.each())
             yield scorer
 
     def second_passes(self) -> list[tuple[str, Any]]:
@@ -199,6 +209,13 @@ def _home(option: PluginOption) -> Callable[..., Any]:
 
     home: Callable[..., Any] = value_of(option.owner, option.row.home)  # type: ignore[assignment]  # called as the kind says
     return home
+
+
+def _wrong_answer(option: PluginOption, answer: object, expected: str) -> PluginError:
+    return PluginError(
+        f"plugin {option.owner!r}: found {answer!r} from {option.row.home}, expected {expected}: "
+        "fix the plugin, or uninstall it"
+    )
 
 
 def _default(command: click.Command) -> str:

@@ -10,11 +10,14 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOption
 from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tallystick.plugins.commands import CommandOption
     from tallystick.plugins.registry import Plugin
 
 _OF_PLUGIN = (
@@ -68,7 +71,30 @@ def _refused_commands() -> Iterable[tuple[str, str]]:
 
     whole = click.get_current_context().find_root().command
     own = {*whole.own_paths()} if isinstance(whole, OpenGroup) else ()
-    return installed_commands().refused(own).items()
+    yield from installed_commands().refused(own).items()
+    for name, row in installed_commands().options_of_strangers():
+        if why := _refused_option(row, whole):
+            yield name, why
+
+
+def _refused_option(row: CommandOption, whole: click.Command) -> str:
+    """Return why an option of a plugin is not used; empty where it is."""
+    words, command = " ".join(row.command), whole
+    for word in row.command:
+        context = click.Context(command)
+        try:
+            below = command.get_command(context, word) if isinstance(command, click.Group) else None
+        except PluginError:
+            return ""  # the plugin of the command is told by itself
+        if below is None:
+            return f"found the option {row.flag} of {words}, expected one of a command that exists"
+        command = below
+    if not isinstance(command, ExtensibleCommand):
+        return f"found the option {row.flag} of {words}, which takes no options of plugins"
+    others = (p for p in command.params if not (isinstance(p, PluginOption) and p.row == row))
+    if any(row.flag in param.opts for param in others):
+        return f"found the option {row.flag} of {words} itself, which is used: rename yours"
+    return ""
 
 
 def _refused_sections() -> Iterable[tuple[str, str]]:

@@ -20,7 +20,7 @@ import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, all_suffixes
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, ModuleSpec, all_suffixes
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -253,7 +253,7 @@ def _closure(name: str) -> Mapping[str, Path]:
     Raises:
         ShadowedError: one of them would not be imported.
     """
-    find, found = cache(_folder), dict[str, Path]()
+    find, found, missing = cache(_folder), dict[str, Path](), list[Path]()
     for line in listed(name):
         home, inner = _home(line)
         folder = find(home)
@@ -263,7 +263,9 @@ def _closure(name: str) -> Mapping[str, Path]:
             found |= {line + below: path for below, path in files(folder / inner)}
         elif (folder / inner).is_file():
             found[line] = folder / inner
-    refuse_shadows(found.values())
+        elif (folder / inner).parent.is_dir():
+            missing.append(folder / inner)
+    refuse_shadows([*found.values(), *missing])
     return found
 
 
@@ -309,7 +311,8 @@ def _without(package: str, found: Mapping[str, Path]) -> Mapping[str, Path]:
 def refuse_shadows(paths: Iterable[Path]) -> None:
     """Refuse what would be imported in the place of modules.
 
-    Python takes a package before a module of its name, and an extension before a source.
+    Python takes a package before a module of its name, an extension before a source, and bytecode
+    where there is no source.
 
     Raises:
         ShadowedError: there is such a file.
@@ -325,13 +328,14 @@ def refuse_shadows(paths: Iterable[Path]) -> None:
 
 def _shadow(path: Path, beside: frozenset[str]) -> Path | None:
     name = path.name.removesuffix(_SOURCE)
-    extensions = [name + suffix for suffix in EXTENSION_SUFFIXES if name + suffix in beside]
-    candidates = [path.with_name(each) for each in extensions]
+    is_there = path.name in beside
+    suffixes = EXTENSION_SUFFIXES if is_there else [*EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES]
+    candidates = [path.with_name(name + each) for each in suffixes if name + each in beside]
     if name in beside and name != _INIT:
         package = path.with_name(name)
         candidates = [*(package / f"{_INIT}{suffix}" for suffix in all_suffixes()), *candidates]
     found = next((each for each in candidates if each.is_file()), None)
-    return found or _stale_bytecode(path)
+    return found or (_stale_bytecode(path) if is_there else None)
 
 
 def _stale_bytecode(path: Path) -> Path | None:

@@ -138,6 +138,13 @@ class CommandTable:
             if command == path and winner is not None and isinstance(winner.row, CommandOption):
                 yield winner.name, winner.row
 
+    def options_of_strangers(self) -> Iterator[tuple[str, CommandOption]]:
+        """Yield each option that no plugin of the engine's own brings, with its plugin."""
+        for owned in self._options.values():
+            winner = _winner(owned)
+            if winner and not winner.is_own and isinstance(winner.row, CommandOption):
+                yield winner.name, winner.row
+
     def setting_keys(self) -> frozenset[str]:
         """Return the names of the options in a settings file."""
         rows = (winner.row for owned in self._options.values() if (winner := _winner(owned)))

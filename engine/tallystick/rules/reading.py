@@ -13,7 +13,7 @@ from tallystick.io.inputs import start_of
 from tallystick.rules.digest import digest, used_plugins
 from tallystick.rules.findings import Finding, dotted, mistake, problems, shown
 from tallystick.rules.model import RuleSet
-from tallystick.rules.section_lookup import refusal, sections_in
+from tallystick.rules.section_lookup import owner_refusal, refusal, sections_in
 from tallystick.rules.structure import structure
 from tallystick.rules.toml import NUMBER, Document, KeyPath, Positions, parse
 
@@ -135,7 +135,12 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
     rule_set = structure(sound, sections.values())
     registry = plugins.of(used_plugins(rule_set, plugins))
     further = check(rule_set, Declared.of(document.data), registry)
-    return rule_set, _and_further(findings, further)
+    unowned = [
+        mistake((name,), "a table", f"a section whose plugin can be used; it is refused: {why}")
+        for name in sections
+        if (why := owner_refusal(name, others, registry))
+    ]
+    return rule_set, _and_further(findings, [*unowned, *further])
 
 
 def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> list[Finding]:

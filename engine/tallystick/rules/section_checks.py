@@ -49,7 +49,11 @@ def _check_section(
     """Yield what a section finds, or else what is wrong with the formulas that it names."""
 
     def findings() -> list[Finding]:
-        return list(section.check(rules, rule_set, declared, registry))
+        answer = list(section.check(rules, rule_set, declared, registry))
+        for finding in answer:
+            if not isinstance(finding, Finding):
+                raise TypeError(f"found {finding!r}, expected a Finding")
+        return answer
 
     found = asked(section, "the check", findings)
     yield from found

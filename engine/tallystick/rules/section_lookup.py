@@ -27,7 +27,7 @@ from tallystick.rules.schema import DocumentSchema, check_part, schema_of, wrong
 from tallystick.rules.section import Section
 
 if TYPE_CHECKING:
-    from tallystick.plugins.registry import Plugins
+    from tallystick.plugins.registry import Plugins, Registry
     from tallystick.rules.formula_references import FormulaReference
 
 _Rules = TypeVar("_Rules")
@@ -110,6 +110,25 @@ def owners(name: str, sections: Extensions[object]) -> tuple[str, ...]:
         return ()
     every = installed_entries(GROUP)
     return tuple(sorted({e.name for e in every if distribution_of(e) == distribution}))
+
+
+def owner_refusal(name: str, sections: Extensions[object], registry: Registry) -> str:
+    """Return why no plugin of the distribution that offers a section is used; empty where one is.
+
+    Args:
+        name: of the section.
+        sections: where it is found.
+        registry: of the plugins that own it.
+    """
+    names = owners(name, sections)
+    entry = sections.entry(name)
+    if not names or entry is None:
+        return ""
+    used = (registry.plugins[each] for each in names if each in registry.plugins)
+    if any(plugin.distribution == distribution_of(entry) for plugin in used):
+        return ""
+    reasons = (f"{each}: {why}" for each in names if (why := registry.refused.get(each)))
+    return "; ".join(reasons) or "its name is that of another distribution"
 
 
 def document_schema(rule_set: RuleSet, plugins: Plugins) -> DocumentSchema:
