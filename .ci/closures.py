@@ -186,7 +186,13 @@ def schemas_of(value: str) -> set[str]:
     offered: Callable[[], Iterable[object]] = getattr(module, "tallystick_skill_types", tuple)
     values = [getattr(module, attribute)] if attribute else [*offered()]
     paths = [getattr(each, "schema", None) for each in values]
-    return {installed(path.resolve()) for path in paths if isinstance(path, Path)}
+    # beside the packages that are imported, which need not be those of this checkout
+    packages = Path(str(import_module(name.partition(".")[0]).__file__)).resolve().parents[1]
+    found = [path.resolve() for path in paths if isinstance(path, Path)]
+    return {
+        path.relative_to(packages).as_posix() if path.is_relative_to(packages) else installed(path)
+        for path in found
+    }
 
 
 def list_of(closure: str) -> Path:
