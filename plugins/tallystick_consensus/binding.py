@@ -156,9 +156,14 @@ class BoundConsensus:
 
     def event(self, consensus: int) -> str | None:
         """Return the event that a consensus is, where a section of the rule set says so."""
+        return None if self._events is None else self._events.consensus_event(to_decimal(consensus))
+
+    # once a rule set: to ask a value for its methods takes longer than a component
+    @cached_property
+    def _events(self) -> ConsensusEvents | None:
+        """The values of the section that says which event a consensus is."""
         values = self.loaded.rule_set.sections.values()
-        bands = next((each for each in values if isinstance(each, ConsensusEvents)), None)
-        return None if bands is None else bands.consensus_event(to_decimal(consensus))
+        return next((each for each in values if isinstance(each, ConsensusEvents)), None)
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:
