@@ -31,7 +31,7 @@ QUALITY, EMISSION = "quality", "emission"
 Excess = Literal["once", "water_filling"]
 Ties = Literal["hotkey", "digest"]
 Shape = Literal["grouped", "flat", "number"]
-"""What a step gives: a column for each group, one column, or a number."""
+"""Results of steps: a column for each group, one column, or a number."""
 
 
 @attrs.frozen(kw_only=True)

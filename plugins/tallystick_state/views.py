@@ -92,7 +92,7 @@ def _flagged_by(found: MinerInfo) -> View:
 
 
 def synced(found: Synced) -> View:
-    """What a list of miners changed."""
+    """Return what a list of miners changed."""
     names = ("registered", "moved", "changed", "retired")
     return {
         **{name: list(getattr(found, name)) for name in names},
@@ -320,7 +320,7 @@ def verified(found: Verified) -> View:
 
 
 def ingested(found: Ingested) -> View:
-    """What became of a file of records and events; of what is not recorded only what there is."""
+    """Return the outcome of a file of records and events, without what is empty."""
     several: View = {
         "quarantined": dict(found.quarantined),
         "refused": dict(found.refused),

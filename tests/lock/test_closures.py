@@ -1,4 +1,4 @@
-"""What a lock pins: what runs is listed, what would run in its place is refused."""
+"""A lock pins what runs: each file is listed, and one that would run in its place is refused."""
 
 import importlib.util
 import json
@@ -120,7 +120,7 @@ tallystick.allocate("workflow@1.1.0", folder / "quality.csv")
 
 
 def lists() -> ModuleType:
-    """What ``make closures`` runs."""
+    """Load the script that ``make closures`` runs."""
     spec = importlib.util.spec_from_file_location("closures", ROOT / ".ci" / "closures.py")
     assert spec is not None
     assert spec.loader is not None
@@ -241,6 +241,20 @@ def test_a_shadow_is_refused_by_each_command_that_is_held(tree: Tree) -> None:
         f"{source.parent}/nano/__init__.py: found a file that is imported in the place"
         in done.stderr
     )
+
+
+def test_bytecode_without_its_source_is_refused_where_a_receipt_is_written(tree: Tree) -> None:
+    source = tree.root / "engine" / "tallystick" / "numbers" / "nano.py"
+    bytecode = source.with_suffix(".pyc")
+    py_compile.compile(str(source), cfile=str(bytecode))
+    data, compiled = source.read_bytes(), bytecode.read_bytes()
+    bytecode.unlink()
+    tree.write("engine/tallystick/numbers/nano.pyc", compiled)
+    tree.write("engine/tallystick/numbers/nano.py", data)  # to be put back
+    source.unlink()
+    done = tree.do(*SCORE[:-1])
+    assert done.returncode == 2
+    assert f"{bytecode}: found a file that is imported in the place of {source}" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ EXEMPT: Mapping[tuple[str, str], str] = {
     ("rules/edit.py", "3"): "how many similar names a message offers",
     ("numbers/mean_columns.py", "0.5"): "half of the last place, where values round",
 }
-"""What the core spells all the same, by module or package, with the reason."""
+"""Words that the core spells all the same, by module or package, with the reason."""
 
 _CONSENSUS = "the section, the factor and the field of a record that a group fills"
 _ROLE = "a role of the record format"
@@ -103,7 +103,7 @@ def rule_sets() -> list[dict[str, Any]]:
 
 
 def names(rule_set: dict[str, Any]) -> Iterator[str]:
-    """Of axes, skill types, tiers, thresholds, factors, events, components and parameters."""
+    """Find the names of axes, types, tiers, thresholds, factors, events, components, parameters."""
     tiers = rule_set.get("tiers", {})
     yield from rule_set.get("axes", {})
     yield from rule_set.get("skill_types", {})
@@ -121,7 +121,7 @@ def capability_kinds(rule_set: dict[str, Any]) -> Iterator[str]:
 
 
 def parameters(table: dict[str, Any]) -> Iterator[str]:
-    """Of the formulas in a table; one word, such as share, is nobody's own."""
+    """Find the parameters of the formulas in a table; one word, such as share, is nobody's own."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from parameters(value)
@@ -156,7 +156,7 @@ def numbers(value: object) -> Iterator[Decimal]:
 
 
 SCHEMAS = [path for name in SKILL_TYPES for path in folder_of(name).rglob("*.schema.json")]
-"""Of the records of skill types."""
+"""Words of the records of skill types."""
 GROUPS = json.loads((ROOT / "schemas" / "group-1.schema.json").read_text())
 OWN: Mapping[str, set[str]] = {
     "tallystick_consensus": {

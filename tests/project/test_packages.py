@@ -1,4 +1,4 @@
-"""What lists the packages of the project lists those that there are."""
+"""Each list of the project's packages has those that there are."""
 
 import tomllib
 from collections.abc import Callable

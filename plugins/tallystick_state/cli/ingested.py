@@ -1,4 +1,4 @@
-"""What became of a file of records and events, for people."""
+"""The outcome of a file of records and events, for people."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ tallystick_api = 1
 
 @attrs.frozen
 class Claims:
-    """What a state takes of one validator; a limit that is left out is none.
+    """The limits of what a state takes of one validator; one that is left out is none.
 
     Attributes:
         event_task: which task an event that came alone may be about: ``any``, or only one that the

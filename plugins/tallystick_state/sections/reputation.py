@@ -54,7 +54,7 @@ class Band:
 
 @attrs.frozen
 class ReputationEvent:
-    """What one event does to a reputation.
+    """The effect of one event on a reputation.
 
     Attributes:
         add: added to the reputation.
