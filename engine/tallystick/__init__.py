@@ -106,12 +106,12 @@ _HOMES = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # loads what is asked for, so that import is fast
     if name == "__version__":
         # asked for rarely, and metadata of distributions is slow to read
-        from importlib.metadata import version  # noqa: PLC0415
+        from importlib.metadata import version
 
         return version("tallystick")
     if name not in _HOMES:
         raise AttributeError(f"module 'tallystick' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
 

@@ -71,12 +71,12 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
     The weights go to OUTPUT, with what the next round reads by --carry. The exit status is 1 when
     the population has no weights by the rules, such as shares of nothing; nothing is written then.
     """
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # when it writes
-    from tallystick.io.text import json_text  # noqa: PLC0415  # as above
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick_allocation import allocation  # noqa: PLC0415  # heavy
-    from tallystick_allocation.explanation import explained  # noqa: PLC0415  # heavy
-    from tallystick_allocation.files import weights_document  # noqa: PLC0415  # heavy
+    from tallystick.io.atomic import atomic_files, output_path  # when it writes
+    from tallystick.io.text import json_text
+    from tallystick.scoring.scorer import load
+    from tallystick_allocation import allocation
+    from tallystick_allocation.explanation import explained
+    from tallystick_allocation.files import weights_document
 
     if as_json and is_stream(output):
         raise click.UsageError(f"--json and -o {output} both want the standard output: name a file")

@@ -104,7 +104,7 @@ class FormulaColumnStep(Step):
         self, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
     ) -> RationalColumn:
         """What is rounded, by doubles with a bound and the reference where they do not decide."""
-        from tallystick_allocation.balls import published_rows  # noqa: PLC0415  # loads NumPy
+        from tallystick_allocation.balls import published_rows  # loads NumPy
 
         found = [None if each is None else real.publish(each) for each in self._empty(given)]
         nanos = published_rows(self.tree, inputs, places, lambda place: _row(inputs, place))

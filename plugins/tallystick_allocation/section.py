@@ -31,25 +31,25 @@ def _check(
     rules: AllocationRules, rule_set: RuleSet, declared: Declared, registry: Registry
 ) -> Iterator[Finding]:
     # who reads again what was checked before needs no checks
-    from tallystick_allocation.checks import check_allocation  # noqa: PLC0415
+    from tallystick_allocation.checks import check_allocation
 
     return check_allocation(rules, rule_set, declared, registry)
 
 
 def _prove(rules: BoundRules) -> None:
-    from tallystick_allocation.proofs import proved_allocation  # noqa: PLC0415  # heavy
+    from tallystick_allocation.proofs import proved_allocation
 
     proved_allocation(rules)
 
 
 def _lines(rules: BoundRules) -> Iterable[str]:
-    from tallystick_allocation.rule_text import lines_of  # noqa: PLC0415  # heavy
+    from tallystick_allocation.rule_text import lines_of
 
     return lines_of(rules.rule_set)
 
 
 def _view(rules: BoundRules) -> Mapping[str, Any]:
-    from tallystick_allocation.rule_text import view_of  # noqa: PLC0415  # heavy
+    from tallystick_allocation.rule_text import view_of
 
     return view_of(rules)
 

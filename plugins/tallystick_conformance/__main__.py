@@ -20,7 +20,7 @@ def main() -> None:
     of_supervisor = writer(descriptor, key, "supervisor")
     supervised(lambda names: of_supervisor(left=names))
     # no process but that which checks needs them
-    from tallystick_conformance.checks import check  # noqa: PLC0415
+    from tallystick_conformance.checks import check
 
     check(target, writer(descriptor, key, "check"), order["before"])
 

@@ -165,7 +165,7 @@ def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
         return NANO if found is None else found
 
     def columns() -> Column:
-        from tallystick.scoring.planner import column_of  # noqa: PLC0415  # loads NumPy
+        from tallystick.scoring.planner import column_of  # loads NumPy
 
         facts, published = _columns(rows.facts), _named(rows.published)
         return column_of(bound, value, facts, published, bound.seeds)
@@ -191,13 +191,13 @@ def _tried(evaluate: Callable[..., Any], *arguments: Any, **named: Any) -> Any: 
 
 
 def _columns(facts: Sequence[tuple[int, ...]]) -> list[Any]:
-    import numpy as np  # noqa: PLC0415  # loaded when columns are read
+    import numpy as np  # loaded when columns are read
 
     return [np.array(column, np.int64) for column in zip(*facts, strict=True)]
 
 
 def _named(published: Sequence[Mapping[Value, int]]) -> dict[Value, Any]:
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     values = published[0] if published else {}
     return {value: np.array([each[value] for each in published], np.int64) for value in values}

@@ -107,9 +107,9 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
     """
     target = find(target_name)
     # all of the engine is loaded, so that no module of the plugin's folders hides one of its own
-    import ctypes.util  # noqa: F401, PLC0415  # whose import alone is no finding
+    import ctypes.util  # noqa: F401  # whose import alone is no finding
 
-    import numpy  # noqa: F401, ICN001, PLC0415  # which the engine loads late
+    import numpy  # noqa: F401, ICN001  # which the engine loads late
 
     sys.path[:0] = map(str, target.paths)
     sys.dont_write_bytecode = True

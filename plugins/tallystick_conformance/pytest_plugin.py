@@ -49,9 +49,9 @@ def pytest_collection_modifyitems(
 
 
 def _items(session: pytest.Session, target: str) -> Iterator[pytest.Item]:
-    from tallystick.errors import PluginError  # noqa: PLC0415  # only with the option
-    from tallystick_conformance.checks import NAMES  # noqa: PLC0415
-    from tallystick_conformance.target import find  # noqa: PLC0415
+    from tallystick.errors import PluginError  # only with the option
+    from tallystick_conformance.checks import NAMES
+    from tallystick_conformance.target import find
 
     try:
         plugin = find(target).name
@@ -96,7 +96,7 @@ class ConformanceItem(pytest.Item):
 
 
 def _report(config: pytest.Config, target: str) -> Report:
-    from tallystick_conformance.process import check  # noqa: PLC0415  # only with the option
+    from tallystick_conformance.process import check  # only with the option
 
     reports = config.stash.setdefault(_REPORTS, {})
     if target not in reports:
@@ -105,6 +105,6 @@ def _report(config: pytest.Config, target: str) -> Report:
 
 
 def _said(checked: Checked) -> str:
-    from tallystick_conformance.report import lines_of  # noqa: PLC0415  # only with the option
+    from tallystick_conformance.report import lines_of  # only with the option
 
     return "\n\n".join("\n".join(lines_of(found)) for found in checked.findings)

@@ -73,7 +73,7 @@ def consensus(  # noqa: PLR0913, PLR0917  # one argument for each option
     the records of the groups are written with their consensus; those that contradict their group
     are rejected. The exit status is 1 when a group or a record was rejected.
     """
-    from tallystick_consensus.files import (  # noqa: PLC0415  # heavy
+    from tallystick_consensus.files import (
         ConsensusPaths,
         consensus_file,
     )

@@ -177,7 +177,7 @@ def _items(path: Path) -> Iterator[Item]:
     Raises:
         InputError: they cannot be read, or are facts.
     """
-    from tallystick.scoring.sources import source_of  # noqa: PLC0415  # loads NumPy
+    from tallystick.scoring.sources import source_of  # loads NumPy
 
     for chunk in source_of(path):
         yield from chunk.items()

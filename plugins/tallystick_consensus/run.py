@@ -46,7 +46,7 @@ def consensus(
         RuleSetError: the rule set has no consensus, or one that is not safe for every group.
     """
     if isinstance(rules, str):
-        from tallystick.scoring.scorer import load  # noqa: PLC0415  # loads schemas
+        from tallystick.scoring.scorer import load  # loads schemas
 
         rules = load(rules)
     return GroupScorer(rules, seed).each(map(item_of, groups))

@@ -23,13 +23,13 @@ def _check(
     rules: Consensus, rule_set: RuleSet, declared: Declared, registry: Registry
 ) -> Iterator[Finding]:
     # who reads again what was checked before needs no checks
-    from tallystick_consensus.checks import check_consensus  # noqa: PLC0415
+    from tallystick_consensus.checks import check_consensus
 
     return check_consensus(rules, rule_set, declared, registry)
 
 
 def _prove(rules: BoundRules) -> None:
-    from tallystick_consensus.run import prove_components  # noqa: PLC0415  # heavy
+    from tallystick_consensus.run import prove_components
 
     prove_components(rules)
 

@@ -264,7 +264,7 @@ def read(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: there is none, or it is of no shadow.
     """
-    import jsonschema_rs  # noqa: PLC0415  # heavy
+    import jsonschema_rs
 
     path = folder / FILE
     try:

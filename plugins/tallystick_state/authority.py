@@ -105,7 +105,7 @@ def stored_envelope(text: str, where: str) -> Envelope:
     Raises:
         DamagedError: it is none, or not as it was written.
     """
-    from tallystick_state.trust.envelope import Envelope  # noqa: PLC0415  # where something is signed
+    from tallystick_state.trust.envelope import Envelope  # where something is signed
 
     try:
         found = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)

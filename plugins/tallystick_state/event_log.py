@@ -196,7 +196,7 @@ class EventLog:
         Raises:
             TrustError: the state has no trust file, or the batch does not hold by it.
         """
-        from tallystick_state.batches import batch_of  # noqa: PLC0415  # where something is signed
+        from tallystick_state.batches import batch_of  # where something is signed
 
         if self.in_force.root is None:
             raise TrustError(

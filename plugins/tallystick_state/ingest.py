@@ -358,7 +358,7 @@ def ingest_from(  # noqa: PLR0913  # what an ingest needs
     given = path_or_items(source, "a file of records, or an iterable of records")
     joined = None
     if groups is not None:
-        from tallystick_state.round_groups import groups_of  # noqa: PLC0415  # seldom
+        from tallystick_state.round_groups import groups_of  # seldom
 
         joined = groups_of(groups, scorer, log.transaction)
     take = ingest if bad == "refuse" else ingest_each

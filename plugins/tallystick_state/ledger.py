@@ -103,7 +103,7 @@ class Ledger(StoredState):
             StoreError: there is something at that place already, or it cannot be written.
             TrustError: the trust file is none.
         """
-        from tallystick.scoring.scorer import load  # noqa: PLC0415  # a query needs none
+        from tallystick.scoring.scorer import load  # a query needs none
 
         place = path_text(where, PLACE)
         heard = frozenset(texts(hear, "hear"))
@@ -181,8 +181,8 @@ class Ledger(StoredState):
     def _scorer_of(self, in_force: RulesInForce) -> Scorer:
         known = self._scorer
         if known is None or known[0] != in_force.seq:
-            from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # as below
-            from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # as below
+            from tallystick.scoring.bound_rules import bound_over
+            from tallystick.scoring.scorer import Scorer
 
             lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
             known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
@@ -191,7 +191,7 @@ class Ledger(StoredState):
     def _bound(self, rules: StateRules) -> BoundRules:
         """A rule set, bound once."""
         if rules.digest not in self._scorers:
-            from tallystick.scoring.scorer import bind  # noqa: PLC0415  # a query needs none
+            from tallystick.scoring.scorer import bind  # a query needs none
 
             self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
         return self._scorers[rules.digest]
@@ -228,7 +228,7 @@ class Ledger(StoredState):
             InputError: the file cannot be read, or has no miners.
             RefusedError: a line is bad; nothing has changed.
         """
-        from tallystick_state.slots import slots_of  # noqa: PLC0415  # a query needs none
+        from tallystick_state.slots import slots_of  # a query needs none
 
         given = path_or_items(source, "a file of miners, or an iterable of mappings")
         name = str(given) if isinstance(given, Path) else "miners"
@@ -332,7 +332,7 @@ class Ledger(StoredState):
             RefusedError: a line is bad, or of another round; nothing is recorded.
             TrustError: the batch does not hold.
         """
-        from tallystick_state.ingest import Rounds  # noqa: PLC0415  # loads NumPy
+        from tallystick_state.ingest import Rounds  # loads NumPy
 
         pinned = Rounds(None if number is None else whole(number, "round"), self.hearing)
         with self._writing() as log:
@@ -435,7 +435,7 @@ class Ledger(StoredState):
             StateError: the state does not allow it; its ``code`` says why.
             TrustError: nobody has signed it who may.
         """
-        from tallystick.rules.loading import load  # noqa: PLC0415  # a query needs none
+        from tallystick.rules.loading import load  # a query needs none
 
         epoch = whole(at_epoch, "epoch")
         # proofs take a while: nobody has to wait for them
@@ -516,7 +516,7 @@ class Ledger(StoredState):
             DamagedError: something that is stored does not follow from the log.
             TrustError: something that must be signed is not, or the log is not the checkpoint's.
         """
-        from tallystick_state.replay import verify  # noqa: PLC0415  # rarely
+        from tallystick_state.replay import verify
 
         return verify(self, checkpoint, keys)
 
@@ -527,7 +527,7 @@ class Ledger(StoredState):
             OutputError: the file cannot be written, or is of the store itself.
             StoreError: the store cannot be read.
         """
-        from tallystick_state.transfer import export_state  # noqa: PLC0415  # rarely
+        from tallystick_state.transfer import export_state
 
         return export_state(self, path, follow_links=follow_links)
 
@@ -539,7 +539,7 @@ class Ledger(StoredState):
             OutputError: the file cannot be written, or is of the store itself.
             StoreError: the store cannot be read.
         """
-        from tallystick_state.backup import back_up  # noqa: PLC0415  # rarely
+        from tallystick_state.backup import back_up
 
         return back_up(self.store, path, follow_links=follow_links)
 
@@ -585,7 +585,7 @@ class Ledger(StoredState):
         rounds: Rounds | None = None,
         **options: Any,  # noqa: ANN401  # those of `ingest_from`
     ) -> Ingested:
-        from tallystick_state.ingest import ingest_from  # noqa: PLC0415  # loads NumPy
+        from tallystick_state.ingest import ingest_from  # loads NumPy
 
         scorer = self._scorer_of(log.in_force).with_snapshots(StoredSnapshots(log.transaction))
         return ingest_from(log, source, scorer, rounds, **options)

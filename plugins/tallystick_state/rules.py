@@ -105,14 +105,14 @@ class StateRules:
     @cached_property
     def allocation(self) -> BoundAllocation | None:
         """The steps from scores to weights; None where the rule set has none."""
-        from tallystick_allocation.binding import bind_allocation  # noqa: PLC0415  # of few commands
+        from tallystick_allocation.binding import bind_allocation  # of few commands
 
         return bind_allocation(self.rule_set, self.registry)
 
     @cached_property
     def tiers(self) -> Mapping[str, Tiers]:
         """By skill type, its tiers; types without tiers are left out."""
-        from tallystick.scoring.binding import bind_tiers  # noqa: PLC0415  # proves formulas
+        from tallystick.scoring.binding import bind_tiers  # proves formulas
 
         tiers = bind_tiers(self.loaded, self.registry)
         return {} if tiers is None else dict.fromkeys(self._baselines, tiers)
@@ -181,7 +181,7 @@ def proved_rules_of(rules: BoundRules) -> StateRules:
     Raises:
         RuleSetError: a formula of its allocation cannot be proved safe.
     """
-    from tallystick_allocation.proofs import proved_allocation  # noqa: PLC0415  # a query needs none
+    from tallystick_allocation.proofs import proved_allocation  # a query needs none
 
     proved_allocation(rules)
     return state_rules_of(rules)

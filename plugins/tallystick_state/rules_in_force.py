@@ -258,7 +258,7 @@ class RulesInForce:
         """
         if self.root is None:
             return None
-        from tallystick_state.trust.statement import adoption as statement  # noqa: PLC0415  # if signed
+        from tallystick_state.trust.statement import adoption as statement  # if signed
 
         return statement(
             action,
@@ -294,7 +294,7 @@ class RulesInForce:
         if self.root is None or statement is None:
             authority.check_unsigned(what)
             return ()
-        from tallystick_state.trust.policy import authorise  # noqa: PLC0415  # where something is signed
+        from tallystick_state.trust.policy import authorise  # where something is signed
 
         envelope = authority.signed(what)
         authorise(self.root, action, statement, envelope, authority.block)
@@ -306,7 +306,7 @@ class RulesInForce:
         """What has to be signed to change the pools; None without a trust file."""
         if self.root is None:
             return None
-        from tallystick_state.trust.statement import pools as statement  # noqa: PLC0415  # if signed
+        from tallystick_state.trust.statement import pools as statement  # if signed
 
         return statement(
             genesis=self.genesis,

@@ -68,7 +68,7 @@ class StoredState:
             keep: whether leaves that are computed are kept in the store.
             trust: whether leaves that were kept are taken as they are.
         """
-        from tallystick_state.epoch_log import EpochLog  # noqa: PLC0415  # rarely
+        from tallystick_state.epoch_log import EpochLog
 
         with self.store.writing() if keep else self.store.reading() as transaction:
             yield EpochLog(transaction, self._in_force(transaction), keep, trust)

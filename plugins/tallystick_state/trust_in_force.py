@@ -62,7 +62,7 @@ class TrustInForce:
         Raises:
             TrustError: it cannot follow the one in force, has expired, or too few have signed it.
         """
-        from tallystick_state.trust import policy  # noqa: PLC0415  # where there is a trust file
+        from tallystick_state.trust import policy  # where there is a trust file
 
         if self.root is None:
             authority.check_unsigned("a first trust file")
@@ -84,7 +84,7 @@ def read_root(path: PathLike) -> TrustRoot:
         InputError: a file cannot be read.
         TrustError: it is no trust file.
     """
-    from tallystick_state.trust import trust_file  # noqa: PLC0415  # where there is a trust file
+    from tallystick_state.trust import trust_file  # where there is a trust file
 
     return trust_file.read(path_of(path, "a trust file"))
 
@@ -105,7 +105,7 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
     Raises:
         DamagedError: it holds none, or another one than it says.
     """
-    from tallystick_state.trust import trust_file  # noqa: PLC0415  # where there is a trust file
+    from tallystick_state.trust import trust_file  # where there is a trust file
 
     if not isinstance(said, Mapping):
         raise _damaged(where, "no trust file")

@@ -129,7 +129,7 @@ def info(
 
 def adoption(found: Adoption, in_force: RulesInForce) -> View:
     """Rules that a line adopts, or was to adopt, with the block that they begin with."""
-    from tallystick_state.epoch_clock import first_block  # noqa: PLC0415  # where it is asked for
+    from tallystick_state.epoch_clock import first_block  # where it is asked for
 
     return {
         "line": found.line,
@@ -182,7 +182,7 @@ def _span(start: int, end: int | None, epoch: int) -> View:
 
 
 def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
-    from tallystick_state.epoch_clock import first_block  # noqa: PLC0415  # as above
+    from tallystick_state.epoch_clock import first_block
 
     timeline = found.lines[line]
     adoptions = {each.epoch: each for each in found.adoptions.get(line, ())}

@@ -44,7 +44,7 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
     the step before. A file of vectors has many cases, and values of functions. Without --json the
     last step of each case is shown, proportions of 65535. CASE can be -, the standard input.
     """
-    from tallystick_yuma import vectors  # noqa: PLC0415  # NumPy
+    from tallystick_yuma import vectors  # NumPy
 
     with working("reading"):
         document = vectors.read(case)

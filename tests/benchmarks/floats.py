@@ -215,7 +215,7 @@ def weights_of(candidate: Candidate, skill_type: str) -> tuple[float, ...]:
 
 def polars_frame(path: Path, scorer: Scorer) -> Any:  # noqa: ANN401  # polars need not be there
     """What polars makes of a facts file, by type."""
-    import polars as pl  # noqa: PLC0415  # it need not be there
+    import polars as pl  # it need not be there
 
     def where(condition: Column, yes: Column, no: Column) -> Column:
         return pl.when(condition).then(yes).otherwise(no)

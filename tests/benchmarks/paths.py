@@ -122,7 +122,7 @@ def candidates(number: int) -> tuple[Candidate, ...]:
 @cache
 def dask() -> Executor:
     """A cluster on this machine, started once."""
-    from distributed import LocalCluster  # noqa: PLC0415  # heavy
+    from distributed import LocalCluster
 
     found = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     return Cluster(OPEN.enter_context(found).scheduler_address)

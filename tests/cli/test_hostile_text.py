@@ -455,8 +455,8 @@ def test_no_password_of_a_url_is_shown(
 
 @pytest.mark.parametrize("url", URLS)
 def test_no_password_is_in_an_exception_or_behind_it(url: str) -> None:
-    from tallystick import Ledger  # noqa: PLC0415  # heavy
-    from tallystick.errors import StoreError  # noqa: PLC0415  # as above
+    from tallystick import Ledger
+    from tallystick.errors import StoreError
 
     with pytest.raises(StoreError) as caught:
         Ledger.open(url)

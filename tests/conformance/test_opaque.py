@@ -69,7 +69,7 @@ def sorted_set(record: Record) -> int:
 
 
 def imports(_record: Record) -> int:
-    import colorsys  # noqa: PLC0415  # that an import reads its file is no fault
+    import colorsys  # that an import reads its file is no fault
 
     return int(colorsys.ONE_THIRD * 3)
 

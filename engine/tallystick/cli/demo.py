@@ -39,9 +39,9 @@ def demo(as_json: bool) -> None:
 
     The exit status is 1 if a rule set does not load; the others are shown.
     """
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.rules.loading import shipped  # noqa: PLC0415  # heavy
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed
+    from tallystick.rules.loading import shipped
+    from tallystick.scoring.scorer import load
 
     registry = installed()
     scorers, refused = list["Scorer"](), dict[str, str]()
@@ -64,7 +64,7 @@ def demo(as_json: bool) -> None:
 
 def _results(scorer: Scorer, registry: Registry) -> list[Result]:
     """The results of the examples of the rule set's types."""
-    from tallystick.records.rejects import Reject  # noqa: PLC0415  # heavy
+    from tallystick.records.rejects import Reject
 
     files: dict[Path, None] = dict.fromkeys(
         path for name in scorer.types if (path := registry.skill_types[name].examples) is not None

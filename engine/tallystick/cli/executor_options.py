@@ -90,8 +90,8 @@ def executor_of(
         elif by == 0 and workers > 1:
             raise click.UsageError("found --workers and --cluster, expected one of them")
     if cluster is not None:
-        from tallystick.scoring.executors.certificates import Certificates  # noqa: PLC0415  # heavy
-        from tallystick.scoring.executors.cluster import Cluster  # noqa: PLC0415  # when asked for
+        from tallystick.scoring.executors.certificates import Certificates
+        from tallystick.scoring.executors.cluster import Cluster  # when asked for
 
         if authority is None and certificate is None and key is None:
             return Cluster(cluster)
@@ -101,10 +101,10 @@ def executor_of(
             )
         return Cluster(cluster, certificates=Certificates(authority, certificate, key))
     if workers > 1:
-        from tallystick.scoring.executors.local import Local  # noqa: PLC0415  # as above
+        from tallystick.scoring.executors.local import Local
 
         return Local(workers)
-    from tallystick.scoring.executors.executor import InProcess  # noqa: PLC0415  # as above
+    from tallystick.scoring.executors.executor import InProcess
 
     return InProcess()
 

@@ -52,7 +52,7 @@ def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
     emission factor. RECORDS can be -, the standard input. The exit status is 1 when the record
     cannot be scored, 3 when that is a defect of the engine.
     """
-    from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as below
+    from tallystick.cli.explanation import lines_of
 
     try:
         with plugin_options.scoring(reference, held) as scorer:
@@ -76,7 +76,7 @@ def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> No
 
 
 def _record(path: Path, number: int) -> Any:  # noqa: ANN401  # a line, or a row as a mapping
-    from tallystick.scoring.sources import source_of  # noqa: PLC0415  # heavy
+    from tallystick.scoring.sources import source_of
 
     for chunk in source_of(path):
         items = chunk.items()

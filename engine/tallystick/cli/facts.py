@@ -54,8 +54,8 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     The facts go to OUTPUT, a Parquet file that score and backtest take in place of the records.
     The exit status is 1 when a record was rejected, 3 when the engine itself fails on one.
     """
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.scoring.facts.run import extract_file  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed
+    from tallystick.scoring.facts.run import extract_file
 
     with progress_bar("taking facts") as progress:
         receipt = extract_file(

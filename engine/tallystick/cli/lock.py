@@ -83,7 +83,7 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _check(file: Path | None, tests: bool, as_json: bool) -> None:
-    from tallystick.cli.locked import HeldLock  # noqa: PLC0415  # as below
+    from tallystick.cli.locked import HeldLock
 
     held = HeldLock.nearest() if file is None else HeldLock.read(file)
     tested = {}
@@ -100,9 +100,9 @@ def _check(file: Path | None, tests: bool, as_json: bool) -> None:
 
 
 def _list(file: Path | None, tests: bool, as_json: bool) -> None:
-    from tallystick.cli import settings  # noqa: PLC0415  # as below
-    from tallystick.cli.locked import HeldLock  # noqa: PLC0415  # as below
-    from tallystick.lock.listing import installed_files, pinned_files  # noqa: PLC0415  # as below
+    from tallystick.cli import settings
+    from tallystick.cli.locked import HeldLock
+    from tallystick.lock.listing import installed_files, pinned_files
 
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
@@ -122,7 +122,7 @@ def _list(file: Path | None, tests: bool, as_json: bool) -> None:
 def _write(
     references: Sequence[str], output: Path, tests: bool, follow_links: bool, as_json: bool
 ) -> None:
-    from tallystick.lock.write import lock_of, write  # noqa: PLC0415  # heavy
+    from tallystick.lock.write import lock_of, write
 
     scorers = _loaded(references)
     tested = _tested(scorers) if tests else {}
@@ -139,15 +139,15 @@ def _write(
 
 
 def _loaded(references: Sequence[str | Path]) -> list[Scorer]:
-    from tallystick.cli.progress import working  # noqa: PLC0415  # as below
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.cli.progress import working
+    from tallystick.scoring.scorer import load
 
     with working("proving the formulas"):
         return [load(each) for each in references]
 
 
 def _tested(scorers: Sequence[Scorer]) -> dict[str, int]:
-    from tallystick.lock.self_test import self_test  # noqa: PLC0415  # when asked for
+    from tallystick.lock.self_test import self_test  # when asked for
 
     return {scorer.rule_set.reference: self_test(scorer) for scorer in scorers}
 

@@ -75,7 +75,7 @@ class HeldLock:
         Raises:
             InputError: it cannot be read.
         """
-        from tallystick.lock.lock_file import read  # noqa: PLC0415  # where there is one
+        from tallystick.lock.lock_file import read  # where there is one
 
         return cls(path, read(path))
 
@@ -86,7 +86,7 @@ class HeldLock:
         Raises:
             InputError: there is none, or it cannot be read.
         """
-        from tallystick.lock.lock_file import parse  # noqa: PLC0415  # as above
+        from tallystick.lock.lock_file import parse
 
         file = settings.nearest(FILE, LARGEST + 1)
         if file is None:
@@ -102,7 +102,7 @@ class HeldLock:
         Raises:
             InputError: the file of one holds none.
         """
-        from tallystick.lock.check import reference_of  # noqa: PLC0415  # when asked for
+        from tallystick.lock.check import reference_of  # when asked for
 
         folder = self.path.parent
         return [reference_of(name, rules, folder) for name, rules in self.lock.rule_sets.items()]
@@ -113,8 +113,8 @@ class HeldLock:
         Raises:
             TrustError: something differs.
         """
-        from tallystick.lock.check import CLOSURES, check  # noqa: PLC0415  # when asked for
-        from tallystick.plugins.code import SCORING  # noqa: PLC0415  # as above
+        from tallystick.lock.check import CLOSURES, check  # when asked for
+        from tallystick.plugins.code import SCORING
 
         check(self.lock, self.path, CLOSURES if self.of_states else [SCORING])
 
@@ -133,7 +133,7 @@ class HeldLock:
         Raises:
             TrustError: it has none that means the same.
         """
-        from tallystick.lock.check import require  # noqa: PLC0415  # as above
+        from tallystick.lock.check import require
 
         require(self.lock, self.path, rules.rule_set.reference, rules.digest)
         self._required.add(rules.digest)
@@ -158,8 +158,8 @@ class HeldLock:
             RuleSetError: the rule set does not load.
             TrustError: as `require`.
         """
-        from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-        from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+        from tallystick.plugins.registry import installed_plugins
+        from tallystick.rules.loading import load
 
         self.require(load(reference, installed_plugins()))
 

@@ -132,7 +132,7 @@ def _run() -> None:
 
 def _module_of(error: ImportError | SyntaxError) -> str | None:
     """Return the module of the project that cannot be imported; None where it is another's."""
-    from tallystick.plugins.entries import own_packages  # noqa: PLC0415  # when something is wrong
+    from tallystick.plugins.entries import own_packages  # when something is wrong
 
     name = error.name if isinstance(error, ImportError) else error.filename
     packages = own_packages()
@@ -152,7 +152,7 @@ def _status_of(error: TallystickError) -> int:
 
 def _complain(error: TallystickError) -> None:
     if "--json" in sys.argv:
-        from tallystick import views  # noqa: PLC0415  # when something is wrong
+        from tallystick import views  # when something is wrong
 
         print_json(views.error(error))
     log.complain(error)

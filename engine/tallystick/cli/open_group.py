@@ -60,7 +60,7 @@ class OpenGroup(CommandGroup):
         if command is not None:
             return finished(command, path)
         # the core's own commands need none of it
-        from tallystick.plugins.commands import installed_commands, own_commands  # noqa: PLC0415
+        from tallystick.plugins.commands import installed_commands, own_commands
 
         found = own_commands().find(path) or installed_commands().find(path)
         if found is None:
@@ -96,9 +96,9 @@ class OpenGroup(CommandGroup):
 
     def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
         """Return the error for a word that is no command; click's hints know own commands alone."""
-        from difflib import get_close_matches  # noqa: PLC0415  # for a mistake alone
+        from difflib import get_close_matches  # for a mistake alone
 
-        from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+        from tallystick.plugins.commands import installed_commands
 
         objections = installed_commands().objections((*self.path, word))
         if objections:
@@ -118,7 +118,7 @@ class OpenGroup(CommandGroup):
 
     def _rows(self) -> dict[str, Command]:
         """The commands of plugins, by name."""
-        from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+        from tallystick.plugins.commands import installed_commands
 
         own = self.own_names()
         rows = installed_commands().below(self.path)
@@ -165,7 +165,7 @@ def _completed(
     sentences: Mapping[str, str], group: click.Group, ctx: click.Context, incomplete: str
 ) -> list[CompletionItem]:
     """The commands and the options of a group that a word may become."""
-    from click.shell_completion import CompletionItem  # noqa: PLC0415  # for a shell alone
+    from click.shell_completion import CompletionItem  # for a shell alone
 
     words = [
         CompletionItem(name, help=sentence or None)
@@ -176,7 +176,7 @@ def _completed(
 
 
 def _imported(name: str, row: Command) -> click.Command:
-    from tallystick.plugins.commands import value_of  # noqa: PLC0415  # as above
+    from tallystick.plugins.commands import value_of
 
     command = value_of(name, row.home)
     if not isinstance(command, click.Command):

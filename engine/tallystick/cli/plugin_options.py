@@ -86,7 +86,7 @@ class PluginOptions:
             PluginError: the plugin of the source cannot be used.
             TrustError: the lock has none of the rules.
         """
-        from tallystick.plugins.commands import SOURCE  # noqa: PLC0415  # where there is one
+        from tallystick.plugins.commands import SOURCE  # where there is one
 
         sources = self._of_kind(SOURCE)
         if not sources:
@@ -101,7 +101,7 @@ class PluginOptions:
         if not isinstance(source, AbstractContextManager):
             raise _wrong_answer(option, source, "a context manager")
         with source as scorer:
-            from tallystick.scoring.scorer import Scorer  # noqa: PLC0415  # heavy
+            from tallystick.scoring.scorer import Scorer
 
             if not isinstance(scorer, Scorer):
                 raise _wrong_answer(option, scorer, "one that gives a Scorer")
@@ -116,7 +116,7 @@ class PluginOptions:
             RuleSetError: a rule set does not load.
             PluginError: the plugin of a pass cannot be used.
         """
-        from tallystick.plugins.commands import SECOND_PASS, VALUE  # noqa: PLC0415  # as above
+        from tallystick.plugins.commands import SECOND_PASS, VALUE
 
         for option in self._of_kind(VALUE):
             _home(option)(self._options[option], self.values)
@@ -139,7 +139,7 @@ class ExtensibleCommand(click.Command):
         if self._is_extended:
             return
         self._is_extended = True
-        from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+        from tallystick.plugins.commands import installed_commands
 
         flags = {flag for param in self.params for flag in param.opts}
         for owner, row in installed_commands().options(path):
@@ -187,7 +187,7 @@ def named_rules(reference: str | None, held: Held) -> Iterator[Scorer]:
         RuleSetError: it does not load.
         TrustError: the lock does not have it.
     """
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load
 
     if reference is None:
         context = click.get_current_context()
@@ -205,7 +205,7 @@ def on_command_line(reference: str | None) -> str | None:
 
 
 def _home(option: PluginOption) -> Callable[..., Any]:
-    from tallystick.plugins.commands import value_of  # noqa: PLC0415  # as above
+    from tallystick.plugins.commands import value_of
 
     home: Callable[..., Any] = value_of(option.owner, option.row.home)  # type: ignore[assignment]  # called as the kind says
     return home
@@ -219,7 +219,7 @@ def _wrong_answer(option: PluginOption, answer: object, expected: str) -> Plugin
 
 
 def _default(command: click.Command) -> str:
-    from tallystick.plugins.commands import SOURCE  # noqa: PLC0415  # as above
+    from tallystick.plugins.commands import SOURCE
 
     options = [each for each in command.params if isinstance(each, PluginOption)]
     flags = [each.row.flag for each in options if each.row.kind == SOURCE]

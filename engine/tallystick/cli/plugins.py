@@ -41,8 +41,8 @@ def plugins() -> None:
 @as_json
 def list_command(as_json: bool) -> None:
     """Every plugin with what it offers; exit status 1 if one was refused."""
-    from tallystick.plugins.code import engine_digest  # noqa: PLC0415  # heavy
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.plugins.code import engine_digest
+    from tallystick.plugins.registry import installed
 
     registry = installed()
     rows = [_row(plugin) for plugin in registry.plugins.values()]
@@ -67,7 +67,7 @@ def list_command(as_json: bool) -> None:
 
 def _refused_commands() -> Iterable[tuple[str, str]]:
     """Why rows of commands are not used, by the names of the plugins that have them."""
-    from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+    from tallystick.plugins.commands import installed_commands
 
     whole = click.get_current_context().find_root().command
     own = {*whole.own_paths()} if isinstance(whole, OpenGroup) else ()
@@ -99,15 +99,15 @@ def _refused_option(row: CommandOption, whole: click.Command) -> str:
 
 def _refused_sections() -> Iterable[tuple[str, str]]:
     """Why sections of rule sets are not used, by their names."""
-    from tallystick.plugins.registry import installed_sections  # noqa: PLC0415  # as above
-    from tallystick.rules.section_lookup import refused_sections  # noqa: PLC0415  # as above
+    from tallystick.plugins.registry import installed_sections
+    from tallystick.rules.section_lookup import refused_sections
 
     return refused_sections(installed_sections()).items()
 
 
 def _row(plugin: Plugin) -> dict[str, Any]:
-    from tallystick.plugins.code import plugin_digest  # noqa: PLC0415  # as above
-    from tallystick.plugins.entries import offers_beside_plugins  # noqa: PLC0415  # as above
+    from tallystick.plugins.code import plugin_digest
+    from tallystick.plugins.entries import offers_beside_plugins
 
     row = {
         "name": plugin.name,

@@ -28,7 +28,7 @@ def progress_bar(doing: str) -> Iterator[Progress | None]:
     if console is None:
         yield None
         return
-    from rich.progress import Progress as Bar  # noqa: PLC0415  # as above
+    from rich.progress import Progress as Bar
 
     with Bar(console=console, transient=True) as bar:
         task = bar.add_task(doing, total=None)

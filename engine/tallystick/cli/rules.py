@@ -46,8 +46,8 @@ rules.add_command(paths_command)
 @as_json
 def list_command(as_json: bool) -> None:
     """The rule sets that are installed, with their digests; exit status 1 if one does not load."""
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
-    from tallystick.rules.loading import shipped  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed
+    from tallystick.rules.loading import shipped
 
     registry = installed()
     rows = [_listed(name, registry) for name in shipped(registry)]
@@ -82,11 +82,11 @@ def show_command(reference: str, as_json: bool) -> None:
     With --json its canonical form, which the digest covers, and the trees of its formulas and
     requirements, from which any language can score.
     """
-    from tallystick.canonical import canonical_bytes  # noqa: PLC0415  # heavy
-    from tallystick.cli.rule_text import lines_of, view_of  # noqa: PLC0415  # heavy
-    from tallystick.rules.digest import canonical_form  # noqa: PLC0415  # heavy
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick.scoring.trees import trees_of  # noqa: PLC0415  # heavy
+    from tallystick.canonical import canonical_bytes
+    from tallystick.cli.rule_text import lines_of, view_of
+    from tallystick.rules.digest import canonical_form
+    from tallystick.scoring.scorer import load
+    from tallystick.scoring.trees import trees_of
 
     scorer = load(reference, lookup=True)
     if as_json:
@@ -110,10 +110,10 @@ def check_command(reference: str, as_json: bool) -> None:
 
     The exit status is 2 when there is no such file, or it cannot be read.
     """
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-    from tallystick.rules.loading import find  # noqa: PLC0415  # heavy
-    from tallystick.rules.section_lookup import sections_of  # noqa: PLC0415  # heavy
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick.rules.loading import find
+    from tallystick.rules.section_lookup import sections_of
+    from tallystick.scoring.scorer import load
 
     resolved = find(reference, installed_plugins())
     try:
@@ -150,11 +150,11 @@ def digest_command(reference: str, as_json: bool) -> None:
     With --json also the digests of the code: the files of the engine and of the plugins that it
     names, and the versions of what they rest on.
     """
-    import attrs  # noqa: PLC0415  # heavy
+    import attrs
 
-    from tallystick.plugins.code import Code  # noqa: PLC0415  # heavy
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+    from tallystick.plugins.code import Code
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick.rules.loading import load
 
     loaded = load(reference, installed_plugins(), lookup=True)
     if as_json:
@@ -166,7 +166,7 @@ def digest_command(reference: str, as_json: bool) -> None:
 
 
 def _listed(name: str, registry: Registry) -> dict[str, Any]:
-    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
+    from tallystick.rules.loading import load
 
     try:
         loaded = load(name, registry)

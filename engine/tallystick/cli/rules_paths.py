@@ -27,10 +27,10 @@ def paths_command(reference: str, word: str | None, as_json: bool) -> None:
     With WORD only those that have it in the path or in the meaning. A number can be swept; a text,
     and true or false, can be set alone.
     """
-    from tallystick.errors import TallystickError  # noqa: PLC0415  # heavy
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
-    from tallystick.rules.settable import settable_paths  # noqa: PLC0415  # heavy
+    from tallystick.errors import TallystickError
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick.rules.loading import load
+    from tallystick.rules.settable import settable_paths
 
     loaded = load(reference, installed_plugins(), lookup=True)
     every = settable_paths(loaded, loaded.registry)

@@ -98,7 +98,7 @@ def of_file(context: click.Context) -> Mapping[str, Any]:
     """
     settings: Mapping[str, Any] | None = context.meta.get(__name__)
     if settings is None:
-        from tallystick.io.documents import LARGEST  # noqa: PLC0415  # as `nearest`
+        from tallystick.io.documents import LARGEST  # as `nearest`
 
         file = None if context.meta.get(_NONE) else nearest(FILE, LARGEST + 1)
         settings = context.meta[__name__] = {} if file is None else _parsed(file)
@@ -155,7 +155,7 @@ def nearest(name: str, size: int) -> FoundFile | None:
     Raises:
         InputError: it cannot be read.
     """
-    from tallystick.io.ownership import look_up  # noqa: PLC0415  # help needs none of it
+    from tallystick.io.ownership import look_up  # help needs none of it
 
     try:
         here = Path.cwd()
@@ -196,8 +196,8 @@ def _trusted_folders() -> Collection[Path]:
 
 def _listed_folders() -> Iterator[tuple[str, list[str]]]:
     """Yield the lines of the file in the user's configuration, which must be the user's own."""
-    from tallystick.io.documents import LARGEST  # noqa: PLC0415  # as `nearest`
-    from tallystick.io.ownership import look_up  # noqa: PLC0415  # as `nearest`
+    from tallystick.io.documents import LARGEST  # as `nearest`
+    from tallystick.io.ownership import look_up  # as `nearest`
 
     base = os.environ.get("XDG_CONFIG_HOME", "")
     # stays as it is for a user without a home, as in a container
@@ -225,7 +225,7 @@ def _folders(source: str, names: Collection[str]) -> Iterator[Path]:
 
 
 def _parsed(file: FoundFile) -> Mapping[str, Any]:
-    from tallystick.io.documents import parse_toml  # noqa: PLC0415  # where there is such a file
+    from tallystick.io.documents import parse_toml  # where there is such a file
 
     path = file.path
     try:
@@ -249,7 +249,7 @@ def _parsed(file: FoundFile) -> Mapping[str, Any]:
 
 def _keys_of_plugins() -> Mapping[str, type]:
     """Return the settings that options of plugins bring, each a text."""
-    from tallystick.plugins.commands import installed_commands  # noqa: PLC0415  # as above
+    from tallystick.plugins.commands import installed_commands
 
     return dict.fromkeys(sorted(installed_commands().setting_keys()), str)
 
@@ -259,7 +259,7 @@ def _are(keys: Collection[str]) -> str:
 
 
 def _check(path: Path, key: str, value: object) -> None:
-    from tallystick.rules.findings import shown  # noqa: PLC0415  # as above
+    from tallystick.rules.findings import shown
 
     keys = {**KEYS} if key in KEYS else {**KEYS, **_keys_of_plugins()}
     if key not in keys:

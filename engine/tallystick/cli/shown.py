@@ -109,8 +109,8 @@ def print_table(
         columns: the heading of each, and whether it holds numbers.
         rows: a cell for each column.
     """
-    from rich.console import Console  # noqa: PLC0415  # 17 ms that not every command needs
-    from rich.table import Table  # noqa: PLC0415  # as above
+    from rich.console import Console  # 17 ms that not every command needs
+    from rich.table import Table
 
     table = Table(title=printable(title), title_justify="left")
     for name, is_number in columns:
@@ -129,6 +129,6 @@ def error_terminal() -> Console | None:
     # a process without an error output has none here
     if sys.stderr is None or not sys.stderr.isatty():
         return None
-    from rich.console import Console  # noqa: PLC0415  # 17 ms that only a terminal needs
+    from rich.console import Console  # 17 ms that only a terminal needs
 
     return Console(stderr=True)

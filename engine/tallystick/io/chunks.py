@@ -137,7 +137,7 @@ class RowChunk:
         Raises:
             InputError: later: a value has no equal in Python.
         """
-        from tallystick.io.tables import Rows  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import Rows
 
         return Rows(self.rows, self.first, self.path)
 

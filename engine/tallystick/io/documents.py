@@ -39,7 +39,7 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     Raises:
         ValueError: it is too large, nested too deep, or no TOML.
     """
-    import tomli  # noqa: PLC0415  # where there is such a file
+    import tomli  # where there is such a file
 
     found: dict[str, Any] = _parsed(tomli.loads, _text(data))
     return found

@@ -103,7 +103,7 @@ def decompressed(path: Path, file: IO[bytes]) -> IO[bytes]:
     codec = codec_of(path)
     if codec is None:
         return file
-    import pyarrow as pa  # noqa: PLC0415  # heavy
+    import pyarrow as pa
 
     return cast("IO[bytes]", pa.CompressedInputStream(file, codec))
 

@@ -123,7 +123,7 @@ class ParquetSource:
 
     def _batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Consecutive rows, and the number of the first."""
-        from tallystick.io.parquet import parquet_errors  # noqa: PLC0415  # heavy
+        from tallystick.io.parquet import parquet_errors
 
         with opened(self._path) as file, parquet_errors(self._path):
             # first, as a pipe cannot do this and may have no end
@@ -133,9 +133,9 @@ class ParquetSource:
             yield from self._rows(file)
 
     def _rows(self, file: BinaryIO) -> Iterator[tuple[pa.RecordBatch, int]]:
-        from tallystick.io.pages import footer_of, rows_at_a_time  # noqa: PLC0415  # heavy
-        from tallystick.io.parquet import parquet_file  # noqa: PLC0415  # as above
-        from tallystick.io.tables import LARGEST_ROW, parts  # noqa: PLC0415  # as above
+        from tallystick.io.pages import footer_of, rows_at_a_time
+        from tallystick.io.parquet import parquet_file
+        from tallystick.io.tables import LARGEST_ROW, parts
 
         footer = footer_of(self._path, file)
         if footer.metadata.num_rows == 0:

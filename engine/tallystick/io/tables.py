@@ -106,7 +106,7 @@ def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
         InputError: a value has no equal in Python, such as a time after the year 9999; or a column
             has a type that no record has.
     """
-    import pyarrow as pa  # noqa: PLC0415  # takes longer to load than most commands run
+    import pyarrow as pa  # takes longer to load than most commands run
 
     for batch in data.to_batches() if isinstance(data, pa.Table) else [data]:
         yield from Rows(batch, first)
@@ -127,7 +127,7 @@ def parts(
     Raises:
         InputError: as ``row_sizes``.
     """
-    from tallystick.io.row_sizes import row_sizes  # noqa: PLC0415  # heavy
+    from tallystick.io.row_sizes import row_sizes
 
     for place in range(0, data.num_rows, _MEASURED_ROWS):
         batch = data.slice(place, _MEASURED_ROWS)
@@ -143,7 +143,7 @@ def parts(
 
 def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.floating[Any]], first: int) -> list[Row]:
     """The rows of a part; of one that is too long, the start of its line."""
-    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow as pa
 
     clean = _cleaner(pa.struct(list(part.schema)))
     if sizes[0] > LARGEST_ROW:
@@ -160,7 +160,7 @@ def _in_a_line(row: dict[str, Any]) -> Row:
 
 def _start(row: pa.RecordBatch, clean: _Cleaner, first: int) -> LongLine:
     """The start of the line of a row that is not made, by those of its columns that are short."""
-    from tallystick.io.row_sizes import row_sizes  # noqa: PLC0415  # heavy
+    from tallystick.io.row_sizes import row_sizes
 
     short = [n for n in range(row.num_columns) if row_sizes(row.select([n]))[0] <= _SHORT]
     (found,) = _cleaned(row.select(short), clean, first)
@@ -176,7 +176,7 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str, Any]]:
-    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow as pa
 
     # LookupError is of a time zone that is not known, TypeError of a map whose keys are lists
     refusals = (ArithmeticError, LookupError, TypeError, ValueError, pa.ArrowException)
@@ -205,7 +205,7 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
 
 def _cleaner(kind: pa.DataType) -> _Cleaner:
     """What turns a Python value of the Arrow type into a JSON value without nulls."""
-    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow as pa
 
     if pa.types.is_struct(kind):
         fields = [kind.field(i) for i in range(kind.num_fields)]
@@ -218,7 +218,7 @@ def _cleaner(kind: pa.DataType) -> _Cleaner:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow as pa
 
     tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return any(test(kind) for test in tests)

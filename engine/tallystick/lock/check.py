@@ -129,7 +129,7 @@ def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[Di
 
 def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
     """Return the bytes of a rule-set file; None of what is none, or not in or below the folder."""
-    from tallystick.rules.reading import LARGEST  # noqa: PLC0415  # where there is such a file
+    from tallystick.rules.reading import LARGEST  # where there is such a file
 
     try:
         path = (folder / (rules.path or "")).resolve()
@@ -143,7 +143,7 @@ def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
 
 
 def _is_rule_set(data: bytes) -> bool:
-    from tallystick.rules.toml import parse  # noqa: PLC0415  # where something differs
+    from tallystick.rules.toml import parse  # where something differs
 
     try:
         head = parse(data.decode("utf-8"), "").data.get("rule_set")
@@ -220,7 +220,7 @@ def _one(what: str, found: str, locked: str) -> Iterator[Difference]:
 
 def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
     """What differing files come to: which formulas and rules are others, or that none is."""
-    from tallystick.lock.write import locked_rule_set  # noqa: PLC0415  # where something differs
+    from tallystick.lock.write import locked_rule_set  # where something differs
 
     told = list[str]()
     for name, rules in sorted(lock.rule_sets.items()):

@@ -179,7 +179,7 @@ def read(path: Path) -> Lock:
     Raises:
         InputError: there is no such file, it is too large, or it is no lock.
     """
-    from tallystick.io.inputs import start_of  # noqa: PLC0415  # what only looks needs no reading
+    from tallystick.io.inputs import start_of  # what only looks needs no reading
 
     try:
         data = start_of(path, LARGEST + 1)
@@ -197,7 +197,7 @@ def parse(data: bytes, where: str) -> Lock:
     Raises:
         InputError: they are too many, none, or one of another format.
     """
-    import tomli  # noqa: PLC0415  # where there is a lock
+    import tomli  # where there is a lock
 
     if len(data) > LARGEST:
         raise InputError(f"{where}: found more than {LARGEST} bytes, expected a lock")

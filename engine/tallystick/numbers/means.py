@@ -45,7 +45,7 @@ def arithmetic_mean_columns(columns: Sequence[Column], weights: Weights) -> Inte
     Raises:
         NumberError: a value is outside [0, 1e9], or the columns do not fit the weights.
     """
-    from tallystick.numbers import mean_columns  # noqa: PLC0415  # loads NumPy
+    from tallystick.numbers import mean_columns  # loads NumPy
 
     return mean_columns.arithmetic_means(columns, weights)
 
@@ -74,7 +74,7 @@ def geometric_mean_columns(columns: Sequence[Column], weights: Weights) -> Integ
     Raises:
         NumberError: a value is outside [0, 1e9], or the columns do not fit the weights.
     """
-    from tallystick.numbers import mean_columns  # noqa: PLC0415  # loads NumPy
+    from tallystick.numbers import mean_columns  # loads NumPy
 
     return mean_columns.geometric_means(columns, weights)
 
@@ -85,6 +85,6 @@ def logarithms_are_trusted() -> bool:
     They are measured once, on a fixed sample: within 8 units in the last place, where a bound may
     take 64 for granted.
     """
-    from tallystick.numbers import mean_columns  # noqa: PLC0415  # loads NumPy
+    from tallystick.numbers import mean_columns  # loads NumPy
 
     return mean_columns.logarithms_are_trusted()

@@ -69,7 +69,7 @@ class _Known:
 
     @cached_property
     def validator(self) -> RecordValidator:
-        from tallystick.records.validator import RecordValidator  # noqa: PLC0415  # as above
+        from tallystick.records.validator import RecordValidator
 
         return RecordValidator(self.schema)
 

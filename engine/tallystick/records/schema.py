@@ -181,7 +181,7 @@ def _refuse_constant(name: str) -> None:
 def _check_schema(document: Schema, path: Path) -> None:
     if document.get("$schema", DRAFT) != DRAFT:
         raise SchemaError(f'{path}: found "$schema" {document["$schema"]!r}, expected {DRAFT!r}')
-    import jsonschema_rs  # noqa: PLC0415  # who only shows a value needs none
+    import jsonschema_rs  # who only shows a value needs none
 
     try:
         jsonschema_rs.meta.validate({**document, "$schema": DRAFT})
@@ -342,7 +342,7 @@ def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> 
 
 
 def _check_references(schema: Schema, path: Path) -> None:
-    import jsonschema_rs  # noqa: PLC0415  # as above
+    import jsonschema_rs
 
     linear = jsonschema_rs.RegexOptions()
     try:

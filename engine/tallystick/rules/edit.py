@@ -142,7 +142,7 @@ def edited(data: Data, changes: Edits) -> dict[str, Any]:
 
 def edited_text(text: str, changes: Edits) -> str:
     """The text of a rule-set file with other values; every other byte, comments too, is kept."""
-    import tomlkit  # noqa: PLC0415  # 40 ms that only an edit needs
+    import tomlkit  # 40 ms that only an edit needs
 
     data, document = parse(text, "").data, tomlkit.parse(text)
     for (*outer, last), value in changes.items():
@@ -160,7 +160,7 @@ def edited_text(text: str, changes: Edits) -> str:
 
 def summarised_text(text: str, summary: str | None) -> str:
     """Return the text of a rule-set file with another summary, or without one."""
-    import tomlkit  # noqa: PLC0415  # 40 ms that only an edit needs
+    import tomlkit  # 40 ms that only an edit needs
 
     document = tomlkit.parse(text)
     header: Any = document["rule_set"]
@@ -173,8 +173,8 @@ def summarised_text(text: str, summary: str | None) -> str:
 
 def _item(value: Value, before: object) -> Item:
     """The value as an item in the place of another, with its comment in the same column."""
-    import tomlkit  # noqa: PLC0415  # as above
-    from tomlkit.items import Item  # noqa: PLC0415  # as above
+    import tomlkit
+    from tomlkit.items import Item
 
     if isinstance(value, bool | str) or not isinstance(before, Item):
         found: Item = tomlkit.item(value)

@@ -118,8 +118,8 @@ def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRul
 
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
     # who reads again what was checked before needs neither
-    from tallystick.rules.checks import check  # noqa: PLC0415
-    from tallystick.rules.schema import Declared, schema_of, sound_part  # noqa: PLC0415
+    from tallystick.rules.checks import check
+    from tallystick.rules.schema import Declared, schema_of, sound_part
 
     sections, others = sections_in(document.data, plugins), plugins.sections
     refused = {name: refusal(name, others) for name in document.data if name not in sections}

@@ -206,7 +206,7 @@ class DocumentSchema:
     def _validator(self) -> Any:  # noqa: ANN401  # jsonschema ships no types
         # imported late: it costs more than everything else, and scoring under a loaded rule set
         # never needs it
-        from jsonschema import (  # type: ignore[import-untyped]  # it ships none  # noqa: PLC0415
+        from jsonschema import (  # type: ignore[import-untyped]  # it ships none
             Draft202012Validator,
             ValidationError,
             validators,
@@ -233,7 +233,7 @@ class DocumentSchema:
 
     @cached_property
     def _quick_validator(self) -> jsonschema_rs.Draft202012Validator:
-        import jsonschema_rs  # noqa: PLC0415  # as above
+        import jsonschema_rs
 
         return jsonschema_rs.Draft202012Validator(
             _with_whole_numbers(self.document), keywords={"wholeNumber": _WholeNumber}
@@ -315,7 +315,7 @@ def check_part(section: SchemaPart) -> None:
     Raises:
         RefusedPluginError: it is so.
     """
-    import jsonschema_rs  # noqa: PLC0415  # heavy
+    import jsonschema_rs
 
     known = {*core_schema()["$defs"], *section.document.get("$defs", {})}
     if not jsonschema_rs.meta.is_valid(dict(section.document)):

@@ -62,10 +62,10 @@ class LoweredFormula:
     def columns(self) -> ColumnProgram | BallProgram:
         """The program over columns."""
         if not self.program.is_rational:
-            from tallystick.formula.balls import BallProgram  # noqa: PLC0415  # as below
+            from tallystick.formula.balls import BallProgram
 
             return BallProgram(self.key.tree, self._inputs)
-        from tallystick.formula.columns import ColumnProgram  # noqa: PLC0415  # loads NumPy
+        from tallystick.formula.columns import ColumnProgram  # loads NumPy
 
         return ColumnProgram(self.program)
 

@@ -82,7 +82,7 @@ def _marked_lines(batch: ResultBatch) -> bytes:
 
 
 def _marked_arrow(batch: ResultBatch) -> pa.RecordBatch:
-    import pyarrow as pa  # noqa: PLC0415  # heavy
+    import pyarrow as pa
 
     return _arrow(batch).append_column(SHADOW, pa.array([True] * len(batch), pa.bool_()))
 
@@ -150,7 +150,7 @@ def _csv(rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def _arrow(batch: ResultBatch) -> pa.RecordBatch:
-    from tallystick.scoring.table import to_arrow  # noqa: PLC0415  # heavy
+    from tallystick.scoring.table import to_arrow
 
     return to_arrow(batch)
 
@@ -180,10 +180,10 @@ class Parquet:
 
     def __init__(self, file: IO[bytes], layout: ResultLayout, shadow: bool) -> None:
         """Open the file with the schema of the results."""
-        import pyarrow as pa  # noqa: PLC0415  # heavy
+        import pyarrow as pa
 
-        from tallystick.io.parquet import RowGroupWriter  # noqa: PLC0415  # heavy
-        from tallystick.scoring.table import schema_of  # noqa: PLC0415  # heavy
+        from tallystick.io.parquet import RowGroupWriter
+        from tallystick.scoring.table import schema_of
 
         schema = schema_of(layout)
         self._rows = RowGroupWriter(

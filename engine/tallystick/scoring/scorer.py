@@ -181,10 +181,10 @@ class Scorer(BoundRules):
         Raises:
             InputError: as ``score_rows``, or it is no table.
         """
-        import pyarrow as pa  # noqa: PLC0415  # heavy
+        import pyarrow as pa
 
-        from tallystick.io.sources import ROWS  # noqa: PLC0415  # loads NumPy
-        from tallystick.scoring.table import schema_of, to_arrow  # noqa: PLC0415  # heavy
+        from tallystick.io.sources import ROWS  # loads NumPy
+        from tallystick.scoring.table import schema_of, to_arrow
 
         _of_kind(table, pa.Table, "a pyarrow.Table")
         batches, rejects, first = [], list[Reject](), 1
@@ -234,7 +234,7 @@ class Scorer(BoundRules):
             OutputError: a file cannot be written; nothing is left under its final name.
             EngineError: the workers cannot be used; as above.
         """
-        from tallystick.scoring.run import score_file  # noqa: PLC0415  # loads NumPy
+        from tallystick.scoring.run import score_file  # loads NumPy
 
         return score_file(
             self,
@@ -260,7 +260,7 @@ class Scorer(BoundRules):
         Raises:
             InputError: a value has no equal in Python, such as text that is not UTF-8.
         """
-        from tallystick.io.tables import Rows  # noqa: PLC0415  # heavy
+        from tallystick.io.tables import Rows
 
         items = Rows(rows, first)
         return _told(self.score_decoded(self.decoder.records(items, first), items, first))
@@ -284,7 +284,7 @@ class Scorer(BoundRules):
         Raises:
             RecordError: the record cannot be scored.
         """
-        from tallystick.scoring.explanation import Explanation, explain  # noqa: PLC0415  # rarely
+        from tallystick.scoring.explanation import Explanation, explain
 
         with internal_errors():
             found = self._decoded(record, line)
@@ -330,7 +330,7 @@ class Scorer(BoundRules):
 
     @cached_property
     def _columns(self) -> Scoring:
-        from tallystick.scoring.facts.results import Scoring  # noqa: PLC0415  # loads NumPy
+        from tallystick.scoring.facts.results import Scoring  # loads NumPy
 
         return Scoring(self)
 

@@ -21,8 +21,8 @@ def source_of(path: Path, first: int = 1) -> Source:
     if is_folder(path):
         return FolderSource(path, first, source_of)
     if path.suffix.lower() == ".parquet":
-        from tallystick.scoring.facts.metadata import is_facts  # noqa: PLC0415  # heavy
-        from tallystick.scoring.facts.source import FactsSource  # noqa: PLC0415  # as above
+        from tallystick.scoring.facts.metadata import is_facts
+        from tallystick.scoring.facts.source import FactsSource
 
         return FactsSource(path, first) if is_facts(path) else ParquetSource(path, first)
     return JsonLinesSource(path, first)

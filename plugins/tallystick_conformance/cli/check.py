@@ -52,7 +52,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
     removes those of formulas that no published version of the project has. The exit status is 1 if
     something was found, and 2 if there is no such plugin.
     """
-    from tallystick_conformance.process import check  # noqa: PLC0415  # heavy
+    from tallystick_conformance.process import check
 
     with working("checking"):
         report = check(target, seconds=seconds, record=record, reset=reset)
@@ -65,7 +65,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
 
 def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
-    from tallystick_conformance.report import lines_of  # noqa: PLC0415  # only when it is used
+    from tallystick_conformance.report import lines_of  # only when it is used
 
     for found in report.findings[:MOST_TOLD]:
         yield from lines_of(found, _LONGEST)

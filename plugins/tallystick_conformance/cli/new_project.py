@@ -60,7 +60,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     NAME is that of the plugin and of its distribution, such as acme-translation: lower-case
     letters, digits and hyphens.
     """
-    from tallystick_conformance.project import files_of, project  # noqa: PLC0415  # heavy
+    from tallystick_conformance.project import files_of, project
 
     chosen = [] if parts == "none" else [each.strip() for each in parts.split(",")]
     wanted = project(name, skill_type, chosen)
@@ -76,11 +76,11 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
 
 
 def _refuse_taken(wanted: Project) -> None:
-    from importlib.metadata import entry_points, packages_distributions  # noqa: PLC0415  # heavy
+    from importlib.metadata import entry_points, packages_distributions
 
-    from tallystick.plugins.entries import GROUP  # noqa: PLC0415  # as above
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # as above
-    from tallystick_conformance.project import refuse_taken  # noqa: PLC0415  # as above
+    from tallystick.plugins.entries import GROUP
+    from tallystick.plugins.registry import installed
+    from tallystick_conformance.project import refuse_taken
 
     plugins = {entry.name for entry in entry_points(group=GROUP)}
     refuse_taken(wanted, installed(), plugins, packages_distributions().keys())
@@ -88,7 +88,7 @@ def _refuse_taken(wanted: Project) -> None:
 
 def _write(files: Mapping[str, str], folder: Path, follow_links: bool) -> None:
     """Write a folder, whole or not at all."""
-    from tallystick.io.atomic import (  # noqa: PLC0415  # heavy
+    from tallystick.io.atomic import (
         atomic_folder,
         output_errors,
         output_path,
@@ -105,8 +105,8 @@ def _write(files: Mapping[str, str], folder: Path, follow_links: bool) -> None:
 
 def _refuse_place(folder: Path) -> None:
     """Refuse a folder that holds something, or that the new one would pull from under the user."""
-    from tallystick.errors import OutputError  # noqa: PLC0415  # as above
-    from tallystick.io.atomic import output_errors  # noqa: PLC0415  # as above
+    from tallystick.errors import OutputError
+    from tallystick.io.atomic import output_errors
 
     with output_errors(folder):
         first = min((p.name for p in folder.iterdir()), default=None) if folder.is_dir() else None

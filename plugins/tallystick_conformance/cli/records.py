@@ -70,7 +70,7 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     Better and worse miners do tasks of all types, and several validators record each answer. The
     records are spread evenly over the rounds, which are numbered on from epoch to epoch, from 0.
     """
-    from tallystick_conformance.testing.history import history_of  # noqa: PLC0415  # heavy
+    from tallystick_conformance.testing.history import history_of
 
     if as_json and output == STANDARD:
         raise click.UsageError("--json and -o - both want the standard output: name a file")
@@ -94,8 +94,8 @@ def generate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _chosen(types: str | None) -> list[SkillType]:
-    from tallystick.diagnostics import nearest  # noqa: PLC0415  # heavy
-    from tallystick.plugins.registry import installed  # noqa: PLC0415  # heavy
+    from tallystick.diagnostics import nearest
+    from tallystick.plugins.registry import installed
 
     known = installed().skill_types
     if types is None:
@@ -122,7 +122,7 @@ def _print(blocks: Iterator[bytes]) -> None:
 
 def _write(blocks: Iterable[bytes], output: Path, follow_links: bool) -> tuple[int, str]:
     """Write a file, whole or not at all; its size and its digest."""
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # heavy
+    from tallystick.io.atomic import atomic_files, output_path
 
     size = 0
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):

@@ -86,7 +86,7 @@ def plots() -> ModuleType | None:
     """The module `plots`; None without the extra ``report``."""
     if any(find_spec(name) is None for name in ("altair", "vl_convert")):
         return None
-    from tallystick_governance.backtest import plots as found  # noqa: PLC0415  # of the extra
+    from tallystick_governance.backtest import plots as found  # of the extra
 
     return found
 

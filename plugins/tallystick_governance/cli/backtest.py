@@ -143,14 +143,14 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     chance alone makes as much of it. The exit status is 1 when a line was no valid record, 3 when
     the engine itself fails on one.
     """
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
-    from tallystick_governance.backtest.best import best_of  # noqa: PLC0415  # as above
-    from tallystick_governance.backtest.bootstrap import Bootstrap  # noqa: PLC0415  # heavy
-    from tallystick_governance.backtest.candidates import Switch, candidates_of  # noqa: PLC0415  # heavy
-    from tallystick_governance.backtest.incentive import Network  # noqa: PLC0415  # heavy
-    from tallystick_governance.backtest.run import backtest as run  # noqa: PLC0415  # heavy
-    from tallystick_governance.backtest.sweep import parse_sweep  # noqa: PLC0415  # as above
-    from tallystick_governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick_governance.backtest.best import best_of
+    from tallystick_governance.backtest.bootstrap import Bootstrap
+    from tallystick_governance.backtest.candidates import Switch, candidates_of
+    from tallystick_governance.backtest.incentive import Network
+    from tallystick_governance.backtest.run import backtest as run
+    from tallystick_governance.backtest.sweep import parse_sweep
+    from tallystick_governance.backtest.wording import terminal_lines
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
@@ -216,7 +216,7 @@ def _words(option: str, value: object) -> list[str]:
 
 
 def _described(outcome: Outcome, written: Written) -> dict[str, object]:
-    from tallystick_governance.backtest.summary import headlines  # noqa: PLC0415  # heavy
+    from tallystick_governance.backtest.summary import headlines
 
     return {
         **headlines(outcome, written.shown.every),

@@ -50,10 +50,10 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
     last epoch reach another tier.
     """
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick_governance import adoption_text  # noqa: PLC0415  # heavy
-    from tallystick_governance.diff import render  # noqa: PLC0415  # heavy
-    from tallystick_governance.diff.difference import difference  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load
+    from tallystick_governance import adoption_text
+    from tallystick_governance.diff import render
+    from tallystick_governance.diff.difference import difference
 
     if as_json and markdown:
         raise click.UsageError("found --json and --markdown, expected one of them")
@@ -81,9 +81,9 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _effect(where: str, old: Scorer, new: Scorer) -> AdoptionEffect:
-    from tallystick_governance.adoption_effect import effect_on  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.rules import state_rules_of  # noqa: PLC0415  # heavy
+    from tallystick_governance.adoption_effect import effect_on
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.rules import state_rules_of
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         return effect_on(queries, old.digest, state_rules_of(new))

@@ -59,10 +59,10 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     error that OLD has too does not count for the exit status; a silence that OLD does not have, and
     what is worse than its silence was written for, does.
     """
-    from tallystick_governance.lint import render  # noqa: PLC0415  # heavy
-    from tallystick_governance.lint.catalog import installed_lints  # noqa: PLC0415  # heavy
-    from tallystick_governance.lint.linting import report  # noqa: PLC0415  # heavy
-    from tallystick_governance.lint.sarif import as_sarif  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint import render
+    from tallystick_governance.lint.catalog import installed_lints
+    from tallystick_governance.lint.linting import report
+    from tallystick_governance.lint.sarif import as_sarif
 
     if sum((as_json, verbose, markdown, sarif)) > 1:
         raise click.UsageError("expected one of --json, --markdown, --sarif and --verbose")
@@ -100,8 +100,8 @@ def _tell_refused(refused: Mapping[str, str]) -> None:
 
 def _loading(reference: str) -> Report:
     """The findings of a rule set that has to load, so that they are all that there are."""
-    from tallystick.errors import RuleSetError  # noqa: PLC0415  # heavy
-    from tallystick_governance.lint.linting import report  # noqa: PLC0415  # heavy
+    from tallystick.errors import RuleSetError
+    from tallystick_governance.lint.linting import report
 
     found = report(reference)
     if not found.loaded:
@@ -126,7 +126,7 @@ def _explained(code: str) -> list[Check]:
 
 
 def _check(code: str, option: str) -> Check:
-    from tallystick.diagnostics import nearest  # noqa: PLC0415  # heavy
+    from tallystick.diagnostics import nearest
 
     checks = _catalogue()
     if code not in checks:
@@ -136,7 +136,7 @@ def _check(code: str, option: str) -> Check:
 
 
 def _catalogue() -> Mapping[str, Check]:
-    from tallystick_governance.lint.catalog import installed_lints  # noqa: PLC0415  # heavy
+    from tallystick_governance.lint.catalog import installed_lints
 
     return installed_lints().checks
 

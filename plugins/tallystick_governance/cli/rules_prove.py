@@ -73,10 +73,10 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     answered by then is printed, and so is what was answered before Ctrl-C. It needs the extra
     `prove`.
     """
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # as above
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # as above
-    from tallystick_governance.prove import process, proving, render  # noqa: PLC0415  # heavy
-    from tallystick_governance.prove.render import is_long  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_files, output_path
+    from tallystick.scoring.scorer import load
+    from tallystick_governance.prove import process, proving, render
+    from tallystick_governance.prove.render import is_long
 
     if sum((as_json, verbose, markdown)) > 1:
         raise click.UsageError("expected one of --json, --markdown and --verbose")

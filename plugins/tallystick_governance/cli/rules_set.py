@@ -46,8 +46,8 @@ def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     The summary of RULES speaks of its own values, so the file has the one of --summary, or none.
     `tallystick rules paths RULES` lists the paths.
     """
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick_governance.revision import parse_assignment, revise  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load
+    from tallystick_governance.revision import parse_assignment, revise
 
     with working("comparing"):
         found = revise(load(reference), map(parse_assignment, assignments), summary=summary)

@@ -43,11 +43,11 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     FOLDER is that of `round close --shadow-folder`: all records that were recorded while the rules
     were tried. They are compared with the rules that were in force last.
     """
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # as above
-    from tallystick_governance.backtest.run import backtest  # noqa: PLC0415  # heavy
-    from tallystick_governance.backtest.summary import headlines  # noqa: PLC0415  # as above
-    from tallystick_governance.backtest.wording import terminal_lines  # noqa: PLC0415  # as above
-    from tallystick_governance.shadow import FACTS, candidates  # noqa: PLC0415  # as above
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick_governance.backtest.run import backtest
+    from tallystick_governance.backtest.summary import headlines
+    from tallystick_governance.backtest.wording import terminal_lines
+    from tallystick_governance.shadow import FACTS, candidates
 
     found = candidates(folder, installed_plugins())
     held.require(found[0].rules)

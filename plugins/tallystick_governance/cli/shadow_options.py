@@ -39,8 +39,8 @@ class ShadowPass:
         if self.where is None:
             yield self.rules
             return
-        from tallystick_governance.shadow import shadowing  # noqa: PLC0415  # heavy
-        from tallystick_state.ledger import Ledger  # noqa: PLC0415  # as above
+        from tallystick_governance.shadow import shadowing
+        from tallystick_state.ledger import Ledger
 
         with Ledger.open(self.where) as ledger, ledger.queries() as queries:
             yield shadowing(self.rules, queries)
@@ -52,7 +52,7 @@ def shadow_pass(reference: str, options: Mapping[str, Any]) -> ShadowPass:
     Raises:
         RuleSetError: the rule set does not load.
     """
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load
 
     return ShadowPass(load(reference), options.get("--state"))
 
@@ -67,8 +67,8 @@ def round_shadow(reference: str, options: Mapping[str, Any]) -> Shadow:
     """
     if _FOLDER not in options:
         raise _both()
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
-    from tallystick_governance.shadow import Shadow  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load
+    from tallystick_governance.shadow import Shadow
 
     shadow = Shadow(Path(options[_FOLDER]), load(reference))
     shadow.check()

@@ -104,7 +104,7 @@ def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -
 
 
 def _validate(document: Mapping[str, Any], path: Path) -> None:
-    import jsonschema_rs  # noqa: PLC0415  # heavy
+    import jsonschema_rs
 
     try:
         problems = sorted(
@@ -123,6 +123,6 @@ def _validate(document: Mapping[str, Any], path: Path) -> None:
 
 @cache
 def _validator() -> Any:  # noqa: ANN401  # jsonschema-rs has a type for each draft
-    import jsonschema_rs  # noqa: PLC0415  # heavy
+    import jsonschema_rs
 
     return jsonschema_rs.validator_for(read_json(schema_path("mapping-1")))

@@ -317,8 +317,8 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
     Raises:
         RecordError: it cannot be scored.
     """
-    from tallystick.io.sources import ItemSource  # noqa: PLC0415  # loads NumPy
-    from tallystick_state.event_decoder import events_of  # noqa: PLC0415  # loads NumPy
+    from tallystick.io.sources import ItemSource  # loads NumPy
+    from tallystick_state.event_decoder import events_of  # loads NumPy
 
     scorer = _scorer(known, known.line_of(skill_type, pinned), pinned)
     thresholds: dict[str, Thresholds] = {}
@@ -338,8 +338,8 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
 
 def _scorer(known: Known, line: str, pinned: int) -> Scorer:
     """The rules of a line up to an epoch, bound: thresholds may be carried from earlier ones."""
-    from tallystick.scoring.bound_rules import bound_over  # noqa: PLC0415  # proves formulas
-    from tallystick.scoring.scorer import Scorer, bind  # noqa: PLC0415  # proves formulas
+    from tallystick.scoring.bound_rules import bound_over  # proves formulas
+    from tallystick.scoring.scorer import Scorer, bind  # proves formulas
 
     every = [known.rules(line, epoch) for epoch in range(pinned + 1)]
     changes = [n for n in range(1, len(every)) if every[n].digest != every[n - 1].digest]

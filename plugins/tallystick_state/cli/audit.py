@@ -156,8 +156,8 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
     """What an audit of results comes to, for machines and for people."""
-    from tallystick_state.audit.mapping import read  # noqa: PLC0415  # heavy
-    from tallystick_state.audit.results_audit import audit_results  # noqa: PLC0415  # as above
+    from tallystick_state.audit.mapping import read
+    from tallystick_state.audit.results_audit import audit_results
 
     with ExitStack() as stack:
         scorer = stack.enter_context(scoring(reference, where, held))
@@ -187,9 +187,9 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
     """What an audit of a state comes to, for machines and for people."""
-    from tallystick_state.audit.state_audit import audit_state, read_weights  # noqa: PLC0415  # heavy
-    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.verification import Against  # noqa: PLC0415  # as above
+    from tallystick_state.audit.state_audit import audit_state, read_weights
+    from tallystick_state.trust.trust_file import read  # loads what signs
+    from tallystick_state.trust.verification import Against
 
     against = Against(None if trust is None else read(trust), keys)
     with working("replaying the log"):
@@ -220,8 +220,8 @@ def _of_export(
     folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
 ) -> tuple[dict[str, Any], Iterator[str]]:
     """What an audit of a folder that a subnet published comes to, for machines and for people."""
-    from tallystick_state.audit.export import installed_formats  # noqa: PLC0415  # heavy
-    from tallystick_state.audit.export_audit import audit_export, format_named  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.export import installed_formats
+    from tallystick_state.audit.export_audit import audit_export, format_named
 
     form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
@@ -270,7 +270,7 @@ def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding],
     if path is None:
         yield lambda _: None
         return
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # when asked for
+    from tallystick.io.atomic import atomic_files, output_path  # when asked for
 
     with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
 
@@ -281,7 +281,7 @@ def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding],
 
 
 def _lines(found: ResultsAudit, results: Path) -> Iterator[str]:
-    from tallystick.cli.explanation import lines_of  # noqa: PLC0415  # as the scorer
+    from tallystick.cli.explanation import lines_of  # as the scorer
 
     counts = [f"{numbered(found.rows, 'row')}: {found.equal} equal"]
     if found.within_tolerance:
@@ -301,7 +301,7 @@ def _lines(found: ResultsAudit, results: Path) -> Iterator[str]:
 
 
 def _first(first: Finding) -> str:
-    from tallystick_state.audit.results_audit import decimal  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.results_audit import decimal
 
     row = "" if first.line is None else f" in line {first.line}"
     text = f"first    {first.code}: record {first.record}{row}"

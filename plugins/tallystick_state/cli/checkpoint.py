@@ -67,9 +67,9 @@ def read_checkpoint_file(path: Path) -> Checkpoint:
         InputError: the file cannot be read.
         TrustError: it holds none.
     """
-    from tallystick_state.trust.checkpoint import read_checkpoint  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # as above
-    from tallystick_state.trust.note import MOST_BYTES  # noqa: PLC0415  # as above
+    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.encoding import read_file
+    from tallystick_state.trust.note import MOST_BYTES
 
     return read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
 
@@ -103,8 +103,8 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     Whoever keeps it finds a history that is rewritten or cut back later. Beside what is written by
     -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.
     """
-    from tallystick_state.checkpoints import checkpoint  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.checkpoints import checkpoint
+    from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, working("hashing the closed epochs"):
         found = checkpoint(ledger, origin)
@@ -160,8 +160,8 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     Without --checkpoint the proof leads to the log as it is now, for which nobody vouches yet.
     """
-    from tallystick_state.checkpoints import row_proof  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.checkpoints import row_proof
+    from tallystick_state.ledger import Ledger
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with Ledger.open(where) as ledger, working("proving"):
@@ -186,8 +186,8 @@ def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each opti
     old: Path, new: Path, output: Path, where: str, follow_links: bool, as_json: bool
 ) -> None:
     """Prove that between the checkpoints OLD and NEW the log only grew."""
-    from tallystick_state.checkpoints import growth  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.checkpoints import growth
+    from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, working("proving"):
         found = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
@@ -223,8 +223,8 @@ def evidence_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
 ) -> None:
     """Write the rows of every step of the closed epochs, for others to compare with theirs."""
-    from tallystick_state.audit.evidence import write_evidence  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.audit.evidence import write_evidence
+    from tallystick_state.ledger import Ledger
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with Ledger.open(where) as ledger, working("writing the evidence"):
@@ -249,7 +249,7 @@ def _key(text: str) -> list[Any]:
 
 def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: bool) -> None:
     """Write a proof, and show what it says."""
-    from tallystick_state.trust.proof import proof_bytes  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.proof import proof_bytes  # loads what signs
 
     _write(output, proof_bytes(found), follow_links=follow_links)
     if as_json:
@@ -259,7 +259,7 @@ def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: b
 
 
 def _write(output: Path, data: bytes, *, follow_links: bool) -> None:
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # loads what writes
+    from tallystick.io.atomic import atomic_files, output_path  # loads what writes
 
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(data)

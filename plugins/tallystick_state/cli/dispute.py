@@ -45,18 +45,18 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     which round one of them lacks. Exit status 0 if they are equal, 1 if they differ. Of sides that
     are equal, of the open epoch, and of an export whose own log contradicts it, nothing is written.
     """
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-    from tallystick_state.audit import dispute as disputes  # noqa: PLC0415  # heavy
-    from tallystick_state.audit.dispute_file import dispute_bytes, told  # noqa: PLC0415  # heavy
-    from tallystick_state.audit.records import records_of  # noqa: PLC0415  # heavy
-    from tallystick_state.audit.side import opened_side  # noqa: PLC0415  # heavy
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick_state.audit import dispute as disputes
+    from tallystick_state.audit.dispute_file import dispute_bytes, told
+    from tallystick_state.audit.records import records_of
+    from tallystick_state.audit.side import opened_side
 
     given = None if records is None else records_of(records)
     with working("comparing"), opened_side(a) as mine, opened_side(b) as theirs:
         found = disputes.dispute(mine, theirs, installed_plugins(), given)
     differ = found.verdict.kind != "equal"
     if output is not None and found.proofs:
-        from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # writes
+        from tallystick.io.atomic import atomic_files, output_path  # writes
 
         with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
             file.write(dispute_bytes(found))

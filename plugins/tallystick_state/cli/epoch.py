@@ -48,7 +48,7 @@ def epoch() -> None:
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
     """The epochs that have begun: when they were closed, their events and snapshots."""
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.epochs(last)
@@ -81,7 +81,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
     """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.epoch(number)
@@ -151,7 +151,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     it is published. Where what is carried depends on attributes of the round or of miners, --round
     says them, or nothing is closed.
     """
-    from tallystick_state.reports import epoch_report  # noqa: PLC0415  # heavy
+    from tallystick_state.reports import epoch_report
 
     if number is None:
         raise _unnamed(where, held)
@@ -219,7 +219,7 @@ def _unnamed(where: str, held: Held) -> StateError:
 
 
 def _salt(path: Path) -> str:
-    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # loads what opens files
+    from tallystick_state.trust.encoding import read_file  # loads what opens files
 
     data = read_file(path, _LONGEST_SALT, "a salt")
     return data.decode("utf-8", "replace").strip()

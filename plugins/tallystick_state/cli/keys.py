@@ -40,7 +40,7 @@ def new_command(path: Path, password_file: Path | None, no_password: bool, as_js
     """
     if no_password and password_file is not None:
         raise click.UsageError("--no-password and --password-file exclude each other")
-    from tallystick_state.trust.key_files import new_key  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.key_files import new_key  # loads what signs
 
     password = None if no_password else password_of(path, password_file, twice=True)
     if password == b"":
@@ -61,7 +61,7 @@ def new_command(path: Path, password_file: Path | None, no_password: bool, as_js
 @as_json
 def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
     """The public key of FILE, a key file or a plain wallet file, as a trust file has it."""
-    from tallystick_state.trust.key_files import (  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.key_files import (  # loads what signs
         is_key_file,
         read_key,
         read_wallet,
@@ -75,7 +75,7 @@ def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
 
 
 def _show(path: Path, public: PublicKey, *, as_json: bool) -> None:
-    from tallystick_state.trust.encoding import ss58_text  # noqa: PLC0415  # loads what opens files
+    from tallystick_state.trust.encoding import ss58_text  # loads what opens files
 
     address = ss58_text(public.data) if public.type == "sr25519" else None
     if as_json:

@@ -66,8 +66,8 @@ def list_command(
     validator: str | None, number: int | None, reasons: tuple[str, ...], where: str, as_json: bool
 ) -> None:
     """The claims that are not recorded, with their numbers and why, in the order they came."""
-    from tallystick_state.claims import REASONS  # noqa: PLC0415  # heavy
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # as above
+    from tallystick_state.claims import REASONS
+    from tallystick_state.ledger import Ledger
 
     unknown = [each for each in reasons if each not in REASONS]
     if unknown:

@@ -78,8 +78,8 @@ def round_group() -> None:
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
     """The rounds with records: their epochs, when they were closed, how many records they have."""
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.reasons import NO_ROUNDS  # noqa: PLC0415  # as above
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.reasons import NO_ROUNDS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.rounds(last)
@@ -115,7 +115,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
 
     Submissions that their groups ask to run again are listed below.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found, scores = queries.round(number), queries.scores_of_lines(number)
@@ -187,7 +187,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     With --groups the records get the consensus that their groups compute, and must give none of
     their own. How alike the members are is kept, and whose submissions are to be run again.
     """
-    from tallystick_state.reports import round_report  # noqa: PLC0415  # heavy
+    from tallystick_state.reports import round_report
 
     passes = _passes(plugin_options, records, groups)
     authority = authority_of(signed, block)

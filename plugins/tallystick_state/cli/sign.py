@@ -65,10 +65,10 @@ def sign() -> None:
 def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign RULES: its name and version, the digest of what it means, and that of its file."""
     by = signer_needed(signer)
-    from tallystick.canonical import digest_of_bytes  # noqa: PLC0415  # loads what signs
-    from tallystick.plugins.registry import installed_plugins  # noqa: PLC0415  # heavy
-    from tallystick.rules.loading import load  # noqa: PLC0415  # heavy
-    from tallystick_state.trust.statement import rule_set  # noqa: PLC0415  # loads what signs
+    from tallystick.canonical import digest_of_bytes  # loads what signs
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick.rules.loading import load
+    from tallystick_state.trust.statement import rule_set  # loads what signs
 
     found = load(reference, installed_plugins())
     said = rule_set(
@@ -107,8 +107,8 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     and adopted alike.
     """
     by = signer_needed(signer)
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.statements import adoption  # noqa: PLC0415  # as above
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.statements import adoption
 
     with Ledger.open(where) as ledger:
         said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
@@ -138,8 +138,8 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     by = signer_needed(signer)
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.statements import pools  # noqa: PLC0415  # as above
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.statements import pools
 
     given = given_pools(shares, idle)
     with Ledger.open(where) as ledger:
@@ -174,8 +174,8 @@ def withdrawal_command(
 ) -> None:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
     by = signer_needed(signer)
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.statements import withdrawal  # noqa: PLC0415  # as above
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.statements import withdrawal
 
     with Ledger.open(where) as ledger:
         said = withdrawal(ledger, line, expires_at_block=expires_at_block)
@@ -208,8 +208,8 @@ def events_command(
     are signed with the consensus of their groups, which who imports them then needs too.
     """
     by = signer_needed(signer)
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.statements import events  # noqa: PLC0415  # as above
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.statements import events
 
     with Ledger.open(where) as ledger:
         said = events(ledger, path, validator, groups)
@@ -227,10 +227,10 @@ def events_command(
 def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
-    from tallystick_state.trust.checkpoint import read_checkpoint  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # as above
-    from tallystick_state.trust.note import MOST_BYTES  # noqa: PLC0415  # as above
-    from tallystick_state.trust.statement import checkpoint  # noqa: PLC0415  # as above
+    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.encoding import read_file
+    from tallystick_state.trust.note import MOST_BYTES
+    from tallystick_state.trust.statement import checkpoint
 
     found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
     said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
@@ -249,7 +249,7 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
 def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
     by = signer_needed(signer)
-    from tallystick_state.trust.receipt import statement_of_receipt  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.receipt import statement_of_receipt  # loads what signs
 
     _write(statement_of_receipt(path).envelope().signed(by), **options)
 
@@ -265,7 +265,7 @@ def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None: 
 def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the trust file in FILE, so that it can follow another."""
     by = signer_needed(signer)
-    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.trust_file import read  # loads what signs
 
     _write(read(path).statement().envelope().signed(by), **options)
 
@@ -306,9 +306,9 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
 
 def _read(path: Path) -> Envelope:
     """The envelope in a file, whose statement is sound."""
-    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope  # noqa: PLC0415  # as above
-    from tallystick_state.trust.statement import statement_of  # noqa: PLC0415  # as above
+    from tallystick_state.trust.encoding import read_file  # loads what signs
+    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.statement import statement_of
 
     envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
     statement_of(envelope, str(path))
@@ -317,9 +317,9 @@ def _read(path: Path) -> Envelope:
 
 def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) -> None:
     """Write an envelope, and show what it says and who has signed."""
-    from tallystick.io.atomic import atomic_files, output_path  # noqa: PLC0415  # loads what writes
-    from tallystick_state.trust.statement import statement_of  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.verification import told  # noqa: PLC0415  # as above
+    from tallystick.io.atomic import atomic_files, output_path  # loads what writes
+    from tallystick_state.trust.statement import statement_of  # loads what signs
+    from tallystick_state.trust.verification import told
 
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(envelope.to_json())

@@ -27,7 +27,7 @@ _FILE = click.Path(path_type=Path)
 
 def public_key(text: str) -> PublicKey:
     """The type of an option that is a public key, such as ``ed25519:d75a…``."""
-    from tallystick_state.trust.keys import PublicKey  # noqa: PLC0415  # loads what signs
+    from tallystick_state.trust.keys import PublicKey  # loads what signs
 
     try:
         return PublicKey.of_text(text)
@@ -109,8 +109,8 @@ def _signer(
         raise click.UsageError(message)
     if (sign_with is None) != (public is None):
         raise click.UsageError("--sign-with and --public go together")
-    from tallystick_state.trust.key_files import read_key, read_wallet  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.outside_signer import OutsideSigner  # noqa: PLC0415  # as above
+    from tallystick_state.trust.key_files import read_key, read_wallet  # loads what signs
+    from tallystick_state.trust.outside_signer import OutsideSigner
 
     if key is not None:
         return read_key(key, lambda: password_of(key, password_file))
@@ -134,7 +134,7 @@ def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
         TrustError: others can read the file, there is none, or what was typed differs.
     """
     if file is not None:
-        from tallystick_state.trust.encoding import (  # noqa: PLC0415  # loads what opens files
+        from tallystick_state.trust.encoding import (  # loads what opens files
             check_private,
             read_file,
         )

@@ -105,7 +105,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     adoptions and weights; --pool makes one vector of these. With a trust file, it says whom the
     state hears and whose signatures it asks for.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
@@ -141,7 +141,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
     """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
@@ -198,8 +198,8 @@ def show_command(
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.visibility import WHOLE, seen_by  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.visibility import WHOLE, seen_by
 
     shown = hotkey if hotkey is not None else viewer
     if shown is None:
@@ -246,8 +246,8 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.visibility import check_public  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.visibility import check_public
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:
@@ -279,7 +279,7 @@ def digest_command(where: str, as_json: bool) -> None:
     The first is the same for all who were fed the same records; the second for all who have adopted
     the same. Peers compare both: an adoption is in no state before it begins.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
         found, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
@@ -301,8 +301,8 @@ def digest_command(where: str, as_json: bool) -> None:
 @as_json
 def export_command(file: Path, where: str, follow_links: bool, as_json: bool) -> None:
     """Write the whole state to FILE, from which `state import` makes the same state."""
-    from tallystick_state.store.store import Store  # noqa: PLC0415  # heavy
-    from tallystick_state.transfer import export_state  # noqa: PLC0415  # heavy
+    from tallystick_state.store.store import Store
+    from tallystick_state.transfer import export_state
 
     # no ledger opens a state of an older format, which leaves its store by an export
     with working("exporting"):
@@ -331,7 +331,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     FILE brings its own trust file. With --trust it is refused unless it began with that one. The
     state of an older format is made again in this one: it says which snapshots are others now.
     """
-    from tallystick_state.transfer import import_state  # noqa: PLC0415  # heavy
+    from tallystick_state.transfer import import_state
 
     with working("replaying the log"):
         imported = import_state(file, where, trust=trust, accept=held.require)
@@ -364,8 +364,8 @@ def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
     FILE is a store of SQLite, whichever database the state is in. It takes its name once every
     page, row and entry of it is found to be sound; until then an earlier backup keeps it.
     """
-    from tallystick_state.backup import back_up  # noqa: PLC0415  # heavy
-    from tallystick_state.store.store import Store  # noqa: PLC0415  # heavy
+    from tallystick_state.backup import back_up
+    from tallystick_state.store.store import Store
 
     with working("copying"):
         written = back_up(Store.open(where), file, follow_links=follow_links)
@@ -392,7 +392,7 @@ def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     There must be no store yet: move a damaged one away first, with the files beside it that end in
     -wal and -shm. `state verify` proves what was taken back.
     """
-    from tallystick_state.backup import restore  # noqa: PLC0415  # heavy
+    from tallystick_state.backup import restore
 
     with working("copying"):
         restored = restore(file, where, accept=held.require)
@@ -426,10 +426,10 @@ def verify_command(
     rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
     from the log, or the log from the checkpoint.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
-    from tallystick_state.replay import verify  # noqa: PLC0415  # heavy
-    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.verification import Against  # noqa: PLC0415  # as above
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.replay import verify
+    from tallystick_state.trust.trust_file import read  # loads what signs
+    from tallystick_state.trust.verification import Against
 
     expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
     against = Against(None if trust is None else read(trust), keys)

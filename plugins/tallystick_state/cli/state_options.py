@@ -171,12 +171,12 @@ def authority_of(signed: Path | None, block: int | None) -> Authority:
         InputError: the envelope cannot be read.
         TrustError: it is none.
     """
-    from tallystick_state.authority import Authority  # noqa: PLC0415  # heavy
+    from tallystick_state.authority import Authority
 
     if signed is None:
         return Authority(block=block)
-    from tallystick_state.trust.encoding import read_file  # noqa: PLC0415  # where one is given
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope  # noqa: PLC0415  # as above
+    from tallystick_state.trust.encoding import read_file  # where one is given
+    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
 
     data = read_file(signed, MOST_BYTES, "an envelope")
     return Authority(Envelope.of_json(data, str(signed)), block)
@@ -219,7 +219,7 @@ def opened(where: str, held: Held) -> Iterator[Ledger]:
         StoreError: there is no state.
         TrustError: the lock has none of its rules.
     """
-    from tallystick_state.ledger import Ledger  # noqa: PLC0415  # heavy
+    from tallystick_state.ledger import Ledger
 
     held.require_code_of_states()
     with Ledger.open(where) as ledger:
@@ -268,7 +268,7 @@ def scoring_by_state(where: str, named: str | None, held: Held) -> Iterator[Scor
         StateError: the state never follows it.
         TrustError: the lock has none of the rules.
     """
-    from tallystick.scoring.scorer import load  # noqa: PLC0415  # heavy
+    from tallystick.scoring.scorer import load
 
     with opened(where, held) as ledger:
         given = None if named is None else load(named)

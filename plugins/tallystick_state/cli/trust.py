@@ -80,8 +80,8 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
     """
-    from tallystick_state.trust.new_file import TrustFile, write_new  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # as above
+    from tallystick_state.trust.new_file import TrustFile, write_new  # loads what signs
+    from tallystick_state.trust.trust_file import read
 
     if after is None and not (network and signers):
         raise click.UsageError("found no --network or no --signer, expected both, or --after")
@@ -132,8 +132,8 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
 
     Who has signed a file is not looked at here; see `verify`.
     """
-    from tallystick_state.trust.policy import check_succession  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # as above
+    from tallystick_state.trust.policy import check_succession  # loads what signs
+    from tallystick_state.trust.trust_file import read
 
     roots: list[TrustRoot] = []
     for path in paths:

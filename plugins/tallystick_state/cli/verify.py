@@ -123,8 +123,8 @@ def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
     A proof that shows no row, or not the one that --row names, does not hold. Exit status 0 if it
     holds, 1 if it does not or if there is nothing to verify it by, 2 if it cannot be read.
     """
-    from tallystick_state.trust.trust_file import read  # noqa: PLC0415  # loads what signs
-    from tallystick_state.trust.verification import Against  # noqa: PLC0415  # as above
+    from tallystick_state.trust.trust_file import read  # loads what signs
+    from tallystick_state.trust.verification import Against
 
     root = None if trust is None else read(trust)
     against = Against(root, keys, block, tuple(map(_row_key, rows)))
@@ -159,7 +159,7 @@ def kind_of(path: Path) -> Kind:
     Raises:
         InputError: it cannot be read, or is none of them.
     """
-    from tallystick.io.inputs import start_of  # noqa: PLC0415  # loads what opens files
+    from tallystick.io.inputs import start_of  # loads what opens files
 
     try:
         start = start_of(path, _START)

@@ -79,7 +79,7 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 def _said(queries: StateQueries, path: Path | None) -> Said:
     """By line, what a file says of the round."""
-    from tallystick_state.said import NOTHING_SAID, read_said  # noqa: PLC0415  # heavy
+    from tallystick_state.said import NOTHING_SAID, read_said
 
     if path is None:
         return {}
@@ -92,8 +92,8 @@ def _explained(
     queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
 ) -> dict[str, AllocationExplanation]:
     """By line, every column of a miner, where the line has any of it."""
-    from tallystick_allocation.explanation import explained  # noqa: PLC0415  # heavy
-    from tallystick_state.line_weights import before_carried  # noqa: PLC0415  # heavy
+    from tallystick_allocation.explanation import explained
+    from tallystick_state.line_weights import before_carried
 
     queries.miner(hotkey)
     return {

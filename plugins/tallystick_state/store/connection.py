@@ -284,8 +284,8 @@ def place_of(where: str, timeout: float, *, create: bool, shown: str | None = No
 
 
 def _url(where: str) -> URL:
-    from sqlalchemy.engine import make_url  # noqa: PLC0415  # heavy, and a path needs none
-    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415  # as above
+    from sqlalchemy.engine import make_url  # heavy, and a path needs none
+    from sqlalchemy.exc import ArgumentError
 
     before_query = where.partition("?")[0]
     if not where.startswith("sqlite") and "@" in before_query.partition("@")[2]:
@@ -416,7 +416,7 @@ def _server(url: URL, timeout: float) -> Place:
         raise StoreError(f"{_shown(url)}: found {url.drivername}, expected {EXPECTED}")
     if find_spec("psycopg") is None:
         raise StoreError(f"{_shown(url)}: {missing('psycopg')}")
-    import psycopg  # noqa: PLC0415  # an extra
+    import psycopg  # an extra
 
     dialect = url.set(drivername="postgresql+psycopg").get_dialect()()
     arguments, options = dialect.create_connect_args(url)

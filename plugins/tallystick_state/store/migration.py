@@ -79,8 +79,8 @@ def is_older(version: str) -> bool:
 
 def migrate(connection: Connection) -> None:
     """Bring the schema to this version, in the transaction that the connection is in."""
-    from alembic import command  # noqa: PLC0415  # heavy, and seldom needed
-    from alembic.config import Config  # noqa: PLC0415  # as above
+    from alembic import command  # heavy, and seldom needed
+    from alembic.config import Config
 
     config = Config()
     # the parser of configuration files reads a percent sign as the start of a reference
@@ -96,7 +96,7 @@ def migrate(connection: Connection) -> None:
 @contextmanager
 def alchemy(connection: Connection) -> Iterator[sqlalchemy.Connection]:
     """The connection as SQLAlchemy knows one, in the same transaction, which it does not end."""
-    from sqlalchemy import StaticPool, create_engine  # noqa: PLC0415  # heavy, and seldom needed
+    from sqlalchemy import StaticPool, create_engine  # heavy, and seldom needed
 
     url = "sqlite://" if connection.is_sqlite else "postgresql+psycopg://"
     engine = create_engine(url, creator=lambda: connection.driver, poolclass=StaticPool)

@@ -24,10 +24,10 @@ def create_schema(connection: Connection) -> None:
 
 @cache
 def _statements(is_sqlite: bool) -> tuple[str, ...]:
-    from sqlalchemy.dialects import postgresql, sqlite  # noqa: PLC0415  # heavy, and seldom needed
-    from sqlalchemy.schema import CreateIndex, CreateTable  # noqa: PLC0415  # as above
+    from sqlalchemy.dialects import postgresql, sqlite  # heavy, and seldom needed
+    from sqlalchemy.schema import CreateIndex, CreateTable
 
-    from tallystick_state.store.tables import METADATA  # noqa: PLC0415  # as above
+    from tallystick_state.store.tables import METADATA
 
     dialect = (sqlite if is_sqlite else postgresql).dialect()
     made: list[CreateTable | CreateIndex] = []

@@ -38,8 +38,8 @@ def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
     if defect(signature) is not None:
         return False
     try:
-        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # heavy, optional
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # as above
+        from cryptography.exceptions import InvalidSignature  # heavy, optional
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
             Ed25519PublicKey,
         )
     except ImportError as error:

@@ -43,8 +43,8 @@ def new_key(path: Path, password: bytes | None) -> PairSigner:
         TrustError: the library is missing.
     """
     try:
-        from cryptography.hazmat.primitives import serialization  # noqa: PLC0415  # heavy, optional
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # as above
+        from cryptography.hazmat.primitives import serialization  # heavy, optional
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
             Ed25519PrivateKey,
         )
     except ImportError as error:
@@ -103,11 +103,11 @@ def read_key(path: Path, password: Password) -> PairSigner:
     data = read_file(path, MOST_BYTES, "a key file")
     check_private(path, "a private key")
     try:
-        from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # heavy, optional
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # as above
+        from cryptography.exceptions import UnsupportedAlgorithm  # heavy, optional
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
             Ed25519PrivateKey,
         )
-        from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415  # as above
+        from cryptography.hazmat.primitives.serialization import (
             load_pem_private_key,
         )
     except ImportError as error:

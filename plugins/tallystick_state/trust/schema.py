@@ -88,6 +88,6 @@ def _schema(name: str) -> Mapping[str, Any]:
 
 @cache
 def _validator(name: str) -> jsonschema_rs.Validator:
-    import jsonschema_rs  # noqa: PLC0415  # heavy
+    import jsonschema_rs
 
     return jsonschema_rs.validator_for(dict(_schema(name)))

@@ -70,7 +70,7 @@ def _verifies(library: ModuleType, public: bytes, message: bytes, signature: byt
 
 def _library() -> ModuleType:
     try:
-        import sr25519  # noqa: PLC0415  # an extra
+        import sr25519  # an extra
     except ImportError as error:
         raise TrustError(missing("sr25519"), code="library-missing") from error
     library: ModuleType = sr25519

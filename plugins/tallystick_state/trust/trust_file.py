@@ -74,7 +74,7 @@ def _text(data: bytes, where: str) -> str:
 def _tables(text: str, where: str) -> dict[str, Any]:
     """The tables of a trust file, which fit its schema."""
     check_size(text.encode("utf-8", "surrogatepass"), MOST_BYTES, where, "a trust file")
-    import tomli  # noqa: PLC0415  # where there is such a file
+    import tomli  # where there is such a file
 
     try:
         value = tomli.loads(text)

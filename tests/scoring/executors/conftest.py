@@ -52,7 +52,7 @@ def mortal() -> Iterator[LocalCluster]:
 
 
 def _two_workers() -> LocalCluster:
-    from distributed import LocalCluster  # noqa: PLC0415  # heavy, and of few tests
+    from distributed import LocalCluster  # heavy, and of few tests
 
     return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
 

@@ -145,7 +145,7 @@ def test_a_cluster_that_cannot_be_reached_is_told_soon(
 def test_a_cluster_without_workers_is_told(
     scorer: tallystick.Scorer, records: Path, tmp_path: Path
 ) -> None:
-    from distributed import LocalCluster  # noqa: PLC0415  # heavy, and of few tests
+    from distributed import LocalCluster  # heavy, and of few tests
 
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         engine = Cluster(empty.scheduler_address, patience=1)

@@ -29,7 +29,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     """Of a scheduler that takes TLS only, with one worker, in threads of this process."""
-    from distributed import LocalCluster, Security  # noqa: PLC0415  # heavy, and of few tests
+    from distributed import LocalCluster, Security  # heavy, and of few tests
 
     roles = {
         f"tls_{role}_{kind}": str(folder / f"{role}.{ending}")

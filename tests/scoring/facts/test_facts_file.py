@@ -194,7 +194,7 @@ def _other_definitions(said: dict[str, Any]) -> None:
 
 
 def _other_requirements(said: dict[str, Any]) -> None:
-    from tallystick.scoring.facts.catalog import definitions_digest  # noqa: PLC0415
+    from tallystick.scoring.facts.catalog import definitions_digest
 
     made = said["types"]["workflow"]
     made["requirements"] = {}
@@ -202,7 +202,7 @@ def _other_requirements(said: dict[str, Any]) -> None:
 
 
 def _fewer_facts(said: dict[str, Any]) -> None:
-    from tallystick.scoring.facts.catalog import definitions_digest  # noqa: PLC0415
+    from tallystick.scoring.facts.catalog import definitions_digest
 
     made = said["types"]["workflow"]
     budget = next(d for d, f in said["facts"].items() if f["text"] == "max_budget_tao")
@@ -337,7 +337,7 @@ def test_a_run_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_workers_take_the_same_facts(tmp_path: Path) -> None:
-    from tallystick.scoring.executors.local import Local  # noqa: PLC0415
+    from tallystick.scoring.executors.local import Local
 
     source = tmp_path / "records.jsonl"
     # several pieces

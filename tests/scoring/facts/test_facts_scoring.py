@@ -161,8 +161,8 @@ def test_facts_in_several_chunks_score_to_the_same_lines(
 def test_facts_are_no_records_to_explain_or_to_take_facts_of(
     scorers: dict[str, tallystick.Scorer], history: list[bytes], tmp_path: Path
 ) -> None:
-    from tallystick.scoring.sources import source_of  # noqa: PLC0415
-    from tallystick_state.event_decoder import events_of  # noqa: PLC0415
+    from tallystick.scoring.sources import source_of
+    from tallystick_state.event_decoder import events_of
 
     source, facts = tmp_path / "records.jsonl", tmp_path / "facts.parquet"
     source.write_bytes(b"\n".join(history) + b"\n")

@@ -75,7 +75,7 @@ def client_security(address: str, certificates: Certificates | None) -> Security
     Raises:
         EngineError: there are no certificates, they cannot be used, or the address has no TLS.
     """
-    from distributed.security import Security  # noqa: PLC0415  # heavy, and an extra
+    from distributed.security import Security  # heavy, and an extra
 
     if certificates is None:
         configured = Security()  # type: ignore[no-untyped-call]  # as released

@@ -76,7 +76,7 @@ class Cluster:
     def _client(self) -> Iterator[Client]:
         make = _imported(self.address)
         security = client_security(self.address, self.certificates)
-        from distributed.comm.addressing import get_address_host  # noqa: PLC0415  # heavy
+        from distributed.comm.addressing import get_address_host
 
         try:
             # before there is a client: one that cannot begin to connect never ends well
@@ -136,10 +136,10 @@ class Cluster:
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Tells of what fails between this process, the scheduler and the workers."""
-        from concurrent.futures import CancelledError  # noqa: PLC0415  # with the others
+        from concurrent.futures import CancelledError  # with the others
 
-        from distributed import KilledWorker  # noqa: PLC0415  # heavy
-        from distributed.comm.core import CommClosedError  # noqa: PLC0415  # heavy
+        from distributed import KilledWorker
+        from distributed.comm.core import CommClosedError
 
         try:
             yield
@@ -152,14 +152,14 @@ class Cluster:
 
 def _answer(function: Function[Any, Any], task: object) -> tuple[str, Any]:
     """The answer of a worker, and which it is."""
-    from distributed import get_worker  # noqa: PLC0415  # heavy
+    from distributed import get_worker
 
     return f"worker {get_worker().address}", attempted(function, task)
 
 
 def _imported(address: str) -> Callable[..., Client]:
     try:
-        from distributed import Client  # noqa: PLC0415  # heavy, and an extra
+        from distributed import Client  # heavy, and an extra
     except ImportError as error:
         raise EngineError(f"{address}: {missing('distributed')}") from error
     return Client
