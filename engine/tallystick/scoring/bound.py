@@ -177,7 +177,9 @@ class BoundType:
         roles |= {"quality"} if self.has_quality else set()
         if self.emission is not None:
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
-        return tuple(v for v in self.values if v.role in roles and v not in self.exact)
+        values = (v for v in self.values if v.role in roles and v not in self.exact)
+        # of several values of its role the last is the quality
+        return tuple(v for v in values if v.role != "quality" or v is self.quality)
 
     @cached_property
     def facts_of(self) -> FactsOf:
