@@ -24,6 +24,7 @@ from tallystick.plugins.registry import installed
 from tallystick.scoring import computation, value
 from tallystick.scoring.computation import NotAnalysed, NotAnalysedError, in_order
 from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.trees import trees_of
 from tallystick.scoring.value import OneRecord, Planner, Ranges, S, Value
 from tallystick_conformance import backend_equivalence
 from tallystick_conformance.loading import Subject
@@ -124,6 +125,20 @@ def test_the_text_of_the_rule_set_has_it(
     kind = next(value for value in scorer.types[TYPE].values if value.name == "floor").kind
     assert line == f'    floor: ["{kind}"] of composite, {AXIS}'
     assert [line for line in before if line not in after] == []
+
+
+def test_the_export_names_it(plain: tallystick.Scorer, scorer: tallystick.Scorer) -> None:
+    assert "not_analysed" not in trees_of(plain)
+    floor = next(value for value in scorer.types[TYPE].values if value.name == "floor")
+    assert trees_of(scorer)["not_analysed"] == [
+        {
+            "skill_type": TYPE,
+            "value": "floor",
+            "kind": floor.kind,
+            "tool": "rules show --json",
+            "reason": "no form of this kind is exported",
+        }
+    ]
 
 
 def test_its_range_follows_from_primitives_or_is_its_domain(plain: tallystick.Scorer) -> None:
