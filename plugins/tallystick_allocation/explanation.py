@@ -21,7 +21,7 @@ Cell = str | None
 
 @attrs.frozen
 class ExplainedStep:
-    """What one step gave one miner.
+    """The result of one step for one miner.
 
     Attributes:
         name: of the step.

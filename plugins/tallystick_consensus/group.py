@@ -27,7 +27,7 @@ _ONE = Fraction(1)
 
 @attrs.frozen
 class MemberConsensus:
-    """What a group says of one of its members.
+    """The consensus of one member of a group.
 
     Attributes:
         hotkey: of the member.
@@ -51,7 +51,7 @@ class MemberConsensus:
     aligned_with_auditors: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values: decimals as text of nine places, null where there is nothing."""
+        """Return JSON values: decimals as text of nine places, null where there is nothing."""
         components = {name: to_text(nano) for name, nano in self.components.items()}
         return {
             "hotkey": self.hotkey,
@@ -85,11 +85,11 @@ class GroupConsensus:
         return f"<GroupConsensus of {task}, {numbered(len(self.members), 'member')}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {**self._task(), "members": [member.to_dict() for member in self.members]}
 
     def rerun_request(self) -> dict[str, Any]:
-        """Whose submissions are to be run again, as JSON values."""
+        """Return the members whose submissions are to be run again, as JSON values."""
         return {**self._task(), "breakdown": self.breakdown, "hotkeys": list(self.rerun)}
 
     def _task(self) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _verdict_of_voters(answer: Answer, voters: Sequence[Answer], rules: BoundCon
 
 
 def _risk_gap(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
-    """How far a risk is from the median of the voters', in half-nano."""
+    """Return the distance of a risk from the median of the voters', in half-nano."""
     risks = sorted(voter.risk for voter in voters)
     low, high = risks[(len(risks) - 1) // 2], risks[len(risks) // 2]
     if rules.rules.risk_median == "mean_of_middle":
@@ -216,7 +216,7 @@ def _risk_gap(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -
 
 
 def similarities(answers: Sequence[Answer], rules: BoundConsensus) -> list[list[Fraction]]:
-    """How alike each two are, from 0 to 1; each with itself is 1."""
+    """Return the likeness of each two submissions, from 0 to 1; each with itself is 1."""
     found = [[_ONE] * len(answers) for _ in answers]
     for place, one in enumerate(answers):
         for other in range(place):
@@ -249,7 +249,7 @@ def _similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
 
 
 def _finding_similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
-    """Of items and of lines together; each line of the other is a place."""
+    """Return the likeness of items and lines together; each line of the other is a place."""
     distance = rules.rules.finding_lines.lines or 0
     both = len(one.findings & other.findings)
     every = len(one.findings) + len(other.findings)

@@ -123,7 +123,7 @@ class OperationStep:
 
 @attrs.frozen
 class Explanation:
-    """Everything behind one result.
+    """An explanation of one result: its facts, and a step for each value.
 
     Attributes:
         result: the result itself.

@@ -36,7 +36,7 @@ from tallystick.scoring.sources import source_of
 
 @attrs.frozen
 class FactCounts:
-    """How many records there were.
+    """Numbers of records that were read, taken and rejected.
 
     Attributes:
         records: all of them, good and bad.
@@ -70,7 +70,7 @@ register_counts(FactCounts)
 
 @attrs.frozen
 class FactsReceipt(RunReceipt):
-    """What facts were taken with what.
+    """The receipt of an extraction: input, facts, engine and plugins.
 
     Attributes:
         schemas: the digest of each record schema, by skill type.
@@ -119,7 +119,7 @@ class Extraction:
 
 @attrs.frozen
 class ExtractionSpec:
-    """What a worker needs to take facts.
+    """The specification of an extraction for a worker.
 
     Attributes:
         installation: the engine and the plugins.
