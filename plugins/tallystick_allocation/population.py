@@ -95,8 +95,8 @@ class Population:
     def __attrs_post_init__(self) -> None:
         """Refuse a hotkey that stands there twice: who would get its weight?"""
         if len(self.miners) > MOST_MINERS:
-            found = f"found a population of {len(self.miners)} miners"
-            raise AllocationError(f"{found}, expected at most {MOST_MINERS}", code="too-many")
+            result = f"found a population of {len(self.miners)} miners"
+            raise AllocationError(f"{result}, expected at most {MOST_MINERS}", code="too-many")
         if len(self.places) < len(self.miners):
             counts = Counter(miner.hotkey for miner in self.miners)
             hotkey, many = counts.most_common(1)[0]
@@ -113,4 +113,4 @@ class Population:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The place of each miner, by hotkey."""
-        return {miner.hotkey: place for place, miner in enumerate(self.miners)}
+        return {miner.hotkey: index for index, miner in enumerate(self.miners)}

@@ -95,12 +95,12 @@ class FilterStep(SelectStep):
     def reason(self) -> str:
         """The bounds."""
         of, rules = self.rules.of, self.rules
-        told = [] if rules.above is None else [f"{of} is not above {_shown(rules.above)}"]
+        reasons = [] if rules.above is None else [f"{of} is not above {_shown(rules.above)}"]
         if isinstance(rules.at_least, Mapping):
-            told.append(f"{of} is below the cut of its group")
+            reasons.append(f"{of} is below the cut of its group")
         elif rules.at_least is not None:
-            told.append(f"{of} is below {_shown(rules.at_least)}")
-        return " or ".join(told)
+            reasons.append(f"{of} is below {_shown(rules.at_least)}")
+        return " or ".join(reasons)
 
     @property
     def _other(self) -> Fraction | None:
@@ -180,8 +180,8 @@ class OnePerStep(SelectStep):
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column with 0 for the others."""
         first: dict[str, int] = {}
-        for place in self.order.descending(column, group, given):
-            first.setdefault(miner_text(given, place, self.rules.key), place)
+        for index in self.order.descending(column, group, given):
+            first.setdefault(miner_text(given, index, self.rules.key), index)
         stay = set(first.values())
         if isinstance(column, RationalColumn):
             numerators = (

@@ -148,8 +148,8 @@ class ByRankStep(ColumnStep):
         if self.rules.ties == "pooled":
             parts = list(_pooled(column, parts))
         cells: list[Fraction | None] = [None] * len(column)
-        for place, part in zip(order, parts, strict=True):
-            cells[place] = part
+        for index, part in zip(order, parts, strict=True):
+            cells[index] = part
         return column_of(cells)
 
     def reason(self) -> str:
@@ -254,13 +254,13 @@ class MixStep(AllocationStep):
 
     def apply(self, given: Given) -> Values | Stop:
         """The sum, in each group where the columns are of groups."""
-        held = {name: given.grouped(name) for name in self.rules.of}
-        groups = next(iter(held.values()))
-        found = {
-            group: self._mixed({name: each[group] for name, each in held.items()}, given)
+        by_name = {name: given.grouped(name) for name in self.rules.of}
+        groups = next(iter(by_name.values()))
+        result = {
+            group: self._mixed({name: columns[group] for name, columns in by_name.items()}, given)
             for group in groups
         }
-        return found if self.shape == "grouped" else next(iter(found.values()))
+        return result if self.shape == "grouped" else next(iter(result.values()))
 
     def reason(self) -> str:
         """Return that no column has a value."""
@@ -295,10 +295,10 @@ class EqualStep(AllocationStep):
     def apply(self, given: Given) -> Values | Stop:
         """The one column."""
         groups = given.grouped(self.rules.of).values()
-        present = sorted({place for column in groups for place in column.present})
+        present = sorted({index for column in groups for index in column.present})
         where = self.rules.where
         if where is not None:
-            present = [place for place in present if miner_flag(given, place, where)]
+            present = [index for index in present if miner_flag(given, index, where)]
         if not present:
             return absent(len(given.keys))
         return constant(present, Fraction(1, len(present)), len(given.keys))
@@ -340,10 +340,10 @@ class ReserveStep(AllocationStep):
         if not share or (not column.present and self.rules.empty == "nobody"):
             return column
         refuse_negative(column, self, given)
-        place = given.places[self._key(given)]
+        index = given.places[self._key(given)]
         if not column.present:
-            return constant([place], Fraction(1), len(given.keys))
-        added = with_value(times(column, 1 - share), place, share)
+            return constant([index], Fraction(1), len(given.keys))
+        added = with_value(times(column, 1 - share), index, share)
         return divided(added, total(added))
 
     def _key(self, given: Given) -> str:
@@ -370,20 +370,20 @@ def weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
     """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
     rational = [column for _, column in parts if isinstance(column, RationalColumn)]
     if len(rational) < len(parts):
-        return column_of(_sum_of(parts, place) for place in range(len(parts[0][1])))
+        return column_of(_sum_of(parts, index) for index in range(len(parts[0][1])))
     scaled = [times(column, part) for part, column in parts]
-    held, denominator = aligned([each for each in scaled if isinstance(each, RationalColumn)])
-    return over([_added(row) for row in zip(*held, strict=True)], denominator)
+    numerators, denominator = aligned([each for each in scaled if isinstance(each, RationalColumn)])
+    return over([_added(row) for row in zip(*numerators, strict=True)], denominator)
 
 
 def _added(row: Iterable[int | None]) -> int | None:
-    present = [each for each in row if each is not None]
+    present = [numerator for numerator in row if numerator is not None]
     return sum(present) if present else None
 
 
 def _sum_of(parts: Iterable[tuple[Fraction, Column]], place: int) -> real.Exact | None:
-    found = [(part, value) for part, c in parts if (value := c.exact(place)) is not None]
-    return real.total(part * value for part, value in found) if found else None
+    result = [(part, value) for part, c in parts if (value := c.exact(place)) is not None]
+    return real.total(part * value for part, value in result) if result else None
 
 
 def with_value(column: Column, place: int, value: Fraction) -> Column:

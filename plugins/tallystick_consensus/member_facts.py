@@ -85,7 +85,7 @@ def _renamed(node: Node, name: str, done: dict[int, Node]) -> Node:
             reader, _, *rest = node.data
             done[id(node)] = attrs.evolve(node, data=(reader, name, *rest))
         else:
-            arguments = tuple(_renamed(each, name, done) for each in node.args)
+            arguments = tuple(_renamed(argument, name, done) for argument in node.args)
             done[id(node)] = attrs.evolve(node, args=arguments) if node.args else node
     return done[id(node)]
 

@@ -74,7 +74,7 @@ class GroupScorer:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        if all(each.rule_set.section(CONSENSUS) is None for each in rules.each()):
+        if all(rules_of_line.rule_set.section(CONSENSUS) is None for rules_of_line in rules.each()):
             raise RuleSetError(
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )

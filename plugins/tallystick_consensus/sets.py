@@ -59,8 +59,8 @@ def set_facts(
         votes.update(items)
     agreed = sum(count >= voting.quorum for count in votes.values())
     return [
-        _facts_of(mine, given, votes, agreed, voting)
-        for mine, given in zip(own, voted, strict=True)
+        _facts_of(mine, item_sets, votes, agreed, voting)
+        for mine, item_sets in zip(own, voted, strict=True)
     ]
 
 

@@ -52,9 +52,9 @@ def rerun_of(
     valid = group.valid
     primaries = [member for member in valid if member.role == "primary"]
     apart = zip(valid, diverging, strict=True)
-    found = [m.hotkey for m, diverges in apart if diverges and m.role == "primary"]
-    if found:
-        return tuple(found)
+    result = [m.hotkey for m, diverges in apart if diverges and m.role == "primary"]
+    if result:
+        return tuple(result)
     if breakdown:
         return tuple(member.hotkey for member in primaries)
     return (min(primaries or valid, key=lambda member: _ticket(group, member, seed)).hotkey,)

@@ -68,7 +68,9 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         name: _Binding(loaded, registry, name, rules).bound(tiers)
         for name, rules in loaded.rule_set.skill_types.items()
     }
-    problems = [problem for each in bound.values() for problem in _disorder(each, loaded)]
+    problems = [
+        problem for bound_type in bound.values() for problem in _disorder(bound_type, loaded)
+    ]
     if problems:
         raise RuleSetError(problems)
     return bound
@@ -112,7 +114,7 @@ def _thresholds(
     """The thresholds that have a formula, in an order in which each reads only earlier ones."""
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
-    found: dict[str, FormulaValue] = {}
+    result: dict[str, FormulaValue] = {}
     for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
@@ -120,9 +122,9 @@ def _thresholds(
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
         domain = compiled.program.domain
-        found[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
+        result[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
         published[name] = compiled.program.domain
-    return found
+    return result
 
 
 @contextmanager
@@ -262,24 +264,24 @@ class _Binding:
 
     def _axes(self) -> dict[str, Value]:
         """The axes in an order in which each reads only earlier ones."""
-        found: dict[str, Value] = {}
+        result: dict[str, Value] = {}
         reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
         for name in in_order(reads):
             formula = self._axis_formula(name)
             parameters = self.rule_set.axes[name].parameters
-            found[name] = self._value("axis", ("axes", name), formula, parameters, found)
-        return found
+            result[name] = self._value("axis", ("axes", name), formula, parameters, result)
+        return result
 
     def _axis_formula(self, axis: str) -> Formula:
         return self.registry.formulas[self.rule_set.axes[axis].formula]
 
     def _measures(self, axes: Mapping[str, Value]) -> Iterator[Value]:
         """The measures in an order in which each reads only earlier ones, and axes."""
-        found: dict[str, Value] = {**axes}
+        result: dict[str, Value] = {**axes}
         reads = {name: self._measure_formula(name).reads for name in self.rules.measures}
         for name in in_order(reads):
-            found[name] = self._measure(name, found)
-            yield found[name]
+            result[name] = self._measure(name, result)
+            yield result[name]
 
     def _measure(self, name: str, read: Mapping[str, Value]) -> MeasureValue:
         path: KeyPath = ("measures", name)
@@ -514,8 +516,8 @@ def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
 
 def _spanned(values: Iterable[int]) -> Domain:
     """The range of a value that is one of a few."""
-    found = tuple(values)
-    return Domain(min(found), max(found), gcd(*found) or 1)
+    result = tuple(values)
+    return Domain(min(result), max(result), gcd(*result) or 1)
 
 
 def _with_one(domain: Domain) -> Domain:

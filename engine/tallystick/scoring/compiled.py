@@ -75,7 +75,7 @@ class LoweredFormula:
 
     @property
     def _inputs(self) -> list[Node]:
-        return [given.node for _, given in self.program.inputs]
+        return [atom.node for _, atom in self.program.inputs]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -146,7 +146,7 @@ def compile_tree(
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
-        for node in (given.node for _, given in proved.program.inputs)
+        for node in (atom.node for _, atom in proved.program.inputs)
     )
     return Compiled(tree, proved, tuple(facts), sources)
 

@@ -50,21 +50,21 @@ def format_of(path: Path, wanted: str | None) -> str:
         OutputError: neither says one, or Parquet has no file.
     """
     if wanted is not None and wanted not in _BY_NAME:
-        known = ", ".join(FORMATS)
-        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
+        names = ", ".join(FORMATS)
+        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {names}")
     if is_stream(path):
         if wanted is not None and not _BY_NAME[wanted].is_text:
-            found = wanted.capitalize()
-            raise OutputError(f"{path}: found {found}, expected text: name a file for a table")
+            extension = wanted.capitalize()
+            raise OutputError(f"{path}: found {extension}, expected text: name a file for a table")
         return wanted or FORMATS[0]
     if wanted is not None:
         return wanted
-    found = path.suffix.lower().removeprefix(".")
-    if found not in EXTENSIONS:
+    extension = path.suffix.lower().removeprefix(".")
+    if extension not in EXTENSIONS:
         raise OutputError(
             f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
         )
-    return found
+    return extension
 
 
 SHADOW = "shadow"

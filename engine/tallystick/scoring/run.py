@@ -102,7 +102,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
                 epochs |= part.snapshots
                 files.tell(chunks)
         defects.close()
-        found = receipt_of(
+        result = receipt_of(
             rules,
             code=code,
             snapshots=_snapshot_digests(rules, epochs),
@@ -113,9 +113,9 @@ def score_file(  # noqa: PLR0913  # what a run needs
             shadow_of=shadow_of,
             settings=settings,
         )
-        files.receipt.write(found.to_json().encode())
+        files.receipt.write(result.to_json().encode())
     _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
-    return found
+    return result
 
 
 def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:
@@ -226,8 +226,8 @@ class ScoringSpec:
 
 @lru_cache(maxsize=2)
 def _unpickled(data: bytes) -> Mapping[int, ThresholdSnapshot]:
-    found: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
-    return found
+    result: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
+    return result
 
 
 @attrs.define(eq=False)
@@ -312,8 +312,8 @@ class _Learning:
         function: Callable[[ScoringTask], Part],
         chunks: Iterable[Chunk],
     ) -> Generator[Part, None, None]:
-        with closing(executor.map(function, self._tasks(chunks))) as found:
-            for part in found:
+        with closing(executor.map(function, self._tasks(chunks))) as result:
+            for part in result:
                 chunk = self.waiting.popleft()
                 yield self._again(chunk, part.missing) if part.missing else part
 

@@ -83,12 +83,12 @@ def walk(
         given: values that are not computed.
         exactly: whether by exact fractions in place of the generated functions of integers.
     """
-    found = {} if given is None else dict(given)
+    result = {} if given is None else dict(given)
     for value in values:
-        if value not in found:
+        if value not in result:
             compute = value.reference if exactly else value.nano
-            found[value] = compute(facts, found, thresholds)
-    return found
+            result[value] = compute(facts, result, thresholds)
+    return result
 
 
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
@@ -102,8 +102,8 @@ def derive(target: Value, given: Mapping[Value, int]) -> int:
 
     It must apply, and neither it nor what is derived may read facts or thresholds.
     """
-    found = walk(_needed(target, given), (), {}, given, exactly=True)[target]
-    return found or 0
+    result = walk(_needed(target, given), (), {}, given, exactly=True)[target]
+    return result or 0
 
 
 def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
@@ -148,8 +148,8 @@ def emission_of(
     for name, nano in factors.items():
         low, high = ranges[name]
         _check(f"the factor {name}", nano, publish(low), publish(high))
-    given = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
-    return derive(bound.emission, {bound.quality: quality, **given, **_multiplier(bound, tier)})
+    values = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
+    return derive(bound.emission, {bound.quality: quality, **values, **_multiplier(bound, tier)})
 
 
 def thresholds_of(
@@ -169,8 +169,8 @@ def thresholds_of(
     if bound.tiers is None:
         raise NumberError(f"found no tiers for {bound.name}")
     ranges = _ranges(bound)
-    for each in before:
-        for name, (low, high) in _ranges(each).items():
+    for earlier in before:
+        for name, (low, high) in _ranges(earlier).items():
             if name in ranges:
                 ranges[name] = min(low, ranges[name][0]), max(high, ranges[name][1])
     for name, nano in given.items():
@@ -184,10 +184,10 @@ def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
     """Return the range of each threshold of a type, in nano."""
     if bound.tiers is None:
         return {}
-    found = dict.fromkeys(bound.tiers.tracked, (0, NANO))
+    result = dict.fromkeys(bound.tiers.tracked, (0, NANO))
     for name, value in bound.tiers.formulas.items():
-        found[name] = publish(value.formula.low), publish(value.formula.high)
-    return found
+        result[name] = publish(value.formula.low), publish(value.formula.high)
+    return result
 
 
 def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:

@@ -37,17 +37,17 @@ class Tiers:
         Raises:
             NumberError: a threshold is unknown, or a tracked one is not given.
         """
-        known = (*self.tracked, *self.formulas)
-        if set(given) - set(known) or set(self.tracked) - set(given):
+        names = (*self.tracked, *self.formulas)
+        if set(given) - set(names) or set(self.tracked) - set(given):
             raise NumberError(
                 f"found the thresholds {', '.join(given) or 'none'}, expected "
                 f"{', '.join(self.tracked)} and perhaps {', '.join(self.formulas)}"
             )
-        found = dict(given)
+        result = dict(given)
         for name, value in self.formulas.items():
-            if name not in found:
-                found[name] = value.compiled.nano((), found)
-        return found
+            if name not in result:
+                result[name] = value.compiled.nano((), result)
+        return result
 
     def level(self, quality: int, thresholds: Thresholds) -> int:
         """The position of the highest level whose threshold a quality reaches: Q ≥ threshold."""

@@ -77,9 +77,9 @@ class FactRows:
         """Return some of the rows."""
         if rows.all():
             return self
-        kept = pa.array(rows)
+        mask = pa.array(rows)
         changed: dict[str, Any] = {
-            field.name: value.filter(kept) if isinstance(value, pa.Array) else value[rows]
+            field.name: value.filter(mask) if isinstance(value, pa.Array) else value[rows]
             for field in attrs.fields(FactRows)
             if isinstance(value := getattr(self, field.name), pa.Array | np.ndarray)
         }

@@ -111,13 +111,13 @@ class FactCatalog:
         Args:
             wanted: the digests; what the type itself requires is taken beside them.
         """
-        taken, requirements = self.facts, self.requirements
+        selected, requirements = self.facts, self.requirements
         if wanted is not None:
             required = {f.digest for own in requirements for f in _facts(own.requirement.condition)}
-            taken = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
-            domains = {fact.digest: domain_of(fact, self.schema) for fact in taken}
+            selected = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
+            domains = {fact.digest: domain_of(fact, self.schema) for fact in selected}
             requirements = tuple(_own(own.requirement, domains) for own in requirements)
-        return Selection(self.name, self.schema, taken, requirements, self.may_fail)
+        return Selection(self.name, self.schema, selected, requirements, self.may_fail)
 
     @cached_property
     def may_fail(self) -> frozenset[str]:
@@ -160,23 +160,23 @@ def catalog_of(registry: Registry) -> Mapping[str, FactCatalog]:
         FormulaError: a type requires what its records do not have.
     """
     types = sorted(registry.skill_types.items())
-    return MappingProxyType({name: _catalog(each, registry) for name, each in types})
+    return MappingProxyType({name: _catalog(skill_type, registry) for name, skill_type in types})
 
 
 def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
     schema = load_schema(skill_type.schema)
-    found: dict[str, tuple[Node, Domain]] = {}
+    result: dict[str, tuple[Node, Domain]] = {}
     for requirement in skill_type.requirements:
         try:
-            found |= _taken((requirement.condition,), schema)
+            result |= _taken((requirement.condition,), schema)
         except FormulaError as error:
             raise FormulaError(f"{skill_type.name}: {requirement.name}: {error}") from error
     for trees in _readable(registry):
         try:
-            found |= _taken(trees, schema)
+            result |= _taken(trees, schema)
         except FormulaError:
             continue  # it is of other types
-    ordered = dict(sorted(found.items()))
+    ordered = dict(sorted(result.items()))
     domains = {name: domain for name, (_, domain) in ordered.items()}
     return FactCatalog(
         name=skill_type.name,

@@ -35,8 +35,8 @@ def isolated(
     except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
         failing = list(_failing(work, rows, internal_error(error)))
     rejects = [Reject.of(error, int(row.record[0]), who(row, 0)) for row, error in failing]
-    kept = rows.select(~np.isin(rows.record, [each.line for each in rejects]))
-    return work(kept), kept, rejects
+    remaining = rows.select(~np.isin(rows.record, [reject.line for reject in rejects]))
+    return work(remaining), remaining, rejects
 
 
 def _failing(
