@@ -83,7 +83,7 @@ class Allocation:
         return result
 
     def _reason(self, place: int, has: Mapping[str, frozenset[int]]) -> str:
-        """The step on the way back from the weight where something before was above 0."""
+        """Return the step on the way back from the weight where something before was above 0."""
         if self.stopped is not None:
             return f"{self.stopped}: all values are 0"
         step = self.bound.weight
@@ -103,7 +103,7 @@ def allocate(
     given: Mapping[str, Values] | None = None,
     columns: Collection[str] = (),
 ) -> Allocation:
-    """The weights of a population.
+    """Return the weights of a population.
 
     Args:
         bound: the steps.
@@ -207,7 +207,7 @@ def _has_value(values: Values, place: int) -> bool:
 
 
 def _holders(values: Values) -> frozenset[int]:
-    """The places that have a value above 0."""
+    """Return the places that have a value above 0."""
     if isinstance(values, Number):
         return frozenset()
     columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)

@@ -43,7 +43,7 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
     given: Mapping[str, Cells | Mapping[str, Cells]] | None = None,
     columns: Collection[str] = (),
 ) -> Allocation:
-    """The weights of a population.
+    """Return the weights of a population.
 
     Args:
         rules: a rule set that is loaded, or its reference.
@@ -68,7 +68,7 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
 
 
 def bound_allocation(rules: BoundRules) -> BoundAllocation:
-    """The allocation of a rule set, proved.
+    """Return the allocation of a rule set, proved.
 
     Raises:
         AllocationError: it has none.

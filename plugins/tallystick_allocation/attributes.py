@@ -13,7 +13,7 @@ from tallystick_allocation.step import Given
 
 
 def miner_text(given: Given, place: int, name: str) -> str:
-    """A text of a miner.
+    """Return a text of a miner.
 
     Raises:
         AllocationError: it has none.
@@ -22,7 +22,7 @@ def miner_text(given: Given, place: int, name: str) -> str:
 
 
 def miner_flag(given: Given, place: int, name: str) -> bool:
-    """A flag of a miner; who has none has not.
+    """Return a flag of a miner; who has none has not.
 
     Raises:
         AllocationError: it is no flag.
@@ -34,7 +34,7 @@ def miner_flag(given: Given, place: int, name: str) -> bool:
 
 
 def miner_number(given: Given, place: int, name: str) -> Fraction | None:
-    """A flag of a miner as 1 or 0, or a number of it.
+    """Return a flag of a miner as 1 or 0, or a number of it.
 
     Raises:
         AllocationError: it is a text, or too large.
@@ -50,7 +50,7 @@ def miner_number(given: Given, place: int, name: str) -> Fraction | None:
 
 
 def round_text(given: Given, name: str) -> str:
-    """A text of the round.
+    """Return a text of the round.
 
     Raises:
         AllocationError: it has none.
@@ -59,7 +59,7 @@ def round_text(given: Given, name: str) -> str:
 
 
 def round_number(given: Given, name: str) -> Fraction:
-    """A number of the round.
+    """Return a number of the round.
 
     Raises:
         AllocationError: it has none.

@@ -45,7 +45,7 @@ class AverageStep(AllocationStep):
         return hull(result, UNIT) if self.rules.normalise else result
 
     def apply(self, given: Given) -> Values | Stop:
-        """The averages; `allocate` rounds them."""
+        """Return the averages; `allocate` rounds them."""
         column = given.flat(self.rules.of)
         carried = given.population.carry.get(self.name, {})
         averages = column_of(

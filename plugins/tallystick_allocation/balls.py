@@ -24,7 +24,7 @@ def published_rows(
     places: Sequence[int],
     row: Callable[[int], Mapping[str, Exact]],
 ) -> list[int]:
-    """The value of a tree at some places, in nano, rounded half-even once.
+    """Return the value of a tree at some places, in nano, rounded half-even once.
 
     Args:
         tree: its parameters are bound, and it reads other values alone.

@@ -184,7 +184,7 @@ class _Steps:
             yield mistake(path, shown(name), f"an attribute that is {before} elsewhere, not {kind}")
 
     def _shapes_of(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
-        """A step takes columns, of groups or one, as it is made for."""
+        """Yield a step takes columns, of groups or one, as it is made for."""
         for key, name in step.columns():
             shape, where = self.shapes[name], (*path, *key)
             if shape == "number":
@@ -213,7 +213,7 @@ class _Steps:
             yield mistake((*path, "below"), shown(last.below), expected)
 
     def collect(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
-        """A value that there is, and keys that do something."""
+        """Yield a value that there is, and keys that do something."""
         yield from self._value(path, step)
         weighted = step.statistic == "weighted_mean"
         if weighted and not step.over:
@@ -256,7 +256,7 @@ class _Steps:
         return any(value in rules.measures for rules in types)
 
     def formula(self, path: KeyPath, step: FormulaStep) -> Iterator[Finding]:
-        """A measure of columns alone, in groups that there are."""
+        """Yield a measure of columns alone, in groups that there are."""
         yield from check_reference(formula_of_step(path, step), self.registry)
         formula = self._formula(step)
         if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
@@ -287,7 +287,7 @@ class _Steps:
                 yield mistake(where, "a table", "a number: the column is not of groups")
 
     def ordered(self, path: KeyPath, step: Top | OnePer) -> Iterator[Finding]:
-        """A salt is of digests."""
+        """Yield a salt is of digests."""
         if step.salt is not None and step.ties != "digest":
             yield mistake((*path, "salt"), shown(step.salt), 'no such key but with ties = "digest"')
 
@@ -304,7 +304,7 @@ class _Steps:
             yield mistake((*path, "of"), shown(step.of), expected)
 
     def pools(self, path: KeyPath, step: Pools) -> Iterator[Finding]:
-        """A group takes what is idle, or there is who burns."""
+        """Yield a group takes what is idle, or there is who burns."""
         if step.idle not in _IDLE:
             names = (*_IDLE, *self.rules.groups)
             if step.idle not in names:
@@ -325,7 +325,7 @@ class _Steps:
             yield mistake((*path, "burn"), actual, 'this key with empty = "burn", and only then')
 
     def cap(self, path: KeyPath, step: CapStep) -> Iterator[Finding]:
-        """A share of a whole."""
+        """Yield a share of a whole."""
         if step.of not in self.normalised:
             expected = (
                 "a column that sums to exactly 1, such as one of share, which is not published"
@@ -340,7 +340,7 @@ class _Steps:
             yield mistake((*path, "new"), shown(step.new), "a share above 0")
 
     def z_score(self, path: KeyPath, step: ZScore) -> Iterator[Finding]:
-        """A value of groups has nowhere to stop alone."""
+        """Yield a value of groups has nowhere to stop alone."""
         if step.zero == "stop" and self.shapes[step.of] == "grouped":
             expected = '"flat": a group alone cannot end the allocation'
             yield mistake((*path, "zero"), shown(step.zero), expected)

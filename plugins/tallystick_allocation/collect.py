@@ -91,7 +91,7 @@ class CollectStep(AllocationStep):
         return [*super().operation, self.grouping, list(self.groups)]
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """The range of a value, and what is given to who has none."""
+        """Return the range of a value, and what is given to who has none."""
         del ranges
         rules = self.rules
         low, high = self.within or NOTHING
@@ -107,7 +107,7 @@ class CollectStep(AllocationStep):
         return result if rules.empty is None else hull(result, (Fraction(rules.empty),) * 2)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column, or one for each group."""
+        """Return the column, or one for each group."""
         of_round = self.rules.records == "round"
         entries = given.population.collected(self.rules.value, of_round=of_round)
         result = {group: self._column(entries.get(group, {}), given) for group in self.groups}
@@ -148,7 +148,7 @@ class CollectStep(AllocationStep):
                     )
 
     def ratio(self, samples: Sequence[Sample]) -> _Ratio | None:
-        """The value of one miner as a ratio; None without a sample that counts."""
+        """Return the value of one miner as a ratio; None without a sample that counts."""
         rules = self.rules
         if len(samples) == 1 and rules.statistic in _PLAIN:
             # most tables have one value a miner
@@ -186,7 +186,7 @@ def _counts(sample: Sample, missed_count: bool) -> bool:
 
 
 def _value(sample: Sample) -> _Ratio:
-    """The value as a ratio: a whole number is nano, a fraction itself."""
+    """Return the value as a ratio: a whole number is nano, a fraction itself."""
     value = sample.value
     if sample.missed or value is None:
         return 0, 1

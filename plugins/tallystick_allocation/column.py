@@ -42,7 +42,7 @@ class RationalColumn:
         return len(self.numerators)
 
     def exact(self, place: int) -> Fraction | None:
-        """The value at a place."""
+        """Return the value at a place."""
         numerator = self.numerators[place]
         return None if numerator is None else Fraction(numerator, self.denominator)
 
@@ -71,7 +71,7 @@ class RealColumn:
         return len(self.values)
 
     def exact(self, place: int) -> Exact | None:
-        """The value at a place."""
+        """Return the value at a place."""
         return self.values[place]
 
     @property
@@ -100,7 +100,7 @@ Values = Column | Grouped | Number
 
 
 def column_of(cells: Iterable[Exact | None]) -> Column:
-    """The column of some values."""
+    """Return the column of some values."""
     values = tuple(cells)
     if all(value is None or isinstance(value, Fraction) for value in values):
         ratios = (None if value is None else value.as_integer_ratio() for value in values)  # type: ignore[union-attr]  # as tested
@@ -109,7 +109,7 @@ def column_of(cells: Iterable[Exact | None]) -> Column:
 
 
 def column_of_ratios(ratios: Iterable[tuple[int, int] | None]) -> Column:
-    """The column of some ratios of whole numbers, each with a positive denominator."""
+    """Return the column of some ratios of whole numbers, each with a positive denominator."""
     result = list(ratios)
     denominator = 1
     for divisor in {ratio[1] for ratio in result if ratio is not None}:
@@ -135,12 +135,12 @@ def over(numerators: Sequence[int | None], denominator: int) -> RationalColumn:
 
 
 def absent(places: int) -> RationalColumn:
-    """A column without a value."""
+    """Return a column without a value."""
     return RationalColumn((None,) * places)
 
 
 def constant(places: Iterable[int], value: Fraction, length: int) -> RationalColumn:
-    """A column with one value at some places."""
+    """Return a column with one value at some places."""
     numerators: list[int | None] = [None] * length
     for index in places:
         numerators[index] = value.numerator
@@ -148,7 +148,7 @@ def constant(places: Iterable[int], value: Fraction, length: int) -> RationalCol
 
 
 def published(column: Column) -> RationalColumn:
-    """The values rounded half-even to nine places, once each."""
+    """Return the values rounded half-even to nine places, once each."""
     if isinstance(column, RealColumn):
         return RationalColumn(
             tuple(None if value is None else real.publish(value) for value in column.values), NANO
@@ -163,18 +163,18 @@ def published(column: Column) -> RationalColumn:
 
 
 def nano(column: Column) -> Iterator[int | None]:
-    """The values in nano, rounded half-even."""
+    """Return the values in nano, rounded half-even."""
     return iter(published(column).numerators)
 
 
 def shown(column: Column, place: int, decimals: int = 25) -> str:
-    """The value at a place for people; ``none`` where there is none."""
+    """Return the value at a place for people; ``none`` where there is none."""
     value = column.exact(place)
     return "none" if value is None else real.decimal(value, decimals)
 
 
 def total(column: Column) -> Exact:
-    """The sum of the values."""
+    """Return the sum of the values."""
     if isinstance(column, RationalColumn):
         whole = sum(numerator for numerator in column.numerators if numerator is not None)
         return Fraction(whole, column.denominator)
@@ -182,7 +182,7 @@ def total(column: Column) -> Exact:
 
 
 def times(column: Column, factor: Exact) -> Column:
-    """The values times a number."""
+    """Return the values times a number."""
     if isinstance(column, RationalColumn) and isinstance(factor, Fraction):
         scaled = [None if n is None else n * factor.numerator for n in column.numerators]
         return over(scaled, column.denominator * factor.denominator)
@@ -190,12 +190,12 @@ def times(column: Column, factor: Exact) -> Column:
 
 
 def mapped(column: Column, change: Callable[[Exact], Exact]) -> Column:
-    """The values, each changed."""
+    """Return the values, each changed."""
     return column_of(None if value is None else change(value) for value in column.cells)
 
 
 def kept(column: Column, places: Iterable[int]) -> Column:
-    """The values at some places, and none elsewhere."""
+    """Return the values at some places, and none elsewhere."""
     wanted = set(places)
     if isinstance(column, RationalColumn):
         numerators = (n if i in wanted else None for i, n in enumerate(column.numerators))
@@ -204,28 +204,28 @@ def kept(column: Column, places: Iterable[int]) -> Column:
 
 
 def positive(column: Column) -> list[int]:
-    """The places whose value is above 0."""
+    """Return the places whose value is above 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n is not None and n > 0]
     return [i for i in column.present if real.sign(_at(column, i)) > 0]
 
 
 def negative(column: Column) -> list[int]:
-    """The places whose value is below 0."""
+    """Return the places whose value is below 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n is not None and n < 0]
     return [i for i in column.present if real.sign(_at(column, i)) < 0]
 
 
 def other_than_zero(column: Column) -> list[int]:
-    """The places whose value is not 0."""
+    """Return the places whose value is not 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n]
     return [i for i in column.present if real.sign(_at(column, i))]
 
 
 def ascending(column: Column) -> list[list[int]]:
-    """The places with a value from the lowest to the highest, equal ones together.
+    """Return the places with a value from the lowest to the highest, equal ones together.
 
     Values that are no fractions are sorted by enclosures; only those whose enclosures touch are
     compared one by one.
@@ -283,7 +283,7 @@ def _at(column: RealColumn, place: int) -> Exact:
 
 
 def aligned(columns: Sequence[RationalColumn]) -> tuple[list[tuple[int | None, ...]], int]:
-    """The numerators of some columns over their common denominator."""
+    """Return the numerators of some columns over their common denominator."""
     denominator = lcm(*(column.denominator for column in columns))
     return [
         column.numerators

@@ -115,7 +115,7 @@ def _summary(found: Allocation, document: dict[str, Any], *, as_uint16: bool) ->
 
 
 def explanation_lines(explanation: AllocationExplanation) -> list[str]:
-    """Every column of one miner, a line each."""
+    """Return every column of one miner, a line each."""
     lines = [f"{explanation.hotkey}:"]
     for step in explanation.steps:
         lines += _lines(step)

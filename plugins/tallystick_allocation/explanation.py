@@ -40,7 +40,7 @@ class ExplainedStep:
     is_computed: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as JSON values."""
+        """Return the step as JSON values."""
         value = dict(self.value) if isinstance(self.value, Mapping) else self.value
         return {
             "step": self.name,
@@ -68,7 +68,7 @@ class AllocationExplanation:
     without: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON values."""
+        """Return the explanation as JSON values."""
         return {
             "hotkey": self.hotkey,
             "steps": [step.to_dict() for step in self.steps],
@@ -80,7 +80,7 @@ class AllocationExplanation:
 def explained(
     allocation: Allocation, hotkey: str, more: Mapping[str, Values] | None = None
 ) -> AllocationExplanation:
-    """Every column for one miner, or for who else gets a share.
+    """Return every column for one miner, or for who else gets a share.
 
     Args:
         allocation: what is explained.

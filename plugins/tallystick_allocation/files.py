@@ -54,7 +54,7 @@ class RoundFile:
         return bool(self.round or self.miners)
 
     def to_dict(self) -> dict[str, Any]:
-        """The file as JSON values, in the one spelling that its values have."""
+        """Return the file as JSON values, in the one spelling that its values have."""
         miners = {
             hotkey: _spelled(attributes) for hotkey, attributes in self.miners.items() if attributes
         }
@@ -106,7 +106,7 @@ def round_of(
 
 
 def round_schema(bound: BoundAllocation) -> dict[str, Any]:
-    """The JSON Schema of the file of a round."""
+    """Return the JSON Schema of the file of a round."""
     miner = _schema(bound.miner_attributes)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -122,7 +122,7 @@ def round_schema(bound: BoundAllocation) -> dict[str, Any]:
 
 
 def weights_document(allocation: Allocation) -> dict[str, Any]:
-    """The weights of an allocation as JSON: what the file says, and ``--json`` prints."""
+    """Return the weights of an allocation as JSON: what the file says, and ``--json`` prints."""
     by_uid = uids_of(allocation)
     slots, values = to_uint16(by_uid)
     return {
@@ -143,7 +143,7 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
 
 
 def uids_of(allocation: Allocation) -> dict[int, int]:
-    """The weights in nano by slot; of miners whose slot is not known, none."""
+    """Return the weights in nano by slot; of miners whose slot is not known, none."""
     slots = {m.hotkey: m.uid for m in allocation.given.population.miners if m.uid is not None}
     result: dict[int, int] = {}
     for key, nano in allocation.weights.items():
@@ -240,7 +240,7 @@ def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
-    """The JSON value in a file; numbers with a point are decimals.
+    """Return the JSON value in a file; numbers with a point are decimals.
 
     Raises:
         InputError: it cannot be read, or is none.

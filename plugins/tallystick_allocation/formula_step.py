@@ -89,7 +89,7 @@ class FormulaColumnStep(AllocationStep):
         return hull(result, *others)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column, or one for each group."""
+        """Return the column, or one for each group."""
         result = {group: self._column(group, given) for group in self.groups}
         return result if self.shape == "grouped" else next(iter(result.values()))
 
@@ -125,7 +125,7 @@ class FormulaColumnStep(AllocationStep):
         return RationalColumn(tuple(result), NANO)
 
     def _empty(self, given: Given) -> list[Exact | None]:
-        """The values of who lacks an input."""
+        """Return the values of who lacks an input."""
         result: list[Exact | None] = [None] * len(given.keys)
         if self.rules.absent is not None:
             result[: given.miners] = [Fraction(self.rules.absent)] * given.miners
@@ -136,7 +136,7 @@ class FormulaColumnStep(AllocationStep):
         return any(operator in self.tree.by_operator for operator in BEYOND_RATIOS)
 
     def _input(self, name: str, group: str, given: Given) -> _Input:
-        """The value of an input at each place; a number is that of every place."""
+        """Return the value of an input at each place; a number is that of every place."""
         if name.startswith(MINER):
             # who has no such flag has it not; who is no miner has no attributes
             miners = range(given.miners)
@@ -160,7 +160,7 @@ def _raw(column: Column, place: int) -> object:
 
 
 def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
-    """The exact value of each input at a place, where all have one."""
+    """Return the exact value of each input at a place, where all have one."""
     result = {}
     for name, read in inputs.items():
         value = read.value if isinstance(read, Number) else read.exact(place)
@@ -170,6 +170,6 @@ def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
 
 
 def _of_group(held: Values, group: str) -> Column:
-    """The column of a group; a flat one is that of every group."""
+    """Return the column of a group; a flat one is that of every group."""
     assert not isinstance(held, Number)  # noqa: S101  # as binding has seen to
     return held[group] if isinstance(held, Mapping) else held

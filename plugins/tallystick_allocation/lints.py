@@ -55,7 +55,7 @@ class _Probe:
     within: Range
 
     def run(self, values: Sequence[Fraction]) -> Allocation | None:
-        """The weights of as many miners; None where a step refuses them."""
+        """Return the weights of as many miners; None where a step refuses them."""
         names = [f"miner-{number:03}" for number in range(len(values))]
         miners = tuple(Miner(name, uid, self._of_miner(name)) for uid, name in enumerate(names))
         population = Population(miners, round=_made_up(self.bound.round_attributes, ""))
@@ -77,7 +77,7 @@ class _Probe:
 
 
 def _made_up(asked: Mapping[str, str], text: str) -> dict[str, Attribute]:
-    """An attribute of each name: a text, no flag, or 0."""
+    """Return an attribute of each name: a text, no flag, or 0."""
     plain: dict[str, Attribute] = {"a text": text, "a hotkey": text, "a flag": False}
     return {name: plain.get(kind, 0) for name, kind in asked.items()}
 
@@ -87,7 +87,7 @@ def _bound(scorer: Scorer) -> BoundAllocation | None:
 
 
 def _probe(scorer: Scorer) -> _Probe | None:
-    """The allocation from the first column that all weights come of; None without one."""
+    """Return the allocation from the first column that all weights come of; None without one."""
     bound = _bound(scorer)
     if bound is None:
         return None

@@ -106,7 +106,7 @@ class Population:
             )
 
     def collected(self, value: str, *, of_round: bool) -> Samples:
-        """The samples of a ``value``, of all rounds or of the round alone."""
+        """Return the samples of a ``value``, of all rounds or of the round alone."""
         every = self.of_round if of_round and self.of_round is not None else self.samples
         return every.get(value, {})
 

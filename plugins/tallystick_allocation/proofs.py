@@ -29,7 +29,7 @@ _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 
 
 def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
-    """The allocation of a rule set, proved; None where it has none.
+    """Return the allocation of a rule set, proved; None where it has none.
 
     Raises:
         RuleSetError: a formula of a step cannot be proved safe.
@@ -52,7 +52,7 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
 
 
 def value_ranges(rules: BoundRules) -> dict[str, Range]:
-    """The range of each value that records have, over all skill types."""
+    """Return the range of each value that records have, over all skill types."""
     domains_by_name: dict[str, list[Domain]] = {}
     for bound in rules.types.values():
         for value in bound.values:
@@ -76,7 +76,7 @@ def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
 
 
 def _degree(step: AllocationStep, degrees: Mapping[str, int]) -> int:
-    """The degree of what a step computes in the values that were rounded last."""
+    """Return the degree of what a step computes in the values that were rounded last."""
     own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
     # what a step that is rounded gives is of degree 1
     read = [1 if read_step.is_whole else degrees[read_step.name] for read_step in step.inputs]
@@ -92,7 +92,7 @@ def _check_degree(degree: int) -> None:
 
 
 def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> Domain:
-    """The range of an input, in nano; what is not rounded is no whole number of them."""
+    """Return the range of an input, in nano; what is not rounded is no whole number of them."""
     inputs: Mapping[str, AllocationStep] = {read.name: read for read in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
     is_whole = name.startswith(MINER) or inputs[name].is_whole

@@ -495,7 +495,7 @@ class AllocationRules:
 
 
 def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
-    """The names of the earlier steps that a step reads.
+    """Yield the names of the earlier steps that a step reads.
 
     Args:
         step: the step.

@@ -56,7 +56,7 @@ class ZScoreStep(ColumnStep):
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.rules.flat),) * 2)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The scores; the end of the allocation where all is 0 and the rule set says so."""
+        """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
         column = given.grouped(self.rules.of)
         present = [(cells, index) for cells in column.values() for index in cells.present]
         stops = self.rules.zero == "stop" and bool(present)
@@ -65,7 +65,7 @@ class ZScoreStep(ColumnStep):
         return super().apply(given)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The scores."""
+        """Return the scores."""
         del group, given
         present = column.present
         divisor = len(present) - (self.rules.deviation == "sample")
@@ -88,7 +88,7 @@ class ZScoreStep(ColumnStep):
         )
 
     def reason(self) -> str:
-        """The mean."""
+        """Return the mean."""
         return f"{self.rules.of} is the mean"
 
 
@@ -108,7 +108,7 @@ class LiftStep(ColumnStep):
         return lowest, high - low + lowest
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The values, moved."""
+        """Return the values, moved."""
         del group, given
         order = ascending(column)
         if not order:
@@ -134,7 +134,7 @@ class CapStep(ColumnStep):
         return Fraction(), Fraction(1)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The values, capped."""
+        """Return the values, capped."""
         del group
         refuse_negative(column, self, given)
         holders = len(positive(column))
@@ -160,7 +160,7 @@ class CapStep(ColumnStep):
         return limit
 
     def _once(self, column: Column, limit: Fraction) -> Column:
-        """The excess goes once to who is not above, who may be above then."""
+        """Return the excess goes once to who is not above, who may be above then."""
         above = [p for p in column.present if real.compare(_at(column, p), limit) > 0]
         below = sorted({*column.present} - {*above})
         if not above:
@@ -200,7 +200,7 @@ class StatisticStep(AllocationStep):
         )
 
     def apply(self, given: Given) -> Values | Stop:
-        """The number."""
+        """Return the number."""
         column = given.flat(self.rules.of)
         above = self.rules.above
         if above is not None:

@@ -67,7 +67,7 @@ class Given:
         return {key: index for index, key in enumerate(self.keys)}
 
     def flat(self, name: str) -> Column:
-        """The column of a step that gives one."""
+        """Return the column of a step that gives one."""
         column = self.values[name]
         assert not isinstance(column, Number | Mapping)  # noqa: S101  # as binding has seen to
         return column
@@ -233,7 +233,7 @@ class AllocationStep(NamedValue[Range]):
         return "the value is 0"
 
     def nothing(self) -> str:
-        """The same of a miner who has no value here, rather than one of 0."""
+        """Return the same of a miner who has no value here, rather than one of 0."""
         return self.reason()
 
 
@@ -257,7 +257,7 @@ class ColumnStep(AllocationStep):
     """A step that changes one column, in each group on its own."""
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column, or one for each group."""
+        """Return the column, or one for each group."""
         source = given.values[self.inputs[0].name]
         if isinstance(source, Mapping):
             return {group: self.changed(cells, group, given) for group, cells in source.items()}
@@ -266,7 +266,7 @@ class ColumnStep(AllocationStep):
 
     @abstractmethod
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The column of a group."""
+        """Return the column of a group."""
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of the column, and 0."""
@@ -313,7 +313,7 @@ class BoundAllocation:
         return tuple(step for step in self.steps if step.carries)
 
     def step(self, name: str) -> AllocationStep:
-        """The step of a name.
+        """Return the step of a name.
 
         Raises:
             AllocationError: there is none.
@@ -383,7 +383,7 @@ class BoundAllocation:
 
 
 def unknown_step(name: str, known: Iterable[str]) -> AllocationError:
-    """The error of a name that no step has."""
+    """Return the error of a name that no step has."""
     return AllocationError(
         f"found the step {escaped(name)}, expected one of {', '.join(known)}", code="unknown-step"
     )
@@ -395,7 +395,7 @@ def _of(owner: str, attributes: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def hull(*ranges: Range) -> Range:
-    """The range that holds some ranges."""
+    """Return the range that holds some ranges."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 

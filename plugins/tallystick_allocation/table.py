@@ -65,7 +65,7 @@ def read_population(
     bound: BoundAllocation,
     **others: Any,  # noqa: ANN401  # attributes of a population
 ) -> Population:
-    """The population of a table in a file: JSONL, Parquet or CSV, by its extension.
+    """Return the population of a table in a file: JSONL, Parquet or CSV, by its extension.
 
     Args:
         path: the file.
@@ -102,7 +102,7 @@ def population_of_rows(
     bound: BoundAllocation,
     **others: Any,  # noqa: ANN401  # as above
 ) -> Population:
-    """The population of the rows of a program; as `read_population`."""
+    """Return the population of the rows of a program; as `read_population`."""
     return population_of(enumerate(rows, 1), bound, "population", **others)
 
 
@@ -234,7 +234,7 @@ class _Reading:
             groups.setdefault(hotkey, []).append(sample)
 
     def _nested(self, line: int, row: Row, column: str) -> dict[str, Any]:
-        """The values of a column by name; in CSV each is a column of its own."""
+        """Return the values of a column by name; in CSV each is a column of its own."""
         nested, prefix = row.get(column), f"{column}."
         if nested is not None and not isinstance(nested, Mapping):
             raise self._wrong(line, column, _shown(nested), "an object")
@@ -420,7 +420,7 @@ def _row(item: Row | bytes | LongLine, where: str) -> Row:
 
 
 def _csv_rows(path: Path) -> Iterator[_Found]:
-    """The rows of a CSV file, with the line at which each ends; an empty cell is none."""
+    """Yield the rows of a CSV file, with the line at which each ends; an empty cell is none."""
     with opened(path) as file:
         lines = (_text(line, path, number) for number, line in enumerate(_lines(file, path), 1))
         reader = csv.DictReader(lines, strict=True)

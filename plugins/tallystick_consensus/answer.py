@@ -75,7 +75,7 @@ def answer_of(submission: Submission, rules: BoundConsensus) -> Answer:
 
 
 def _findings(submission: Submission, rules: BoundConsensus) -> tuple[Items, dict[Place, Lines]]:
-    """The findings that are equal or not, and the lines of the others."""
+    """Return the findings that are equal or not, and the lines of the others."""
     section = rules.rules.finding_lines
     size, distance, absent = section.size, section.lines or 0, section.missing == "zero"
     items: set[tuple[str | int | None, ...]] = set()

@@ -158,7 +158,7 @@ class BoundConsensus:
         return tuple(map(self.component, self.rules.components))
 
     def weighted(self, components: Mapping[str, int]) -> int:
-        """The published consensus of published components, in nano."""
+        """Return the published consensus of published components, in nano."""
         total = sum(weight * components[name] for name, weight in self.weights.items())
         return round_half_even(total, NANO)
 
@@ -219,7 +219,7 @@ class BoundConsensus:
 
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
-    """The consensus of a rule set, bound to its plugins; None where it has none."""
+    """Return the consensus of a rule set, bound to its plugins; None where it has none."""
     rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 

@@ -48,7 +48,7 @@ class ConsensusPaths:
     filled: Path | None = None
 
     def written(self, *, follow_links: bool) -> dict[str, Path]:
-        """The files that are written, by what they hold; the output is the last.
+        """Return the files that are written, by what they hold; the output is the last.
 
         Raises:
             OutputError: two of all files are one, or one has no name of a file.
@@ -174,7 +174,7 @@ def _fill(
 
 
 def _items(path: Path) -> Iterator[Item]:
-    """The records of a file or a folder, as they are scored.
+    """Yield the records of a file or a folder, as they are scored.
 
     Raises:
         InputError: they cannot be read, or are facts.

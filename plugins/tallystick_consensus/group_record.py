@@ -116,7 +116,7 @@ def group_decoder(skill_types: frozenset[str]) -> GroupDecoder:
 
 
 def _group(found: Record | MissedDeadline) -> GroupRecord:
-    """The group of a record that its schema accepts.
+    """Return the group of a record that its schema accepts.
 
     Raises:
         RecordError: two of its members have one hotkey.
@@ -135,7 +135,7 @@ def _group(found: Record | MissedDeadline) -> GroupRecord:
 
 
 def schema_of(skill_type: str) -> Schema:
-    """The schema of the groups of a skill type."""
+    """Return the schema of the groups of a skill type."""
     schema = _schema()
     own = {"description": "the type of the task", "const": skill_type}
     return {**schema, "properties": {**schema["properties"], "skill_type": own}}

@@ -72,12 +72,12 @@ class Join:
         return any(key == group for group in self._groups)
 
     def components(self, key: Key, hotkey: str) -> Mapping[str, int]:
-        """The components of a member in nano; empty without a group or a consensus."""
+        """Return the components of a member in nano; empty without a group or a consensus."""
         member = self._groups.get(key, {}).get(hotkey)
         return {} if member is None else member.components
 
     def components_of(self, record: Record) -> Mapping[str, int]:
-        """The components of a record in nano; empty without a group or a consensus.
+        """Return the components of a record in nano; empty without a group or a consensus.
 
         Raises:
             RecordError: the record says something else than its group, or has a consensus.
@@ -105,7 +105,7 @@ class Join:
     def filled(
         self, items: Iterable[Item], decoder: Decoder
     ) -> Iterator[tuple[Item, Reject | None, bool]]:
-        """Each record, why it is rejected, if it is, and whether it got a consensus.
+        """Yield each record, why it is rejected, if it is, and whether it got a consensus.
 
         One without a group, or whose group has no consensus, stays as it is.
         """
@@ -129,7 +129,7 @@ def as_numbers(components: Mapping[str, int]) -> dict[str, float]:
 
 
 def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
-    """A line or a mapping of a record with a consensus; without components as it is."""
+    """Return a line or a mapping of a record with a consensus; without components as it is."""
     if not components:
         return item
     if isinstance(item, bytes):
@@ -166,7 +166,7 @@ def _check(said: Said, submission: Record) -> None:
 
 
 def _policy(submission: Submission) -> str:
-    """The digest of the rules of a policy; a repeated rule counts once."""
+    """Return the digest of the rules of a policy; a repeated rule counts once."""
     policy = submission.recommended_policy
     rules = sorted({(rule.resource, rule.action, rule.pattern) for rule in policy})
     return hashlib.sha256(json_text(rules).encode()).hexdigest()

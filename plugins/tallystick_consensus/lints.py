@@ -260,7 +260,7 @@ def _cliff(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _computed(bound: BoundConsensus, **facts: int) -> dict[str, int]:
-    """The components of a member with some facts of its findings, and of its risk."""
+    """Return the components of a member with some facts of its findings, and of its risk."""
     values = [
         facts.get(name_of(fact), 0) if path_of(fact) in {"findings", "risk_score"} else 0
         for fact in FACTS
@@ -282,7 +282,7 @@ def _cliffs(bound: BoundConsensus) -> Iterator[tuple[int, int, int]]:
 
 
 def _edge(agreement: Callable[[int], int], low: int, high: int) -> int:
-    """The last distance in half-nano before a fall."""
+    """Return the last distance in half-nano before a fall."""
     before = agreement(low)
     while high - low > 1:
         middle = (low + high) // 2

@@ -64,7 +64,7 @@ def risk_gap() -> Node:
 
 
 def of_set(tree: Node, name: str | None) -> Node:
-    """A tree whose facts of ``own`` are of a set.
+    """Return a tree whose facts of ``own`` are of a set.
 
     Raises:
         FormulaError: it has such facts, and there is no set.
@@ -104,7 +104,7 @@ class GroupReader(FactReader):
 
     @abstractmethod
     def within(self, agreed_at_most: int) -> Domain:
-        """The range of the fact, where so many items at most are agreed."""
+        """Return the range of the fact, where so many items at most are agreed."""
 
     def domain(self, fact: Node, schema: Schema) -> NoReturn:
         """None in a record."""

@@ -45,7 +45,7 @@ class SetFacts:
 def set_facts(
     own: Sequence[AbstractSet[Hashable]], voted: Sequence[AbstractSet[Hashable]], voting: Voting
 ) -> list[SetFacts]:
-    """The facts of each member.
+    """Return the facts of each member.
 
     Votes are counted once for all; what the others have is that less the member's own vote.
 

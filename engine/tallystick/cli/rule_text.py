@@ -21,7 +21,7 @@ _INDENT = "    "
 
 
 def lines_of(scorer: Scorer) -> list[str]:
-    """The rule set of a scorer."""
+    """Return the rule set of a scorer."""
     header = scorer.rule_set.rule_set
     result = [f"{scorer.rule_set.reference}  {scorer.digest}", _line(header.summary)]
     result += [f"after {_line(header.source)}"] if header.source else []
@@ -47,7 +47,7 @@ def _sections(scorer: Scorer) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A text of the file on one line, so that it is taken for no other."""
+    """Return a text of the file on one line, so that it is taken for no other."""
     return " ".join(text.splitlines())
 
 

@@ -76,7 +76,7 @@ class DecimalColumn:
         return _asked(self.rows, self.parts)
 
     def nano(self, rows: slice = _ALL) -> list[int | None]:
-        """The values of some rows; None where there is none."""
+        """Return the values of some rows; None where there is none."""
         pairs = zip(self.values[rows].tolist(), self.given[rows].tolist(), strict=True)
         return [nano if applies else None for nano, applies in pairs]
 
@@ -121,7 +121,7 @@ class RatioColumn:
         return _asked(self.rows, self.parts)
 
     def nano(self, rows: slice = _ALL) -> list[int | Fraction | None]:
-        """The values of some rows, fractions or nano; None where there is none."""
+        """Return the values of some rows, fractions or nano; None where there is none."""
         result: list[int | Fraction | None] = self.values[rows].tolist()
         return result
 
@@ -218,7 +218,7 @@ class ResultBatch:
         return {n: DecimalColumn(self.rows, self._parts(n, None)) for n in self.layout.decimals}
 
     def factor(self, name: str) -> DecimalColumn:
-        """The column of an emission factor, also of one that results do not show."""
+        """Return the column of an emission factor, also of one that results do not show."""
         return DecimalColumn(self.rows, self._parts(name, "factor"))
 
     @cached_property
@@ -248,7 +248,7 @@ class ResultBatch:
         )
 
     def results(self) -> Iterator[Result]:
-        """The results one by one, as plain values; few are held at a time."""
+        """Yield the results one by one, as plain values; few are held at a time."""
         for start in range(0, len(self), _ROWS):
             yield from self._results(slice(start, start + _ROWS))
 
@@ -281,7 +281,7 @@ class ResultBatch:
             )
 
     def _measures(self, rows: slice) -> list[dict[str, Decimal | Fraction | None]] | None:
-        """The measures of some rows, each of those of its type; None without any."""
+        """Return the measures of some rows, each of those of its type; None without any."""
         if not self.measures:
             return None
         result: list[dict[str, Decimal | Fraction | None]] = []

@@ -78,7 +78,7 @@ class BoundType:
         return frozenset(fact.digest for fact in self.facts)
 
     def of_role(self, role: Role) -> tuple[Value, ...]:
-        """The values of one role, in order."""
+        """Return the values of one role, in order."""
         return tuple(value for value in self.values if value.role == role)
 
     @cached_property

@@ -66,7 +66,7 @@ class BoundRules:
         return self.loaded.digest
 
     def rules_at(self, epoch: int) -> BoundRules:
-        """The rules of an epoch."""
+        """Return the rules of an epoch."""
         if not self.later:
             return self
         index = bisect_right(self._begins, epoch)
@@ -78,12 +78,12 @@ class BoundRules:
         return self.later[-1][1] if self.later else self
 
     def begins(self, epoch: int) -> int:
-        """The first epoch of the rules of an epoch."""
+        """Return the first epoch of the rules of an epoch."""
         index = bisect_right(self._begins, epoch)
         return self._begins[index - 1] if index else 0
 
     def line_of(self, skill_type: str) -> BoundRules:
-        """The rules of the line that has a skill type; these if there is one line."""
+        """Return the rules of the line that has a skill type; these if there is one line."""
         return next((line for line in self.lines if skill_type in line.types), self)
 
     def spans(self) -> Iterator[tuple[int, BoundRules]]:
@@ -92,7 +92,7 @@ class BoundRules:
         yield from self.later
 
     def each(self) -> Iterator[BoundRules]:
-        """The rules of each span and line, those of one rule set once."""
+        """Yield the rules of each span and line, those of one rule set once."""
         result = {
             rules.digest: rules for _, span in self.spans() for rules in span.lines or (span,)
         }
@@ -158,7 +158,7 @@ def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError
 
 
 def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
-    """The rules of one epoch of several lines, whose skill types are disjoint, as one."""
+    """Return the rules of one epoch of several lines, whose skill types are disjoint, as one."""
     first, *others = lines
     if not others:
         return first
@@ -174,7 +174,7 @@ def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
 
 
 def bound_over(lines: Sequence[Timeline[BoundRules]]) -> BoundRules:
-    """The rules of every epoch of some lines, whose skill types are disjoint, as one."""
+    """Return the rules of every epoch of some lines, whose skill types are disjoint, as one."""
     begins = sorted({begin for line in lines for begin, _, _ in line.spans()})
     return from_epochs(
         [(begin, bound_epoch([line.at(begin) for line in lines])) for begin in begins]

@@ -115,7 +115,7 @@ class GatedValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """The composite of the last gate that closes, else the ungated one."""
+        """Return the composite of the last gate that closes, else the ungated one."""
         del facts, thresholds
         quality = values[self.inputs[0]]
         for gate, axis in self.deciding:

@@ -64,7 +64,7 @@ def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: AN
 
 
 def split_facts(batch: FactBatch, rules: BoundRules) -> dict[int, FactBatch]:
-    """The facts of records, by the first epoch of the rules that hold for each."""
+    """Return the facts of records, by the first epoch of the rules that hold for each."""
     begins = np.array([begin for begin, _ in rules.spans()])
     spans = {n: np.searchsorted(begins, r.epoch, side="right") - 1 for n, r in batch.types.items()}
     result: dict[int, FactBatch] = {}

@@ -302,7 +302,7 @@ def _kind_of(value: Value) -> str:
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
-    """The comparisons of a published value with a number, each an edge."""
+    """Return the comparisons of a published value with a number, each an edge."""
     result = []
     for node in walk(tree):
         if node.op not in ("lt", "le") or {a.op for a in node.args} != {"published", "const"}:
@@ -315,13 +315,13 @@ def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
 
 
 def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> Cliff:
-    """A comparison; unless it is said, it is passed at the edge and above."""
+    """Return a comparison; unless it is said, it is passed at the edge and above."""
     reached = value >= edge if passed is None else passed
     return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
 def _absent(value: FormulaValue) -> ValueStep:
-    """The step of what does not apply: a factor then counts as 1 whatever its formula."""
+    """Return the step of what does not apply: a factor then counts as 1 whatever its formula."""
     condition = render(value.applies.tree) if value.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
     return ValueStep(

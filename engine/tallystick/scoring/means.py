@@ -32,7 +32,7 @@ _NEAR = Decimal(10) ** -40
 
 
 def logarithms(columns: Sequence[Column]) -> Doubles:
-    """The logarithms of axes, a row for each: of nano times 2⁻³⁰, minus infinity for 0."""
+    """Return the logarithms of axes, a row for each: of nano times 2⁻³⁰, minus infinity for 0."""
     result = np.empty((len(columns), len(columns[0])))
     for column, row in zip(columns, result, strict=True):
         np.multiply(column, _SCALE, out=row)

@@ -42,7 +42,7 @@ class Writer(Protocol):
 
 
 def format_of(path: Path, wanted: str | None) -> str:
-    """The format that was asked for, or the one of the file name's extension.
+    """Return the format that was asked for, or the one of the file name's extension.
 
     A stream, such as the standard output ``-``, is JSONL unless CSV is asked for.
 
@@ -88,7 +88,7 @@ def _marked_arrow(batch: ResultBatch) -> pa.RecordBatch:
 
 
 def _json_lines(batch: ResultBatch) -> bytes:
-    """One JSON object a line, fields and axes in order, decimals as text of nine places."""
+    """Return one JSON object a line, fields and axes in order, decimals as text of nine places."""
     lines = bytearray()
     for result in batch.results():
         lines += f"{result.to_json()}\n".encode()
@@ -111,14 +111,14 @@ def _cells(batch: ResultBatch, layout: ResultLayout) -> Iterator[Sequence[object
 
 
 def _flattened(layout: ResultLayout) -> dict[str, tuple[str, ...]]:
-    """The fields that are a column for each of some names."""
+    """Return the fields that are a column for each of some names."""
     return {"axes": layout.axes, MEASURES: tuple(layout.measures)}
 
 
 def _for_spreadsheet(
     rows: Iterable[Sequence[object]], layout: ResultLayout
 ) -> Iterator[Sequence[object]]:
-    """The rows with texts, but not decimals, as cells of a spreadsheet."""
+    """Yield the rows with texts, but not decimals, as cells of a spreadsheet."""
     is_text = [name in {*_TEXTS, GROUP, *_ratios(layout)} for name in _columns(layout)]
     for row in rows:
         yield [
@@ -138,7 +138,7 @@ def _columns(layout: ResultLayout) -> list[str]:
 
 
 def _ratios(layout: ResultLayout) -> set[str]:
-    """The columns of measures that are ratios, which a spreadsheet would take for dates."""
+    """Return the columns of measures that are ratios, which a spreadsheet would take for dates."""
     return {f"{MEASURES}.{name}" for name, is_ratio in layout.measures.items() if is_ratio}
 
 

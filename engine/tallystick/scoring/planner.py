@@ -229,7 +229,7 @@ class Plan:
 
 
 def plan_of(targets: Iterable[Target]) -> Plan:
-    """The plan of candidates that accept the same records of one type.
+    """Return the plan of candidates that accept the same records of one type.
 
     All have the same schema and the same requirements.
     """
@@ -239,7 +239,7 @@ def plan_of(targets: Iterable[Target]) -> Plan:
 
 
 def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
-    """The same work, where each result is dropped by the last that reads it."""
+    """Return the same work, where each result is dropped by the last that reads it."""
     read = set[Slot]()
 
     def last(slots: Iterable[Slot]) -> tuple[Slot, ...]:
@@ -306,7 +306,7 @@ def column_of(
     given: Mapping[Value, Column],
     thresholds: Thresholds,
 ) -> Column:
-    """One value of many records, 1 where it does not apply.
+    """Return one value of many records, 1 where it does not apply.
 
     Args:
         bound: the skill type.
@@ -341,7 +341,7 @@ class ColumnPlanner(Planner[Slot]):
         self._steps: list[_Step] = []
 
     def work(self, target: Target) -> Work:
-        """The work of a candidate; what earlier ones do is not done again."""
+        """Return the work of a candidate; what earlier ones do is not done again."""
         columns = {value: self.slot(value) for value in target.values}
         ratios: dict[Value, Slot] = {value: self.ratio(value) for value in target.ratios}
         conditions = {
@@ -371,7 +371,7 @@ class ColumnPlanner(Planner[Slot]):
         return self._slots[value]
 
     def step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
-        """The slot of a result, which is the same for the same key and inputs."""
+        """Return the slot of a result, which is the same for the same key and inputs."""
         whole = (key, inputs)
         if whole not in self._known:
             self._known[whole] = len(self._known)
@@ -391,7 +391,7 @@ class ColumnPlanner(Planner[Slot]):
         return self._slots[value]
 
     def constant(self, number: int) -> Slot:
-        """One number for all rows."""
+        """Return one number for all rows."""
 
         def compute(_: list[Any], rows: int) -> Column:
             return np.broadcast_to(np.int64(number), (rows,))
@@ -440,7 +440,7 @@ class ColumnPlanner(Planner[Slot]):
         return self.step(("ratio", value.compiled.proved.key), slots, compute)
 
     def _sources(self, compiled: Compiled, named: Mapping[str, Value]) -> tuple[Slot, ...]:
-        """The slots of what a formula reads."""
+        """Return the slots of what a formula reads."""
         return tuple(
             self.fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
             for s in compiled.sources
@@ -452,7 +452,7 @@ class ColumnPlanner(Planner[Slot]):
         return self.step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
     def where_given(self, slot: Slot, applies: Compiled) -> Slot:
-        """A column, and 1 where it does not apply."""
+        """Return a column, and 1 where it does not apply."""
         return self.step(
             "where given",
             (slot, self.holds(applies)),
@@ -460,7 +460,7 @@ class ColumnPlanner(Planner[Slot]):
         )
 
     def geometric_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
-        """A weighted geometric mean, whose logarithms come first."""
+        """Return a weighted geometric mean, whose logarithms come first."""
         logs = self.step("logarithms", axes, lambda columns, _: logarithms(columns))
         return self.step(
             ("geometric", weights),
@@ -469,7 +469,7 @@ class ColumnPlanner(Planner[Slot]):
         )
 
     def arithmetic_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
-        """A weighted arithmetic mean."""
+        """Return a weighted arithmetic mean."""
         weighed = dense(weights)
         return self.step(
             ("arithmetic", weighed),
@@ -489,7 +489,7 @@ class ColumnPlanner(Planner[Slot]):
         return self.step(("gate", limits), axes, compute)
 
     def gated(self, ungated: Slot, gate: Slot, composites: tuple[int, ...]) -> Slot:
-        """A composite, written over where a gate decides."""
+        """Return a composite, written over where a gate decides."""
         instead = np.array([0, *composites], np.int64)
         hits = self.step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0] != 0))
 
@@ -526,7 +526,7 @@ class ColumnPlanner(Planner[Slot]):
         return self.step(key, (slot,), lambda columns, _: table.take(columns[0], mode="clip"))
 
     def _product(self, product: Product, inputs: Sequence[Value]) -> Slot:
-        """A product of values: first those in which candidates seldom differ."""
+        """Return a product of values: first those in which candidates seldom differ."""
         shared, own, coefficient = list[tuple[Slot, int]](), list[tuple[Slot, int]](), 1
         for index, unit in zip(product.inputs, product.units, strict=True):
             value = inputs[index]
@@ -556,7 +556,7 @@ class ColumnPlanner(Planner[Slot]):
 
 
 def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]) -> Compute:
-    """A step whose error says what is undecided."""
+    """Return a step whose error says what is undecided."""
 
     def told(columns: list[Any], rows: int) -> Column:
         try:
@@ -569,7 +569,7 @@ def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]
 
 
 def _applied(compute: Compute) -> Compute:
-    """A step in the rows in which its first column holds; 1 in the others."""
+    """Return a step in the rows in which its first column holds; 1 in the others."""
 
     def applied(columns: list[Any], rows: int) -> Column:
         places = np.flatnonzero(columns[0])

@@ -90,7 +90,7 @@ def product_of(columns: ColumnProgram | BallProgram) -> Product | None:
 
 
 def partial(product: Product, units: Sequence[int], columns: Sequence[Column]) -> Partial:
-    """The product of the coefficient and shared factors over the divisor and all units."""
+    """Return the product of the coefficient and shared factors over the divisor and all units."""
     ratio = Fraction(product.coefficient, product.divisor * prod(product.units))
     double = np.array([float(ratio)])
     for column in columns:
@@ -105,7 +105,7 @@ def finished(
     columns: Sequence[Column | Doubles],
     rows: int,
 ) -> Column:
-    """The published product of every row.
+    """Return the published product of every row.
 
     Args:
         product: which.
@@ -140,5 +140,5 @@ def _corrected(guess: Column, numerator: Column, divisor: int) -> Column:
 
 
 def _wrapped(value: int) -> int:
-    """The value modulo 2⁶⁴, as a signed integer."""
+    """Return the value modulo 2⁶⁴, as a signed integer."""
     return (value + _INT64) % (2 * _INT64) - _INT64

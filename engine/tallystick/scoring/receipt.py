@@ -166,22 +166,22 @@ class RunReceipt:
     """A receipt of a run: an attrs class whose fields the converter makes JSON values of."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The receipt as JSON values."""
+        """Return the receipt as JSON values."""
         fields: dict[str, Any] = _converter.unstructure(self)
         return {"format": 1, **fields}
 
     def to_json(self) -> str:
-        """The receipt as indented JSON with sorted keys."""
+        """Return the receipt as indented JSON with sorted keys."""
         return json_text(self.to_dict(), indent=2, sort_keys=True) + "\n"
 
 
 def engine_name() -> str:
-    """The engine and its version, as receipts name it."""
+    """Return the engine and its version, as receipts name it."""
     return f"tallystick {version('tallystick')}"
 
 
 def plugin_names(registry: Registry) -> dict[str, str]:
-    """The distribution and version of each plugin, as receipts name them."""
+    """Return the distribution and version of each plugin, as receipts name them."""
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
@@ -286,7 +286,7 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     shadow_of: str | None = None,
     settings: str | None = None,
 ) -> Receipt:
-    """The receipt of scoring under the rules of each epoch."""
+    """Return the receipt of scoring under the rules of each epoch."""
     formulas = {
         name for each in rules.each() for name in used_formulas(each.rule_set, each.registry)
     }
@@ -311,7 +311,7 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
 
 
 def _held(rules: BoundRules) -> Iterator[RulesFrom]:
-    """Each rule set with the epoch from which it holds, by epoch."""
+    """Yield each rule set with the epoch from which it holds, by epoch."""
     digests: dict[str, str] = {}
     for epoch, span in rules.spans():
         for line in span.lines or (span,):

@@ -40,7 +40,7 @@ def _refuse(found: list[RecordError]) -> None:
 
 
 def joined(found: Sequence[RecordError]) -> RecordError:
-    """The first of some errors of one record, with the others."""
+    """Return the first of some errors of one record, with the others."""
     first, *others = found
     return RecordError(first.code, first.path, first.value, first.expected, others)
 

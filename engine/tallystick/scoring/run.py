@@ -119,7 +119,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
 
 
 def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:
-    """The digests of the snapshots of some epochs; None without a state."""
+    """Return the digests of the snapshots of some epochs; None without a state."""
     if not rules.pinned:
         return None
     return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
@@ -181,7 +181,7 @@ class PartScoring:
         self._lock = Lock()
 
     def __call__(self, task: ScoringTask) -> Part:
-        """The part of one chunk.
+        """Return the part of one chunk.
 
         Raises:
             TallystickError: as scoring.
@@ -214,7 +214,7 @@ class ScoringSpec:
     shadow: bool = False
 
     def make(self) -> PartScoring:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
@@ -272,7 +272,7 @@ def parts(
     *,
     shadow: bool = False,
 ) -> Generator[Part, None, None]:
-    """The parts of the results of a source, in order; the same whoever makes them.
+    """Return the parts of the results of a source, in order; the same whoever makes them.
 
     Args:
         rules: the bound rule set.

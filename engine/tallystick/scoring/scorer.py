@@ -105,7 +105,7 @@ class Scorer(BoundRules):
 
     @classmethod
     def of(cls, rules: BoundRules) -> Scorer:
-        """The scorer of bound rules."""
+        """Return the scorer of bound rules."""
         return cls(**{field.name: getattr(rules, field.name) for field in attrs.fields(BoundRules)})
 
     def with_thresholds(self, thresholds: Mapping[str, Mapping[str, Number]]) -> Scorer:
@@ -145,7 +145,7 @@ class Scorer(BoundRules):
         return attrs.evolve(self, pinned=Snapshots(snapshots, self._completed))
 
     def score(self, record: RecordLike, *, line: int = 1) -> Result:
-        """The result of one record.
+        """Return the result of one record.
 
         Raises:
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
@@ -158,7 +158,7 @@ class Scorer(BoundRules):
             return self._result(decoded, line, bound, scores)
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
-        """The result of each record, or why it was rejected, in order.
+        """Return the result of each record, or why it was rejected, in order.
 
         Raises:
             InputError: what is given is no iterable of records; one record is none.
@@ -260,7 +260,7 @@ class Scorer(BoundRules):
         return _told(self.score_decoded(self.decoder.records(lines, first), lines, first))
 
     def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
-        """The results of rows with the fields of records, as columns.
+        """Return the results of rows with the fields of records, as columns.
 
         Raises:
             InputError: a value has no equal in Python, such as text that is not UTF-8.
@@ -273,7 +273,7 @@ class Scorer(BoundRules):
     def score_decoded(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
     ) -> ResultBatch:
-        """The results of records that are decoded, as columns.
+        """Return the results of records that are decoded, as columns.
 
         Args:
             records: what ``decoder`` made of the items, or of some of them, with their numbers in
@@ -284,7 +284,7 @@ class Scorer(BoundRules):
         return self._columns.records(records, items, first)
 
     def explain(self, record: RecordLike, *, line: int = 1) -> Explanation:
-        """Every step behind the result of one record.
+        """Return every step behind the result of one record.
 
         Raises:
             RecordError: the record cannot be scored.
@@ -306,12 +306,12 @@ class Scorer(BoundRules):
             return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
-        """The composite of given published axes, after its gates."""
+        """Return the composite of given published axes, after its gates."""
         nano = {name: exact_nano(value) for name, value in axes.items()}
         return to_decimal(composite_of(self._bound(skill_type), nano))
 
     def tier(self, skill_type: str, quality: Number) -> Tier:
-        """The tier that a quality reaches.
+        """Return the tier that a quality reaches.
 
         Raises:
             TallystickError: the type has no tiers.
@@ -325,7 +325,7 @@ class Scorer(BoundRules):
     def emission(
         self, skill_type: str, *, quality: Number, tier: str | None = None, **factors: Number
     ) -> Decimal:
-        """The emission of a given quality, tier and factors; a factor left out counts as 1.
+        """Return the emission of a given quality, tier and factors; a factor left out counts as 1.
 
         Raises:
             NumberError: there is no emission, or a value is unknown or outside its range.
@@ -363,7 +363,7 @@ class Scorer(BoundRules):
     def _result(
         self, record: Record, line: int, bound: BoundType, scores: Scores | None = None
     ) -> Result:
-        """The result of a record; without scores, of one without a submission."""
+        """Return the result of a record; without scores, of one without a submission."""
         values: dict[str, Any] = {"axes": {}, "measures": {}}
         if scores is not None:
             values = _values(bound, scores)
@@ -384,7 +384,7 @@ class Scorer(BoundRules):
         )
 
     def _rules_of(self, found: Record) -> BoundRules:
-        """The rules of the epoch of a record.
+        """Return the rules of the epoch of a record.
 
         Raises:
             RecordError: they lack its skill type.
@@ -427,14 +427,14 @@ def _bound_type(rules: BoundRules, skill_type: str) -> BoundType:
 
 
 def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) -> BoundRules:
-    """The same rules with other thresholds for those of the types that they have."""
+    """Return the same rules with other thresholds for those of the types that they have."""
     own = {name: nano for name, nano in given.items() if name in rules.types}
     changed = {name: thresholds_of(rules.types[name], nano) for name, nano in own.items()}
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
 def _told(batch: ResultBatch) -> ResultBatch:
-    """The batch, whose defects are told."""
+    """Return the batch, whose defects are told."""
     defects = DefectLog("records")
     defects.tell(batch.rejects)
     defects.close()
@@ -448,7 +448,7 @@ def _identity(record: RecordLike) -> Identity:
 
 
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
-    """The fields of a result that scores give."""
+    """Return the fields of a result that scores give."""
     decimals, factors = dict[str, Any](), dict[str, Any]()
     for value in bound.shown:
         if value.role not in {"axis", "measure", "tier"}:

@@ -74,7 +74,7 @@ def walk(
     *,
     exactly: bool = False,
 ) -> dict[Value, int | None]:
-    """The values of one record.
+    """Return the values of one record.
 
     Args:
         values: which, each after those that it reads.
@@ -92,7 +92,7 @@ def walk(
 
 
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
-    """The scores of one valid record from its facts."""
+    """Return the scores of one valid record from its facts."""
     values = walk(bound.values, facts, thresholds)
     return Scores(bound, values, {m: m.ratio(facts, values) for m in bound.exact})
 
@@ -107,7 +107,7 @@ def derive(target: Value, given: Mapping[Value, int]) -> int:
 
 
 def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
-    """A value after what it reads that is not given."""
+    """Yield a value after what it reads that is not given."""
     if target not in given:
         for value in target.inputs:
             yield from _needed(value, given)
@@ -115,7 +115,7 @@ def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
 
 
 def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
-    """The composite of given axes in nano, after its gates.
+    """Return the composite of given axes in nano, after its gates.
 
     Raises:
         NumberError: an axis is missing, unknown, or outside [0, 1], or the type has no composite.
@@ -191,7 +191,7 @@ def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
 
 
 def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:
-    """The multiplier of a tier, if the type has tiers."""
+    """Return the multiplier of a tier, if the type has tiers."""
     levels = bound.tiers.levels if bound.tiers is not None else ()
     if bound.tier is None and tier is None:
         return {}

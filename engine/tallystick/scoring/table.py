@@ -17,7 +17,7 @@ DECIMAL = pa.decimal128(19, 9)
 
 
 def schema_of(layout: ResultLayout) -> pa.Schema:
-    """The schema of results; a measure that is a ratio is text.
+    """Return the schema of results; a measure that is a ratio is text.
 
     Where no type has axes there is no column of them: Parquet has no struct without fields.
     """
@@ -38,7 +38,7 @@ def _fields(layout: ResultLayout) -> list[str]:
 
 
 def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
-    """The results of a batch."""
+    """Return the results of a batch."""
     schema, layout = schema_of(batch.layout), batch.layout
     decimals = {
         **{("axes", name): column for name, column in batch.axes.items()},
@@ -89,7 +89,7 @@ def _decoded(texts: pa.Array) -> pa.Array:
 
 
 def _tiers(batch: ResultBatch) -> pa.Array:
-    """The names of the tiers; the position −1 is null, the last of the names."""
+    """Return the names of the tiers; the position −1 is null, the last of the names."""
     names = pa.array([*batch.tiers, None], pa.string())
     return names.take(pa.array(batch.tier % (len(batch.tiers) + 1)))
 

@@ -79,7 +79,7 @@ def thresholds_at(
     skill_type: str,
     epoch: int,
 ) -> Thresholds:
-    """The thresholds of a type in an epoch.
+    """Return the thresholds of a type in an epoch.
 
     Args:
         unpinned: by skill type, for epochs without a snapshot and for types that it leaves out.

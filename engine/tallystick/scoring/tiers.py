@@ -32,7 +32,7 @@ class Tiers:
     formulas: Mapping[str, FormulaValue]
 
     def thresholds(self, given: Thresholds) -> Thresholds:
-        """Every threshold from those that are given; a given one replaces its formula.
+        """Return every threshold from those that are given; a given one replaces its formula.
 
         Raises:
             NumberError: a threshold is unknown, or a tracked one is not given.
@@ -79,7 +79,7 @@ class TierValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """The position of the highest level that is reached."""
+        """Return the position of the highest level that is reached."""
         del facts
         return self.tiers.level(values[self.inputs[0]] or 0, thresholds)
 

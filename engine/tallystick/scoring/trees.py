@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def trees_of(scorer: Scorer) -> dict[str, Any]:
-    """Every formula, requirement and fact of a rule set.
+    """Return every formula, requirement and fact of a rule set.
 
     ``formulas`` and ``requirements`` are by name, ``facts`` by digest. ``skill_types`` has what
     neither they nor the rule set say: in which order a record is held to requirements, which fields

@@ -34,7 +34,7 @@ class Spec(Hashable, Protocol[Task_contra, Answer_co]):
     """The specification of a function: a value that can be pickled, and that a worker calls."""
 
     def make(self) -> Callable[[Task_contra], Answer_co]:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
@@ -60,7 +60,7 @@ class PortableFunction(Generic[Task, Answer]):
         self._specify, self._here, self._package = specify, here, package
 
     def __call__(self, task: Task) -> Answer:
-        """The answer to one task.
+        """Return the answer to one task.
 
         Raises:
             EngineError: the worker is not like the process that sent the function.
@@ -120,13 +120,13 @@ class Installation:
 
     @classmethod
     def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Installation:
-        """The installation with some plugins and sections."""
+        """Return the installation with some plugins and sections."""
         names = tuple(sorted({*sections}))
         code = tuple(Code.of(registry, names).parts())
         return cls(version("tallystick"), _plugins(registry), code, names)
 
     def registry(self) -> Registry:
-        """The plugins of these names as they are installed here; no other is imported."""
+        """Return the plugins of these names as they are installed here; no other is imported."""
         return installed_plugins().of(dict(self.plugins).keys())
 
     def check(self, registry: Registry) -> None:
@@ -215,13 +215,13 @@ class RuleSetSpec:
 
     @classmethod
     def of(cls, rules: BoundRules) -> RuleSetSpec:
-        """The specification of a rule set."""
+        """Return the specification of a rule set."""
         loaded = rules.loaded
         thresholds = ((name, tuple(nano.items())) for name, nano in rules.thresholds.items())
         return cls(str(loaded.path), loaded.text, loaded.digest, tuple(thresholds))
 
     def rules(self, registry: Registry) -> BoundRules:
-        """The rule set, bound.
+        """Return the rule set, bound.
 
         Raises:
             EngineError: it is not the same here.
@@ -250,7 +250,7 @@ class ScorerSpec:
 
     @classmethod
     def of(cls, rules: BoundRules) -> ScorerSpec:
-        """The specification of rules."""
+        """Return the specification of rules."""
         spans = tuple(
             (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
             for epoch, span in rules.spans()
@@ -265,7 +265,7 @@ class ScorerSpec:
         return self.spans[0][1][0].digest if alone else digest(digests)
 
     def rules(self) -> BoundRules:
-        """The rules, bound once in a process.
+        """Return the rules, bound once in a process.
 
         Raises:
             EngineError: the engine, a plugin or a rule set is not the same here.

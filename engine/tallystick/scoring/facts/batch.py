@@ -70,7 +70,7 @@ class FactRows:
         return len(self.record)
 
     def columns(self, digests: Sequence[str]) -> list[Column]:
-        """The facts of some digests, in their order."""
+        """Return the facts of some digests, in their order."""
         return [self.facts[digest] for digest in digests]
 
     def select(self, rows: Truths) -> FactRows:
@@ -105,7 +105,7 @@ class FactBatch:
 
 
 def shifted(batch: FactBatch, before: int) -> FactBatch:
-    """The same batch when so many records come before those that it counts from."""
+    """Return the same batch when so many records come before those that it counts from."""
     if not before:
         return batch
     types = {

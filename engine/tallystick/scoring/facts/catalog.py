@@ -142,7 +142,7 @@ class FactCatalog:
 
 
 def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str:
-    """The digest of the definitions of the facts of one type.
+    """Return the digest of the definitions of the facts of one type.
 
     Args:
         facts: the digests of the facts, in any order.
@@ -153,7 +153,7 @@ def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str
 
 @lru_cache(maxsize=2)
 def catalog_of(registry: Registry) -> Mapping[str, FactCatalog]:
-    """The catalog of every skill type that is installed, by name, in name order.
+    """Return the catalog of every skill type that is installed, by name, in name order.
 
     Raises:
         SchemaError: the record schema of a type cannot be read.
@@ -187,7 +187,7 @@ def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
 
 
 def _readable(registry: Registry) -> Iterator[tuple[Node, ...]]:
-    """The trees of everything that is installed and reads facts."""
+    """Yield the trees of everything that is installed and reads facts."""
     for formula in registry.formulas.values():
         yield (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
     for requirement in registry.requirements.values():
@@ -195,7 +195,7 @@ def _readable(registry: Registry) -> Iterator[tuple[Node, ...]]:
 
 
 def _taken(trees: Iterable[Node], schema: Schema) -> dict[str, tuple[Node, Domain]]:
-    """The facts of some trees with their ranges; FormulaError if the schema lacks one."""
+    """Return the facts of some trees with their ranges; FormulaError if the schema lacks one."""
     return {
         fact.digest: (fact, _distinct(fact, narrow(fact, domain_of(fact, schema))))
         for tree in trees
@@ -204,7 +204,7 @@ def _taken(trees: Iterable[Node], schema: Schema) -> dict[str, tuple[Node, Domai
 
 
 def _distinct(fact: Node, domain: Domain) -> Domain:
-    """The range of a fact, apart from what stands for one that fails."""
+    """Return the range of a fact, apart from what stands for one that fails."""
     if is_opaque(fact) and domain.low <= max(FAILURES):
         low = arguments_of(fact)[1]
         raise FormulaError(f"found an opaque fact from {low}, expected more than {max(FAILURES)}")

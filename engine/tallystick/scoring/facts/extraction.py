@@ -79,7 +79,7 @@ class Extractor:
     def decoded_facts(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
     ) -> FactBatch:
-        """The facts of records that are decoded.
+        """Return the facts of records that are decoded.
 
         Args:
             records: what the items hold, or some of them, with their numbers in order.
@@ -233,7 +233,7 @@ class _Taken:
         self.unanswered: list[int] = []
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
-        """The records that meet what the selection requires, and the others."""
+        """Return the records that meet what the selection requires, and the others."""
         broken_rows, rows, rejects = isolated(
             self._broken,
             self._rows(),
@@ -280,7 +280,7 @@ class _Taken:
         return FactRows(**fields, **others, facts=packed)
 
     def _columns(self) -> list[Column]:
-        """A column for each packed value, as integers."""
+        """Return a column for each packed value, as integers."""
         packed = self.values[:: len(self.plan.texts) + 1]
         values = np.frombuffer(b"".join(packed), np.int64)
         columns = values.reshape(len(self.record), len(self.plan.packed)).T.copy()

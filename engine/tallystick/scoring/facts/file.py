@@ -112,7 +112,7 @@ class FactsWriter:
             self._pending.setdefault(name, []).append(whole)
 
     def _leaves(self) -> list[str]:
-        """The columns as Parquet names them."""
+        """Return the columns as Parquet names them."""
         names = [name for name in self._schema.names if name != "events"]
         return [*names, "events.list.element"]
 
@@ -189,7 +189,7 @@ class FactsFile:
         self.close()
 
     def batch(self, chunk: int) -> FactBatch:
-        """The facts of one chunk, from 0.
+        """Return the facts of one chunk, from 0.
 
         Raises:
             InputError: the file is damaged.
@@ -203,7 +203,7 @@ class FactsFile:
         )
 
     def _rows(self, group: int, skill_type: str) -> FactRows:
-        """The rows of one group."""
+        """Return the rows of one group."""
         digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
         present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
@@ -228,7 +228,7 @@ def facts_metadata(path: Path) -> FactsMetadata:
 
 
 def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
-    """The facts of a file, chunk after chunk.
+    """Yield the facts of a file, chunk after chunk.
 
     Raises:
         InputError: as ``FactsFile``.
@@ -249,12 +249,12 @@ def _check_kinds(found: Mapping[str, pa.Array]) -> None:
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece; combining would copy one that is."""
+    """Return a column in one piece; combining would copy one that is."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _value(found: Mapping[str, pa.Array], name: str, rows: int) -> Any:  # noqa: ANN401  # an array
-    """A part of who the records are."""
+    """Return a part of who the records are."""
     if name not in found:
         return absent(name, rows)
     kind = IDENTITY[name]

@@ -42,7 +42,7 @@ def isolated(
 def _failing(
     work: Callable[[FactRows], object], rows: FactRows, error: RecordError
 ) -> Iterator[tuple[FactRows, RecordError]]:
-    """Each of some rows on which the work fails, which it does on all of them together."""
+    """Yield each of some rows on which the work fails, which it does on all of them together."""
     if len(rows) == 1:
         yield rows, error
         return

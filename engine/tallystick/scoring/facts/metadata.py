@@ -59,7 +59,7 @@ class FactsMetadata:
         return -(-self.lines // self.chunk)
 
     def groups_of(self, chunk: int) -> list[tuple[int, str]]:
-        """The position and type of each row group of a chunk."""
+        """Return the position and type of each row group of a chunk."""
         # they follow each other, in the order of their chunks
         start = bisect_left(self.groups, chunk, key=lambda group: group[0])
         end = bisect_right(self.groups, chunk, key=lambda group: group[0])
@@ -82,7 +82,7 @@ def is_facts(path: Path) -> bool:
 
 
 def column_name(digest: str) -> str:
-    """The name of the column of a fact."""
+    """Return the name of the column of a fact."""
     return f"fact_{digest[:_DIGITS]}"
 
 

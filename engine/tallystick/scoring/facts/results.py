@@ -85,7 +85,7 @@ class Scoring:
         self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultBatch:
-        """The results of one chunk.
+        """Return the results of one chunk.
 
         Raises:
             InputError: it cannot be read.
@@ -146,7 +146,7 @@ class Scoring:
 
 
 def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
-    """The results of a batch, the same as those of its records.
+    """Return the results of a batch, the same as those of its records.
 
     Args:
         batch: its rows hold at least the facts that the rule set reads.
@@ -164,7 +164,7 @@ def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 
 
 def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
-    """The results of rows that meet all that the rule set requires."""
+    """Return the results of rows that meet all that the rule set requires."""
     rejects, good_rows, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
     for every in batch.types.values():
         part_scores, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
@@ -198,7 +198,7 @@ def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
 
 
 def _groups(rows: FactRows) -> pa.Array:
-    """The group of each row; null where the rules of its type name none."""
+    """Return the group of each row; null where the rules of its type name none."""
     return pa.nulls(len(rows), pa.string()) if rows.group is None else rows.group
 
 
@@ -303,7 +303,7 @@ class _Order:
 
     @classmethod
     def of(cls, kept: Sequence[FactRows], first: int, lines: int) -> _Order:
-        """The order of rows whose lines are ``lines`` from ``first`` on."""
+        """Return the order of rows whose lines are ``lines`` from ``first`` on."""
         present = np.zeros(lines, np.bool_)
         for rows in kept:
             present[rows.record - first] = True
@@ -316,16 +316,16 @@ class _Order:
         return cls(total, places, order)
 
     def numbers(self, columns: Sequence[Column]) -> Column:
-        """One column of several."""
+        """Return one column of several."""
         return np.concatenate(columns)[self.order] if columns else _NONE
 
     def texts(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """One array of several."""
+        """Return one array of several."""
         joined = pa.concat_arrays(columns) if columns else pa.array([], pa.string())
         return joined.take(pa.array(self.order))
 
     def listed(self, columns: Sequence[list[_T]]) -> list[_T]:
-        """One list of several."""
+        """Return one list of several."""
         joined = [value for column in columns for value in column]
         return [joined[index] for index in self.order.tolist()]
 
@@ -340,7 +340,7 @@ _Scores = tuple[Places | None, ScoreColumns]
 
 
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
-    """The scores of those rows of one type that have a submission."""
+    """Return the scores of those rows of one type that have a submission."""
     scored, result = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
     columns = columns_of(rules.types[rows.skill_type])
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
@@ -351,13 +351,13 @@ def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
 
 
 def _parts(found: Iterable[_Scores], place: Places) -> Iterator[ResultPart]:
-    """The scores of some rows, by where these stand among all results."""
+    """Yield the scores of some rows, by where these stand among all results."""
     for chosen, scores in found:
         yield ResultPart(place if chosen is None else place[chosen], scores)
 
 
 def _taken(rows: FactRows, chosen: Places | None) -> Facts:
-    """The facts of some rows, each taken when it is read; None for all."""
+    """Return the facts of some rows, each taken when it is read; None for all."""
     if chosen is None:
         return rows.facts.__getitem__
     return lambda digest: rows.facts[digest].take(chosen)

@@ -53,7 +53,7 @@ class FactCounts:
     internal_errors: int = 0
 
     def plus(self, batch: FactBatch) -> FactCounts:
-        """The counts with those of one more batch."""
+        """Return the counts with those of one more batch."""
         good = sum(map(len, batch.types.values()))
         answered = sum(int(rows.answered.sum()) for rows in batch.types.values())
         return FactCounts(
@@ -109,7 +109,7 @@ class Extraction:
         self._extractor = every_fact(catalogs)
 
     def __call__(self, chunk: Chunk) -> FactBatch:
-        """The facts of one chunk.
+        """Return the facts of one chunk.
 
         Raises:
             InputError: it cannot be read.
@@ -131,7 +131,7 @@ class ExtractionSpec:
 
     @classmethod
     def of(cls, registry: Registry) -> ExtractionSpec:
-        """The specification of every fact of the installed plugins."""
+        """Return the specification of every fact of the installed plugins."""
         catalogs = catalog_of(registry).values()
         definitions = tuple(
             (catalog.name, catalog.schema_digest, catalog.definitions) for catalog in catalogs
@@ -139,7 +139,7 @@ class ExtractionSpec:
         return cls(Installation.of(registry), definitions)
 
     def make(self) -> Extraction:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.

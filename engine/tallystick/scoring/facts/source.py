@@ -29,7 +29,7 @@ class _Reading:
     file: FactsFile | None = None
 
     def opened(self, request: FactsRequest) -> FactsFile:
-        """The file, which is opened by the first request."""
+        """Return the file, which is opened by the first request."""
         if self.file is None or self.request is not request:
             self.close()
             self.request, self.file = request, FactsFile(self.path, request)
@@ -76,7 +76,7 @@ class FactsChunk:
         )
 
     def facts(self, request: FactsRequest) -> FactBatch:
-        """The facts that are requested.
+        """Return the facts that are requested.
 
         Raises:
             InputError: the file cannot be read, is another one than before, or lacks facts.
@@ -124,7 +124,7 @@ class FactsSource:
         self.digest = ""
 
     def __iter__(self) -> Iterator[FactsChunk]:
-        """The chunks of the file, which is opened once."""
+        """Yield the chunks of the file, which is opened once."""
         reading = _Reading(self._path)
         try:
             yield from self._chunks(self._path, reading)
@@ -132,7 +132,7 @@ class FactsSource:
             reading.close()
 
     def places(self) -> Iterator[FactsChunk]:
-        """The chunks, each of which opens the file by itself."""
+        """Return the chunks, each of which opens the file by itself."""
         # workers may have another working directory
         return self._chunks(self._path.absolute(), None)
 
