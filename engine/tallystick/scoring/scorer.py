@@ -84,6 +84,10 @@ def load(
     Raises:
         InputError: the reference is neither text nor a path.
         RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
+
+    >>> import tallystick
+    >>> tallystick.load("skills@1.1.0").rule_set.reference
+    'skills@1.1.0'
     """
     plugins = registry or (with_modules(modules) if modules else installed_plugins())
     loaded = load_rule_set(reference, plugins, lookup=lookup)
@@ -306,7 +310,13 @@ class Scorer(BoundRules):
             return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
-        """Return the composite of given published axes, after its gates."""
+        """Return the composite of given published axes, after its gates.
+
+        >>> scorer = load("workflow@1.1.0")
+        >>> axes = {"success": 1, "cost": "0.5", "latency": "0.8", "reliability": "0.9"}
+        >>> scorer.composite("workflow", axes)
+        Decimal('0.835000000')
+        """
         nano = {name: exact_nano(value) for name, value in axes.items()}
         return to_decimal(composite_of(self._bound(skill_type), nano))
 
@@ -315,6 +325,9 @@ class Scorer(BoundRules):
 
         Raises:
             TallystickError: the type has no tiers.
+
+        >>> load("skills@1.1.0").tier("rag_knowledge", "0.9")
+        Tier(name='tier_3_novel', multiplier=Decimal('2.000000000'))
         """
         bound = self._bound(skill_type)
         if bound.tiers is None:
@@ -329,6 +342,9 @@ class Scorer(BoundRules):
 
         Raises:
             NumberError: there is no emission, or a value is unknown or outside its range.
+
+        >>> load("skills@1.1.0").emission("rag_knowledge", quality="0.8", tier="tier_3_novel")
+        Decimal('0.800000000')
         """
         nano = {name: exact_nano(value) for name, value in factors.items()}
         return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, nano))
