@@ -45,7 +45,7 @@ _REQUIREMENT = re.compile(r"([a-z0-9][a-z0-9-]*/)?[a-z0-9][a-z0-9-]*")
 
 
 class Parameters:
-    """What an author's function receives: an attribute for each declared parameter."""
+    """The parameters that an author's function receives, as attributes."""
 
     def __init__(self, declared: Mapping[str, Bounds]) -> None:
         self._declared = declared
@@ -203,8 +203,8 @@ def measure(
 
 def formulas_in(*modules: ModuleType) -> tuple[Formula, ...]:
     """Every formula that the modules define, in name order."""
-    found = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
-    return tuple(sorted(found.values(), key=lambda formula: formula.name))
+    formulas = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
+    return tuple(sorted(formulas.values(), key=lambda formula: formula.name))
 
 
 def _declare(  # noqa: PLR0913, PLR0917  # the one place where the parts of a formula come together
@@ -262,10 +262,10 @@ def _condition_of_facts(node: Node) -> Node:
 
 def _check_ratios(tree: Node, what: str) -> None:
     """Refuse what proofs cannot assume of every value."""
-    found = [op for op in BEYOND_RATIOS if op in tree.by_operator]
-    if found:
+    operators = [op for op in BEYOND_RATIOS if op in tree.by_operator]
+    if operators:
         raise FormulaError(
-            f"found {', '.join(found)} in {what}, expected sums, products and quotients, as proofs "
+            f"found {', '.join(operators)} in {what}, expected sums, products and quotients, as proofs "
             "assume it: compare an axis with a number instead, or raise both sides to a power"
         )
 

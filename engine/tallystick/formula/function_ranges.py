@@ -26,12 +26,12 @@ _BITS = 64
 
 @attrs.frozen
 class Argument:
-    """What an operator is given.
+    """The range of an operator's argument.
 
     Attributes:
-        low: the smallest.
-        high: the largest.
-        is_positive: whether it is above 0, however near it comes.
+       low: the smallest.
+       high: the largest.
+       is_positive: whether it is above 0, however near it comes.
     """
 
     low: Fraction

@@ -61,7 +61,7 @@ Ratio = tuple[Polynomial, Polynomial]
 """Numerator and positive denominator."""
 
 Branch = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Arm]]]
-"""How to ask for the condition of an arm, and how to lower its value, where something is known."""
+"""Two functions of an arm, each of the ranges in force: its condition, and its lowered value."""
 
 
 def lower(
@@ -221,8 +221,8 @@ class _Lowering:
 
     def _branches(self, node: Node) -> list[Branch]:
         arms, otherwise = arms_of(node)
-        found: list[Branch] = [(self._asks(c), self._takes(v)) for c, v in arms]
-        return [*found, _last(self._takes(otherwise))]
+        branches: list[Branch] = [(self._asks(c), self._takes(v)) for c, v in arms]
+        return [*branches, _last(self._takes(otherwise))]
 
     def _asks(self, node: Node) -> Callable[[BranchRanges], Condition]:
         return lambda known: self.condition(node, known)
@@ -247,20 +247,20 @@ class _Lowering:
 
         Without an arm that can be reached, there is none.
         """
-        scope, found = known.copy(), list[Arm]()
+        scope, arms_so_far = known.copy(), list[Arm]()
         for ask, take in branches:
             condition = ask(scope)
             inside = scope.copy()
             inside.assume(condition)
             inner = take(inside) if inside.possible else []
             if inner:
-                found += self._guarded(condition, inner, inside, scope.copy())
+                arms_so_far += self._guarded(condition, inner, inside, scope.copy())
             scope.assume(condition, holds=False)
             if not scope.possible:
                 break
-        if found:
-            found[-1] = attrs.evolve(found[-1], when=TRUE)
-        return found
+        if arms_so_far:
+            arms_so_far[-1] = attrs.evolve(arms_so_far[-1], when=TRUE)
+        return arms_so_far
 
     def _guarded(
         self, condition: Condition, inner: list[Arm], inside: BranchRanges, scope: BranchRanges
@@ -357,7 +357,7 @@ def _arm(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) ->
 
 
 def _cancelled(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Ratio:
-    """Without what both share; the denominator stays positive.
+    """Return a ratio without the atoms that both sides share; the denominator stays positive.
 
     A shared atom divides a divisor proved not to be zero, so it is not zero; it is cancelled where
     its sign is known, and a negative one changes the signs of both.
