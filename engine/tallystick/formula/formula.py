@@ -262,10 +262,10 @@ def _condition_of_facts(node: Node) -> Node:
 
 def _check_ratios(tree: Node, what: str) -> None:
     """Refuse what proofs cannot assume of every value."""
-    operators = [op for op in BEYOND_RATIOS if op in tree.by_operator]
-    if operators:
+    ops = [op for op in BEYOND_RATIOS if op in tree.by_operator]
+    if ops:
         raise FormulaError(
-            f"found {', '.join(operators)} in {what}, expected sums, products and quotients, as proofs "
+            f"found {', '.join(ops)} in {what}, expected sums, products and quotients, as proofs "
             "assume it: compare an axis with a number instead, or raise both sides to a power"
         )
 

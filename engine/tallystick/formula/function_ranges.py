@@ -29,9 +29,9 @@ class Argument:
     """The range of an operator's argument.
 
     Attributes:
-       low: the smallest.
-       high: the largest.
-       is_positive: whether it is above 0, however near it comes.
+        low: the smallest.
+        high: the largest.
+        is_positive: whether it is above 0, however near it comes.
     """
 
     low: Fraction

@@ -86,10 +86,10 @@ class PathTarget:
     """The target of a path in a schema.
 
     Attributes:
-       alternatives: the schemas that a value there can have, null left out.
-       optional: whether a valid record can lack the value, or have null there.
-       repeats: how many values there can be, 1 of a path without many.
-       many: whether the path has a filter, ``[]`` or ``*``.
+        alternatives: the schemas that a value there can have, null left out.
+        optional: whether a valid record can lack the value, or have null there.
+        repeats: how many values there can be, 1 of a path without many.
+        many: whether the path has a filter, ``[]`` or ``*``.
     """
 
     alternatives: tuple[Schema, ...]
@@ -108,7 +108,7 @@ def target_of(path: str, schema: Schema) -> PathTarget:
     The fields of ``ANSWER`` count as present.
 
     Raises:
-       FormulaError: the schema has no such place.
+        FormulaError: the schema has no such place.
     """
     target = PathTarget((schema,))
     for step in steps(path):

@@ -225,9 +225,9 @@ def rounded(exact: Term, published: Term, marks: Iterable[Fraction] = ()) -> lis
     """Return the relation of an exact value and the published one: 2 · |n − 10⁹ · x| ≤ 1.
 
     Args:
-       exact: the exact value.
-       published: the published one, in units of one.
-       marks: numbers that rounding cannot cross; those that are no nano are left out.
+        exact: the exact value.
+        published: the published one, in units of one.
+        marks: numbers that rounding cannot cross; those that are no nano are left out.
     """
     half = number(Fraction(1, 2 * NANO))
     near = [published - exact <= half, exact - published <= half]

@@ -86,10 +86,10 @@ class Shape:
     """A constraint on whole numbers whose aggregate is given.
 
     Attributes:
-       low: none is smaller.
-       high: none is larger.
-       among: these are among them.
-       total: they add up to it.
+        low: none is smaller.
+        high: none is larger.
+        among: these are among them.
+        total: they add up to it.
     """
 
     low: int | None = None
@@ -107,7 +107,7 @@ class _WholeNumbers(FactReader):
         """Return the range of the numbers for each alternative of a path.
 
         Raises:
-           FormulaError: they are no whole numbers, or have no range.
+            FormulaError: they are no whole numbers, or have no range.
         """
         target = target_of(path_of(fact), schema)
         if target.many:
@@ -119,7 +119,7 @@ class _WholeNumbers(FactReader):
         """Return the range of the numbers in one alternative: a whole number, a map, or a list.
 
         Raises:
-           FormulaError: as ``numbers``.
+            FormulaError: as ``numbers``.
         """
         path = path_of(fact)
         if type_of(alternative) == "integer":

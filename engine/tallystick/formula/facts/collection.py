@@ -60,7 +60,7 @@ class _Items(FactReader):
         """Return the maximum number of items.
 
         Raises:
-           FormulaError: there is no list, or nothing limits it.
+            FormulaError: there is no list, or nothing limits it.
         """
         target = target_of(path, schema)
         if target.many:
@@ -73,7 +73,7 @@ class _Items(FactReader):
         """Return the identity of items: the fields of objects, or the type of other items.
 
         Raises:
-           FormulaError: the items are not alike, or nothing that can be compared.
+            FormulaError: the items are not alike, or nothing that can be compared.
         """
         target = target_of(path, schema)
         items, nullable = items_at(target, schema)
@@ -208,9 +208,9 @@ class _Wanted:
     """The lists that the facts of a draft ask for.
 
     Attributes:
-       distinct: how many different items a path has.
-       count: how many items a path has, repeated ones each time.
-       shared: by path, with which other paths it shares how many items.
+        distinct: how many different items a path has.
+        count: how many items a path has, repeated ones each time.
+        shared: by path, with which other paths it shares how many items.
     """
 
     distinct: Mapping[str, int]

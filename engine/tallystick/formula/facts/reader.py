@@ -130,8 +130,8 @@ class FactReader(ABC):
         """Return the range of a fact of any valid record.
 
         Raises:
-           FormulaError: the schema has no such place, gives it no range, or lets it be absent
-               where the fact has no ``missing``.
+            FormulaError: the schema has no such place, gives it no range, or lets it be absent
+                where the fact has no ``missing``.
         """
 
     @abstractmethod
@@ -205,7 +205,7 @@ class FactReader(ABC):
         """Return the target of the path of a fact, which is one value.
 
         Raises:
-           FormulaError: it leads nowhere, or to many values.
+            FormulaError: it leads nowhere, or to many values.
         """
         target = target_of(path_of(fact), schema)
         if target.many:
@@ -218,7 +218,7 @@ class FactReader(ABC):
         """Return the schemas of a value that have one of some JSON types.
 
         Raises:
-           FormulaError: it has none of them.
+            FormulaError: it has none of them.
         """
         schemas = target.of_type(*types)
         if not schemas:
@@ -255,7 +255,7 @@ def bound_of(alternative: Schema, keyword: str, path: str) -> Any:  # noqa: ANN4
     """Return the smallest or largest number that a schema allows.
 
     Raises:
-       FormulaError: the schema sets no such bound.
+        FormulaError: the schema sets no such bound.
     """
     if keyword not in alternative:
         raise FormulaError(f"found no {keyword} at {path!r}, expected one: facts need a range")
