@@ -62,7 +62,7 @@ class Claim:
 
     @property
     def facts(self) -> tuple[Node, ...]:
-        """All facts that the formula, its steps and the requirements read, each once."""
+        """The facts that the formula, its steps and the requirements read, each once."""
         trees = [self.tree, self.formula.applies]
         trees += [tree for step in self.steps for tree in (step.tree, step.formula.applies)]
         trees += [requirement.condition for requirement in self.requirements]
