@@ -28,6 +28,10 @@ SOURCE, SECOND_PASS, VALUE = "source", "second-pass", "value"
 value that the second pass of another option reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
+HEADINGS = ("score", "state", "govern", "verify", "write")
+"""Headings of the commands in ``tallystick --help``, in their order."""
+OTHER_HEADING = "plugins"
+"""Heading of the commands whose rows name none; the last."""
 WRONG_ROW = "wrong-row"
 """Code of the refusal of rows that have another form."""
 
@@ -49,6 +53,8 @@ class Command(NamedTuple):
         sentence: what the help of its group says of it.
         example: the command line that the help of its group shows; empty for none.
         below: the names of the commands of a group, which completion offers.
+        heading: a word under which ``tallystick --help`` lists a command of one word: one of
+            `HEADINGS`, or the plugin's own.
     """
 
     path: Path
@@ -56,6 +62,7 @@ class Command(NamedTuple):
     sentence: str
     example: str = ""
     below: tuple[str, ...] = ()
+    heading: str = OTHER_HEADING
 
 
 class CommandOption(NamedTuple):
@@ -259,8 +266,8 @@ def _wrong_row(problem: str) -> RefusedPluginError:
     return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
-def _command_problem(
-    path: object, home: object, sentence: object, example: object, below: object
+def _command_problem(  # noqa: PLR0913, PLR0917  # the values of a row
+    path: object, home: object, sentence: object, example: object, below: object, heading: object
 ) -> str:
     """Return what is wrong with the values of a row; empty where nothing is."""
     groups = ", ".join(NESTED_GROUPS)
@@ -273,6 +280,8 @@ def _command_problem(
         return f"the example {example!r}, expected a text"
     if below != () and not _is_path(below):
         return f"the words {below!r} below it, expected a tuple of words"
+    if not _is_word(heading):
+        return f"the heading {heading!r}, expected a word such as {', '.join(HEADINGS)}"
     return _home_problem(home)
 
 
