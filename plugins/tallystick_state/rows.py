@@ -1,8 +1,11 @@
 """Rows of the commands for a state, its trust and its audit."""
 
-from tallystick.plugins.commands import SOURCE, Command, CommandOption, CommandRows
+from tallystick.plugins.commands import SOURCE, Command, CommandOption, CommandRows, SettingRow
 
 tallystick_api = 1
+
+SCORED_STATE_HELP = "Score each record by the rules and thresholds of the epoch that it names."
+"""Help of the option by which a command scores with a state."""
 
 COMMANDS = CommandRows(
     commands=(
@@ -134,9 +137,9 @@ COMMANDS = CommandRows(
             command=command,
             flag="--state",
             metavar="STATE",
-            help="Score each record by the rules and thresholds of the epoch that it names.",
+            help=SCORED_STATE_HELP,
             kind=SOURCE,
-            home="tallystick_state.cli.state_options:scoring_by_state",
+            home="tallystick_state.cli.options:scoring_by_state",
             after=after,
             example=example,
         )
@@ -150,5 +153,6 @@ COMMANDS = CommandRows(
             ),
         )
     ),
+    settings=(SettingRow("state", is_path=True),),
 )
 """The rows of the entry point in `tallystick.commands`."""

@@ -38,7 +38,7 @@ WRONG_ROW = "wrong-row"
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_Row = TypeVar("_Row", "Command", "CommandOption")
+_Row = TypeVar("_Row", "Command", "CommandOption", "SettingRow")
 _KINDS = (SOURCE, SECOND_PASS, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
@@ -95,11 +95,24 @@ class CommandOption(NamedTuple):
     example: str = ""
 
 
+class SettingRow(NamedTuple):
+    """A key of ``tallystick.toml`` that options of a plugin's own commands read.
+
+    Attributes:
+        key: the name in the file, whose value is a text.
+        is_path: whether a relative value that is no URL is relative to the folder of the file.
+    """
+
+    key: str
+    is_path: bool = False
+
+
 class CommandRows(NamedTuple):
-    """The commands, and the options of other commands, that a plugin brings."""
+    """The commands, the options of other commands, and the settings that a plugin brings."""
 
     commands: tuple[Command, ...] = ()
     options: tuple[CommandOption, ...] = ()
+    settings: tuple[SettingRow, ...] = ()
 
 
 class _Owned(NamedTuple):
@@ -118,6 +131,7 @@ class CommandTable:
         self._unusable = dict(plugins.refused())
         self._commands: dict[Path, list[_Owned]] = {}
         self._options: dict[tuple[Path, str], list[_Owned]] = {}
+        self._settings: dict[str, bool] = {}
         for name, rows in plugins.usable():
             is_own = plugins.is_own(name)
             for command in rows.commands:
@@ -125,6 +139,10 @@ class CommandTable:
             for option in rows.options:
                 key = option.command, option.flag
                 self._options.setdefault(key, []).append(_Owned(name, is_own, option))
+            for setting in rows.settings:
+                # a key of the engine's own stays as it is
+                if is_own or setting.key not in self._settings:
+                    self._settings[setting.key] = setting.is_path
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
@@ -152,10 +170,11 @@ class CommandTable:
             if winner and not winner.is_own and isinstance(winner.row, CommandOption):
                 yield winner.name, winner.row
 
-    def setting_keys(self) -> frozenset[str]:
-        """Return the names of the options in a settings file."""
-        rows = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
-        return frozenset(row.key for row in rows if isinstance(row, CommandOption) and row.key)
+    def setting_keys(self) -> Mapping[str, bool]:
+        """Return the keys of a settings file, and whether each is a path."""
+        winners = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
+        keys = (row.key for row in winners if isinstance(row, CommandOption) and row.key)
+        return {**dict.fromkeys(keys, False), **self._settings}
 
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
@@ -248,6 +267,7 @@ def _check(_entry: EntryPoint, rows: CommandRows) -> None:
     problems = (
         *(_command_problem(*row) for row in _rows_of(rows.commands, Command)),
         *(_option_problem(*row) for row in _rows_of(rows.options, CommandOption)),
+        *(_setting_problem(*row) for row in _rows_of(rows.settings, SettingRow)),
     )
     for problem in filter(None, problems):
         raise _wrong_row(problem)
@@ -306,6 +326,13 @@ def _option_problem(  # noqa: PLR0913, PLR0917  # the values of a row
     if not _is_line(description):
         return f"the help {description!r}, expected one line"
     return _home_problem(home)
+
+
+def _setting_problem(key: object, is_path: object) -> str:
+    """Return what is wrong with the values of a row; empty where nothing is."""
+    if not isinstance(key, str) or not _is_word(key.replace("_", "-")):
+        return f"the key {key!r}, expected one such as state"
+    return "" if isinstance(is_path, bool) else f"is_path {is_path!r} of {key}, expected a bool"
 
 
 def _home_problem(home: object) -> str:
