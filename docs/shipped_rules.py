@@ -6,6 +6,7 @@ writes ``shipped-rules.md``. Formulas are printed from their trees, numbers and 
 the rule-set files, so the page cannot say anything else than what is computed.
 """  # noqa: INP001  # a script
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,9 +62,15 @@ By name and version, with the range of the result and of each parameter.
 _RULE_SETS = """
 ## Rule sets
 
-Every value of the files. *Source* is where it comes from: a published document and its section, a
-row of the [errata](errata.md), or *terms*, their table of what stands on other pages.
+Every value of the files. *Source* is where it comes from: a published document and its section,
+which [sources](sources.md) has; an E-number, which is a row of the
+[errata](errata.md#every-decision); or *terms*, their table of what stands on other pages.
 """
+
+
+_SOURCES = Path(__file__).with_name("sources.md").read_text(encoding="utf-8")
+_SECTIONS = sorted(re.findall(r"^### (.+)$", _SOURCES, re.MULTILINE), key=len, reverse=True)
+_CITATION = re.compile(rf"(\w+\.(?:txt|md)), ({'|'.join(map(re.escape, _SECTIONS))})")
 
 
 def page() -> str:
@@ -137,6 +144,7 @@ def _rule_set(loaded: LoadedRuleSet) -> str:
         for path, value in _values(parse(loaded.text, str(loaded.path)).data, ())
         if path[0] not in ("rule_set", "lint")
     )
+    rows = _linked(rows)
     head = f"\n### {loaded.rule_set.reference}\n\n{header.summary}.\n\n`{loaded.digest}`\n\n"
     return f"{head}| path | value | source |\n|---|---|---|\n{rows}"
 
@@ -165,6 +173,16 @@ def _source(loaded: LoadedRuleSet, path: KeyPath) -> str:
             return comment or above.removeprefix("# ")
         path = path[:-1]
     return ""
+
+
+def _linked(text: str) -> str:
+    """Return rows with links to the sections and the table that their sources cite."""
+    text = text.replace("| terms, ", "| [terms](errata.md#terms-that-live-on-other-pages), ")
+    return _CITATION.sub(lambda cited: f"[{cited[0]}](sources.md#{_anchor(cited[2])})", text)
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-")
 
 
 def _code(text: str) -> str:

@@ -1,4 +1,4 @@
-"""η Efficiency and the early bonus: when in the window the submission came (scoring.txt)."""
+"""η Efficiency and the early bonus: when in the window the submission came (docs/sources.md)."""
 
 from tallystick.plugins.author import UNIT, Node, Parameters, axis, cases, factor, label
 from tallystick_skills.record import deadline, earliest, latency

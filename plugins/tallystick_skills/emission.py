@@ -1,4 +1,4 @@
-"""The emission and its factors (scoring.txt, Overview; docs/errata.md, Terms)."""
+"""The emission and its factors (docs/sources.md, Overview; docs/errata.md, Terms)."""
 
 from tallystick.plugins.author import (
     UNIT,

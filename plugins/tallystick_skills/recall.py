@@ -1,4 +1,4 @@
-"""ρ, τ, σ: how much of what was there was found (scoring.txt, Type Specific Axes)."""
+"""ρ, τ, σ: how much of what was there was found (docs/sources.md, Type Specific Axes)."""
 
 from tallystick.plugins.author import (
     Node,

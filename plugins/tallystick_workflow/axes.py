@@ -1,4 +1,4 @@
-"""The four dimensions of the composite S (workflow.txt, Sub-Dimensions)."""
+"""The four dimensions of the composite S (docs/sources.md, Sub-Dimensions)."""
 
 from tallystick.plugins.author import (
     UNIT,
