@@ -148,7 +148,16 @@ def require(condition: Node, name: str, *, path: str, expected: str) -> Requirem
 def axis(
     name: str, *, symbol: str = "", sums_to_one: tuple[str, ...] = (), **parameters: Bounds
 ) -> Callable[[Callable[[Parameters], Operand]], Formula]:
-    """Declare an axis: a value in [0, 1] over facts and other published axes."""
+    """Declare an axis: a value in [0, 1] over facts and other published axes.
+
+    >>> from tallystick.formula.facts import count, overlap
+    >>> @axis("reviews/recall@1")
+    ... def recall(p: Parameters) -> Operand:
+    ...     'The share of the expected findings that were found.'
+    ...     return overlap("found", "expected") / count("expected")
+    >>> recall.name, recall.kind
+    ('reviews/recall@1', 'axis')
+    """
     return _declare(name, "axis", symbol, UNIT, parameters, sums_to_one)
 
 

@@ -288,7 +288,12 @@ def unrounded(name: str) -> Node:
 
 
 def label(name: str, value: Operand) -> Node:
-    """The same value under a name that traces and text show; no part of the meaning."""
+    """The same value under a name that traces and text show; no part of the meaning.
+
+    >>> from tallystick.formula.facts import number
+    >>> label("speed", number("x")).digest == number("x").digest
+    True
+    """
     node = const(value)
     return Node("label", (node,), (name,), node.kind)
 
@@ -364,7 +369,13 @@ def places(value: Operand, number: int) -> Node:
 
 
 def clip(value: Operand, low: Operand = 0, high: Operand = 1) -> Node:
-    """The number, moved into [low, high]."""
+    """The number, moved into [low, high].
+
+    >>> from tallystick.formula.facts import number
+    >>> from tallystick.formula.text import render
+    >>> render(clip(number("share") - 1))
+    'min(max(share − 1, 0), 1)'
+    """
     return minimum(maximum(value, low), high)
 
 
@@ -378,7 +389,16 @@ def summed(terms: Iterable[Operand]) -> Node:
 
 
 def cases(*arms: tuple[Node, Operand], otherwise: Operand) -> Node:
-    """The value of the first condition that holds; later arms are not read."""
+    """The value of the first condition that holds; later arms are not read.
+
+    >>> from tallystick.formula.facts import count, overlap
+    >>> from tallystick.formula.text import lines
+    >>> shared, wanted = overlap("found", "wanted"), count("wanted")
+    >>> for line in lines("recall", cases((wanted == 0, 1), otherwise=shared / wanted)):
+    ...     print(line)
+    recall = 1                            if |wanted| = 0
+             |found ∩ wanted| / |wanted|  otherwise
+    """
     flat: list[Node] = []
     for condition, value in arms:
         flat += [as_condition(condition), _numeric(value)]

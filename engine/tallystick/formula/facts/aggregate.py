@@ -39,12 +39,22 @@ from tallystick.formula.tree import Node, Operand
 
 
 def total(path: str) -> Node:
-    """A whole number, or the sum of the values of a map or a projection."""
+    """A whole number, or the sum of the values of a map or a projection.
+
+    >>> from tallystick.formula.text import render
+    >>> render(total("checks.retries"))
+    'Σ retries'
+    """
     return fact_at("total", path)
 
 
 def largest(path: str, *, empty: Operand = 0) -> Node:
-    """The largest whole number of a list, a map or a projection; ``empty`` where there is none."""
+    """The largest whole number of a list, a map or a projection; ``empty`` where there is none.
+
+    >>> from tallystick.formula.text import render
+    >>> render(largest("checks.scores"))
+    'max scores'
+    """
     return fact_at("largest", path, scaled("empty", empty, 1))
 
 
@@ -55,6 +65,10 @@ def smallest(path: str, *, empty: Operand = 0) -> Node:
 
 def excess(path: str, allowance: str) -> Node:
     """Σ over the keys of a map of max(0, value − allowance of the same key).
+
+    >>> from tallystick.formula.text import render
+    >>> render(excess("checks.retries", "task.allowed.*"))
+    'Σ max(0, retries − allowed.*)'
 
     Args:
         path: a map of whole numbers; anything else counts as empty.

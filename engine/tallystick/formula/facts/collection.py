@@ -38,17 +38,32 @@ from tallystick.formula.tree import Node
 
 
 def count(path: str) -> Node:
-    """The number of items of a list or a projection; repeated items count each time."""
+    """The number of items of a list or a projection; repeated items count each time.
+
+    >>> from tallystick.formula.text import render
+    >>> render(count("checks.expected"))
+    '|expected|'
+    """
     return fact_at("count", path)
 
 
 def distinct(path: str) -> Node:
-    """The number of different items of a list or a projection."""
+    """The number of different items of a list or a projection.
+
+    >>> from tallystick.formula.text import render
+    >>> render(distinct("checks.expected"))
+    '|distinct expected|'
+    """
     return fact_at("distinct", path)
 
 
 def overlap(first: str, second: str) -> Node:
-    """The number of different items that are in both lists."""
+    """The number of different items that are in both lists.
+
+    >>> from tallystick.formula.text import render
+    >>> render(overlap("submission.findings", "checks.expected"))
+    '|findings ∩ expected|'
+    """
     steps(second)
     return fact_at("overlap", first, (second,))
 
