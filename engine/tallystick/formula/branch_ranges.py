@@ -89,6 +89,7 @@ class BranchRanges:
         """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
         if sign := self._sign(polynomial):
             return sign
+        # x·y − x·z has the sign of x times that of y − z, which intervals of products lose
         sign, monomial = 1, common(polynomial)
         for index in monomial:
             sign *= self._sign(atom(index))
@@ -121,6 +122,7 @@ class BranchRanges:
 
     def size(self, polynomial: Polynomial) -> int:
         """A bound on every partial sum of the polynomial's terms, without sign."""
+        # int64 columns add term by term, so it is partial sums that must not overflow
         largest = {i: self._largest(i) for m in polynomial for i in m}
         return sum(abs(c) * prod(largest[i] for i in m) for m, c in polynomial.items())
 
@@ -171,6 +173,7 @@ class BranchRanges:
         self.possible = other.possible
 
     def _assume_all(self, conditions: tuple[Condition, Condition], holds: bool) -> None:
+        # the second narrows what the first could not use yet
         for _ in range(_ROUNDS):
             for condition in conditions:
                 self.assume(condition, holds=holds)

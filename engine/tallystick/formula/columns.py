@@ -79,6 +79,7 @@ class ColumnProgram:
                 return np.full(rows, self._integers(), np.int64)
             return np.fromiter(map(self._integers, *(c.tolist() for c in columns)), np.int64, rows)
         result = np.empty(rows, np.int64)
+        # rows outside an arm may divide by 0 in it; they are overwritten
         with np.errstate(all="ignore"):
             for start in range(0, rows, CHUNK):
                 stop = min(start + CHUNK, rows)
@@ -99,6 +100,7 @@ class ColumnProgram:
         return tuple(_value_of(self.program, arm, strategy) for arm, strategy in pairs)
 
     def _chunk(self, columns: Sequence[Column], result: Column) -> None:
+        # counted in the units of its domain a fact is smaller, and fits a cheaper strategy
         columns_of_chunk = {
             index: column if atom.unit == 1 else column // atom.unit
             for (index, atom), column in zip(self.program.inputs, columns, strict=True)
@@ -112,6 +114,7 @@ def strategies_of(program: Program) -> tuple[str, ...]:
     narrow = all(_fits(arm.when, arm.scope) for arm in program.arms) and all(
         _fits(arm.when, arm.scope) and arm.known.size(part) < _INT64 for arm, part in cells
     )
+    # cells are shared by arms, so one that may overflow sends every arm to the integers
     return tuple(_strategy(arm) if narrow else "integers" for arm in program.arms)
 
 

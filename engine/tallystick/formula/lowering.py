@@ -104,6 +104,7 @@ class _Lowering:
         bounds = [arm.bounds() for arm in arms]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         atoms = tuple(self.atoms)
+        # the atom of a root hides what its argument reads: then all that the tree reads counts
         if any(isinstance(atom, Bounded) for atom in atoms):
             read = (*leaves(tree, "fact"), *leaves(tree, "published"))
             used = tuple(sorted(self.index[node.digest] for node in read))
@@ -114,6 +115,7 @@ class _Lowering:
     def _known(self, facts: list[Node], requirements: Sequence[Node]) -> BranchRanges:
         known = BranchRanges(self.born, self.reals)
         distinct = list({f.digest: f for f in facts}.values())
+        # facts of one list bound each other, whatever the record: shared <= mine
         for small, large in relations(distinct):
             gap = add(atom(self.index[small.digest]), atom(self.index[large.digest]), -1)
             known.at_most(gap, 0)
@@ -174,6 +176,7 @@ class _Lowering:
 
     def _published(self, node: Node) -> Ratio:
         domain, index = self.published[str(node.data[0])], self.index[node.digest]
+        # as a number its sign is known, so a factor of 1 may be a divisor
         if domain.low == domain.high:
             return constant(domain.low), constant(NANO)
         return atom(index, domain.unit), constant(NANO)
@@ -205,6 +208,7 @@ class _Lowering:
     def _function(self, node: Node, known: BranchRanges) -> Ratio:
         """An operator that is no ratio of its argument, by the range of that."""
         scaled = 10 ** int(str(node.data[0])) if node.op == "round" else 1
+        # one atom for both uses of a node, so that they cancel and compare equal
         if node.digest not in known.atoms:
             arms = self.arms(node.args[0], known)
             if not arms:
@@ -258,6 +262,7 @@ class _Lowering:
             scope.assume(condition, holds=False)
             if not scope.possible:
                 break
+        # no record gets past it, so the last arm needs no test at run time
         if arms_so_far:
             arms_so_far[-1] = attrs.evolve(arms_so_far[-1], when=TRUE)
         return arms_so_far
@@ -267,6 +272,7 @@ class _Lowering:
     ) -> list[Arm]:
         if condition == TRUE:
             return inner
+        # arms within an arm become one cell: nested tests would multiply, cells add up
         numerator, denominator = self._joined(inner, inside)
         known = inner[0].known if len(inner) == 1 else inside
         return [Arm(condition, numerator, denominator, known, scope)]
@@ -331,6 +337,7 @@ class _Lowering:
         first = self.condition(node.args[0], known)
         after = known.copy()
         after.assume(first, holds=both)
+        # the second is never asked, and might divide by what is 0 there
         if not after.possible:
             return first
         second = self.condition(node.args[1], after)
