@@ -142,15 +142,15 @@ def _given(claim: Claim, alone: bool) -> Iterator[Mapping[str, int]]:
 def _published(claim: Claim, facts: Facts, given: Mapping[str, int]) -> dict[str, int] | None:
     """Return the values published before the formula; None where an earlier one has no value."""
     published = dict(given)
-    for step in claim.steps:
-        nano = _step(step.tree, step.formula, facts, published)
+    for premise in claim.premises:
+        nano = _premise(premise.tree, premise.formula, facts, published)
         if nano is None:
             return None
-        published[step.name] = nano
+        published[premise.name] = nano
     return published
 
 
-def _step(tree: Node, formula: Formula, facts: Facts, found: Mapping[str, int]) -> int | None:
+def _premise(tree: Node, formula: Formula, facts: Facts, found: Mapping[str, int]) -> int | None:
     if not _applies(formula, facts):
         return NANO
     try:
