@@ -24,6 +24,7 @@ from tallystick.errors import InputError, NumberError
 from tallystick.io.documents import object_of
 from tallystick.io.inputs import start_of
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
+from tallystick.json_values import Key, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
@@ -37,6 +38,20 @@ LARGEST = 256 << 20
 _FORMAT = 1
 
 
+def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
+    """Return attributes as JSON values; numbers are decimals of nine places."""
+    return {
+        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
+        for name, value in attributes.items()
+        if isinstance(value, str | bool | Decimal)
+    }
+
+
+@json_object(
+    constant("format", _FORMAT),
+    Key("round", form=_spelled),
+    Key("miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}),
+)
 @attrs.frozen
 class RoundFile:
     """What a file says of a round.
@@ -52,11 +67,6 @@ class RoundFile:
     def __bool__(self) -> bool:
         """Whether it says anything."""
         return bool(self.round or self.miners)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The file as JSON values, in the one spelling that its values have."""
-        miners = {hotkey: _spelled(held) for hotkey, held in self.miners.items() if held}
-        return {"format": _FORMAT, "round": _spelled(self.round), "miners": miners}
 
 
 def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
@@ -127,16 +137,13 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
         "format": _FORMAT,
         "rules": allocation.bound.reference,
         "allocation": allocation.bound.digest,
-        "weights": {hotkey: to_text(nano) for hotkey, nano in allocation.weights.items()},
+        "weights": nano_value(allocation.weights),
         "uids": list(slots),
         "uint16": list(values),
         "dropped": {str(uid): reason for uid, reason in dropped(by_uid).items()},
         "without": dict(allocation.without),
         "stopped": allocation.stopped,
-        "carry": {
-            name: {hotkey: to_text(nano) for hotkey, nano in column.items()}
-            for name, column in allocation.carry.items()
-        },
+        "carry": nano_value(allocation.carry),
     }
 
 
@@ -200,15 +207,6 @@ def _attributes(
         name: _attribute(value, asked[name], where, f"{path}.{name}")
         for name, value in held.items()
         if name in asked
-    }
-
-
-def _spelled(held: Mapping[str, Attribute]) -> dict[str, str | bool]:
-    """Attributes as JSON values: numbers are decimals of nine places."""
-    return {
-        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
-        for name, value in held.items()
-        if isinstance(value, str | bool | Decimal)
     }
 
 
