@@ -10,10 +10,8 @@ weights is also where the next round finds what was carried.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,7 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
-from tallystick.io.documents import object_of
-from tallystick.io.inputs import start_of
+from tallystick.io.documents import read_json
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
 from tallystick.json_values import Key, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
@@ -236,43 +233,18 @@ def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
-    """The JSON value in a file; numbers with a point are decimals.
+    """Return the JSON value in a file; numbers with a point are decimals.
 
     Raises:
         InputError: it cannot be read, or is none.
     """
     try:
-        data = start_of(path, LARGEST + 1)
+        return read_json(path, largest=LARGEST, numbers="decimal")
     except (OSError, ValueError) as error:
-        raise _unread(path, error) from error
-    if len(data) > LARGEST:
-        raise InputError(f"{path}: found more than {LARGEST} bytes, expected a smaller file")
-    try:
-        return json.loads(
-            data,
-            parse_float=Decimal,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=partial(object_of, refused=partial(_stands_twice, path)),
-        )
-    except RecursionError:
-        raise InputError(f"{path}: found JSON that is nested too deep") from None
-    except ValueError as error:
-        raise _unread(path, error) from error
-
-
-def _stands_twice(path: Path, key: str) -> InputError:
-    return InputError(f"{path}: found {escaped(key)[:64]} twice in an object, expected it once")
-
-
-def _unread(path: Path, error: OSError | ValueError) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(
-        f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
-    )
-
-
-def _refuse_constant(name: str) -> Any:  # noqa: ANN401  # as json calls it
-    raise ValueError(f"the number {name}")
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
+        ) from error
 
 
 def _table(value: Any, where: str, path: str) -> Mapping[str, Any]:  # noqa: ANN401  # any JSON value
