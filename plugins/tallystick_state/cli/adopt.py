@@ -146,7 +146,7 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def rules_command(where: str, as_json: bool) -> None:
-    """Which rules held, hold and will hold: from which epoch and block, and who signed."""
+    """List the rules that held, hold and will hold: since which epoch and block, and who signed."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:

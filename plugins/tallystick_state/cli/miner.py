@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def miner() -> None:
-    """Miners of a state: list, register, sync, clear."""
+    """List, register, sync and clear the miners of a state."""
 
 
 @miner.command(
@@ -41,7 +41,7 @@ def miner() -> None:
 @state_option
 @as_json
 def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
-    """The miners of a state, by their slots: types, reputations and collusion flags.
+    """List the miners of a state by slot: types, reputations and collusion flags.
 
     Those without a slot come last. It is the operator's view, which is whole.
     """

@@ -220,12 +220,14 @@ def events_command(
 def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.checkpoint import (
+        MAX_ENVELOPE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
     from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
     from tallystick_state.trust.statement import checkpoint
 
-    found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
+    found = read_checkpoint(read_file(path, MAX_ENVELOPE_BYTES, "a checkpoint"))
     said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
     _write(said.envelope().signed(by), **options)
 
@@ -242,7 +244,7 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
 def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
     by = signer_needed(signer)
-    from tallystick_state.trust.receipt import statement_of_receipt  # loads what signs
+    from tallystick_state.trust.statement import statement_of_receipt  # loads what signs
 
     _write(statement_of_receipt(path).envelope().signed(by), **options)
 
@@ -298,12 +300,12 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
 
 
 def _read(path: Path) -> Envelope:
-    """The envelope in a file, whose statement is sound."""
+    """Return the envelope in a file, whose statement is sound."""
     from tallystick_state.trust.encoding import read_file  # loads what signs
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
     from tallystick_state.trust.statement import statement_of
 
-    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
+    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), str(path))
     statement_of(envelope, str(path))
     return envelope
 

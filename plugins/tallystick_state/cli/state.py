@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def state() -> None:
-    """The state of a subnet: reputations and thresholds, kept in a store."""
+    """Begin, show, move and verify a state: reputations and thresholds, kept in a store."""
 
 
 @state.command(
@@ -137,7 +137,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
-    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    """Show a state: its rules, open epoch, miners, rounds and the end of its log."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -190,7 +190,7 @@ def _cell(value: object) -> str:
 def show_command(
     hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
 ) -> None:
-    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
+    """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
@@ -239,7 +239,7 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 @state_option
 @as_json
 def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
-    """The leaderboard of a skill type: everyone who can be selected, the best first.
+    """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
@@ -271,7 +271,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state, and that of its rules in force and scheduled.
+    """Show the digest of the state, and that of its rules in force and scheduled.
 
     The first is the same for all who were fed the same records; the second for all who have adopted
     the same. Peers compare both: an adoption is in no state before it begins.

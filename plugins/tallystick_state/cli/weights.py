@@ -51,9 +51,9 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """The weights of the miners, exact and as Bittensor's uint16, and who has none, and why.
+    """Show the weights of the miners, exact and as Bittensor's uint16; who has none, and why.
 
-    They are what the steps of the rule set make of the records. Each line of a state has its own;
+    The steps of the rule set compute them from the records. Each line of a state has its own;
     where pools share all weight, theirs come first, which are those to set.
     """
     with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
@@ -74,7 +74,7 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _said(queries: StateQueries, path: Path | None) -> Said:
-    """By line, what a file says of the round."""
+    """Return the attributes of the round in a file, by line."""
     from tallystick_state.said import NOTHING_SAID, read_said
 
     if path is None:
@@ -87,7 +87,7 @@ def _said(queries: StateQueries, path: Path | None) -> Said:
 def _explained(
     queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
 ) -> dict[str, AllocationExplanation]:
-    """By line, every column of a miner, where the line has any of it."""
+    """Return the explanation of a miner, by line, for the lines that have the miner."""
     from tallystick_allocation.explanation import explained
     from tallystick_state.line_weights import before_carried
 
