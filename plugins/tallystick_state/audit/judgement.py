@@ -15,7 +15,7 @@ from tallystick_state.audit.side import RuleText
 from tallystick_state.audit.verdict import LETTERS, Kind, Verdict, wrong_of
 from tallystick_state.miners import ENGINE
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_log import load_rules
+from tallystick_state.rules_in_force import load_rules
 from tallystick_state.step_roots import (
     ALIGNMENT,
     EpochLeaf,
