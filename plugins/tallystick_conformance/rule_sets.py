@@ -296,7 +296,8 @@ class _Uses:
             self.registry.formulas[use.formula],
             exact(use.parameters),
             premises=tuple(
-                self.premise(n, str(others[n].formula), others[n].parameters) for n in in_order(reads)
+                self.premise(n, str(others[n].formula), others[n].parameters)
+                for n in in_order(reads)
             ),
             given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
         )

@@ -9,7 +9,7 @@ COMMANDS = CommandRows(
         Command(
             ("backtest",),
             "tallystick_governance.cli.backtest:backtest",
-            "Many rule sets over one history.",
+            "Compare rule sets over one history.",
             heading="govern",
         ),
         Command(
@@ -39,7 +39,7 @@ COMMANDS = CommandRows(
         Command(
             ("shadow",),
             "tallystick_governance.cli.shadow:shadow",
-            "Rules tried beside those in force: report.",
+            "Report on rules that are tried beside those in force.",
             below=("report",),
             heading="govern",
         ),

@@ -25,10 +25,9 @@ from tallystick_state.audit.step_rows import FileRows, StepRows
 from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import STEPS, EpochLeaf, Step
-from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
+from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, Checkpoint, read_checkpoint
 from tallystick_state.trust.encoding import json_value
 from tallystick_state.trust.merkle import TileTree, leaf_hash
-from tallystick_state.trust.note import MOST_BYTES
 from tallystick_state.trust.schema import check
 
 FORMAT = 1
@@ -40,7 +39,7 @@ _START = re.compile(rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":[0-9]+,"format
 
 @attrs.frozen
 class Evidence:
-    """What a file holds.
+    """The content of a file of evidence.
 
     Attributes:
         checkpoint: what covers its leaves; None where nobody signed them.
@@ -55,7 +54,7 @@ class Evidence:
     steps: Mapping[int, Mapping[Step, StepRows | None]]
 
     def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
-        """The rows of an epoch.
+        """Return the rows of an epoch.
 
         Raises:
             StateError: the file has none.
@@ -124,7 +123,7 @@ def write_evidence(
 
 
 def is_evidence(path: Path) -> bool:
-    """Whether a file begins as one of evidence; not of what is no file.
+    """Return whether a path is a file that begins as evidence does.
 
     Raises:
         InputError: it cannot be read.
@@ -132,12 +131,12 @@ def is_evidence(path: Path) -> bool:
     if not path.is_file():
         return False
     with opened(path) as file:
-        return _START.match(file.read(MOST_BYTES)) is not None
+        return _START.match(file.read(MAX_NOTE_BYTES)) is not None
 
 
 @contextmanager
 def read_evidence(path: Path) -> Iterator[Evidence]:
-    """The evidence of a file, whose rows are read from it as long as the block lasts.
+    """Open the evidence of a file, whose rows are read from it as long as the block lasts.
 
     Raises:
         InputError: the file cannot be read.

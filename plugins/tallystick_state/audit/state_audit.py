@@ -19,12 +19,12 @@ from tallystick.errors import InputError
 from tallystick.io.inputs import start_of
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
-from tallystick_state.chain_weights import Weights
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules
 from tallystick_state.transfer import import_state
+from tallystick_state.weights import Weights
 
 if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint
@@ -53,7 +53,7 @@ class WeightFinding:
 
 @attrs.frozen
 class StateAudit:
-    """What an audit of a state comes to.
+    """The result of an audit of a state.
 
     Attributes:
         verdict: ``equal`` or ``differs``; of weights alone, as all else is refused.
@@ -114,7 +114,7 @@ def audit_state(  # noqa: PLR0913  # what an audit needs
 
 
 def read_weights(path: Path) -> Mapping[str, int | str]:
-    """The weights of a file, by slot or hotkey.
+    """Return the weights of a file, by slot or hotkey.
 
     It is JSON: what ``tallystick weights --json`` prints, or an object of weights by slot or by
     hotkey. A weight is text of a decimal, or a whole number as Bittensor takes it, up to 65 535.
@@ -153,7 +153,7 @@ def _is_weight(value: object) -> bool:
 def _slots(
     queries: StateQueries, own: Weights, weights: Mapping[str, int | str]
 ) -> dict[int, int | str]:
-    """What was published, by slot, and nothing for slots that have a weight here alone."""
+    """Return the published weights by slot; empty text for a slot that has a weight here alone."""
     uids = {m.hotkey: m.uid for m in queries.state.miners.values() if m.uid is not None}
     found = dict[int, int | str]()
     for name, weight in weights.items():

@@ -14,7 +14,7 @@ from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
-from tallystick.views import View
+from tallystick.json_values import JsonObject
 from tallystick_state import views
 from tallystick_state.cli.options import (
     PoolOptions,
@@ -146,7 +146,7 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def rules_command(where: str, as_json: bool) -> None:
-    """Which rules held, hold and will hold: from which epoch and block, and who signed."""
+    """List the rules that held, hold and will hold: since which epoch and block, and who signed."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -158,7 +158,7 @@ def rules_command(where: str, as_json: bool) -> None:
         echo(*_lines(view, in_force))
 
 
-def _lines(view: View, in_force: RulesInForce) -> Iterator[str]:
+def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:
     for span in view.get("pools", ()):
         end = "" if span["until"] is None else f" to {span['until']}"
         yield (
@@ -183,9 +183,9 @@ def pools_text(view: Mapping[str, Any]) -> str:
     return f"{shares}; of idle lines {idle.format_map(view)}"
 
 
-def _block(view: View) -> str:
+def _block(view: JsonObject) -> str:
     return "" if view["block"] is None else f", block {view['block']}"
 
 
-def _signed(view: View) -> str:
+def _signed(view: JsonObject) -> str:
     return f", signed by {', '.join(view['signed_by'])}" if view["signed_by"] else ""

@@ -52,7 +52,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     as_json: bool,
     signer: Signer | None,
 ) -> None:
-    """Say what the log of closed epochs is: its size and its root, signed if a key is named.
+    """Print the checkpoint of the closed epochs: size and root of their log, signed if asked.
 
     Whoever keeps it finds a history that is rewritten or cut back later. Beside what is written by
     -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.

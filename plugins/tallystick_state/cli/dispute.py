@@ -46,8 +46,8 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.plugins.registry import installed_plugins
     from tallystick_state.audit import dispute as disputes
-    from tallystick_state.audit.dispute_file import dispute_bytes, told
-    from tallystick_state.audit.records import records_of
+    from tallystick_state.audit.dispute import dispute_bytes, told
+    from tallystick_state.audit.judgement import records_of
     from tallystick_state.audit.side import opened_side
 
     given = None if records is None else records_of(records)

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import EpochInfo
+    from tallystick_state.answers import EpochInfo
     from tallystick_state.reports import EpochReport
 
 _LONGEST_SALT = 1024
 _MOST_MOVES = 10
-"""Most reputations that are shown, the largest moves first; the rest are counted."""
+"""Maximum number of reputations that are listed, the largest moves first; others are counted."""
 
 
 @click.group(cls=CommandGroup)
 def epoch() -> None:
-    """Epochs of a state: list, show, close."""
+    """List, show and close the epochs of a state."""
 
 
 @epoch.command(
@@ -49,7 +49,7 @@ def epoch() -> None:
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The epochs that have begun: when they were closed, their events and snapshots."""
+    """List the epochs that have begun: when they closed, their events and snapshots."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -82,7 +82,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
+    """Show the EPOCH with the state that it began with: thresholds; with --json reputations."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def miner() -> None:
-    """Miners of a state: list, register, sync, clear."""
+    """List, register, sync and clear the miners of a state."""
 
 
 @miner.command(
@@ -41,12 +41,12 @@ def miner() -> None:
 @state_option
 @as_json
 def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
-    """The miners of a state, by their slots: types, reputations and collusion flags.
+    """List the miners of a state by slot: types, reputations and collusion flags.
 
     Those without a slot come last. It is the operator's view, which is whole.
     """
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_MINERS
+    from tallystick_state.queries import NO_MINERS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         epoch, found = queries.state.epoch, queries.miners()

@@ -159,9 +159,9 @@ def authority_of(signed: Path | None, block: int | None) -> Authority:
     if signed is None:
         return Authority(block=block)
     from tallystick_state.trust.encoding import read_file  # where one is given
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 
-    data = read_file(signed, MOST_BYTES, "an envelope")
+    data = read_file(signed, MAX_ENVELOPE_BYTES, "an envelope")
     return Authority(Envelope.of_json(data, str(signed)), block)
 
 
@@ -321,8 +321,11 @@ def signer_options(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError(message)
         if (sign_with is None) != (public is None):
             raise click.UsageError("--sign-with and --public go together")
-        from tallystick_state.trust.key_files import read_key, read_wallet  # loads what signs
-        from tallystick_state.trust.outside_signer import OutsideSigner
+        from tallystick_state.trust.signers import (  # loads what signs
+            OutsideSigner,
+            read_key,
+            read_wallet,
+        )
 
         signer: Signer | None = None
         if key is not None:
@@ -420,8 +423,10 @@ def read_checkpoint_file(path: Path) -> Checkpoint:
         InputError: the file cannot be read.
         TrustError: the file holds no checkpoint.
     """
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.checkpoint import (
+        MAX_ENVELOPE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
     from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
 
-    return read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
+    return read_checkpoint(read_file(path, MAX_ENVELOPE_BYTES, "a checkpoint"))

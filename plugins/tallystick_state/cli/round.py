@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.ledger import Ledger
-    from tallystick_state.outcomes import ClosedRound
-    from tallystick_state.queries import RoundInfo
     from tallystick_state.reports import RoundReport
 
 RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
@@ -64,7 +63,7 @@ class RoundPass(Protocol):
 
 @click.group("round", cls=CommandGroup)
 def round_group() -> None:
-    """Rounds of a state: list, show, close."""
+    """List, show and close the rounds of a state."""
 
 
 @round_group.command(
@@ -78,9 +77,9 @@ def round_group() -> None:
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The rounds with records: their epochs, when they were closed, how many records they have."""
+    """List the rounds with records: their epochs, when they closed, their numbers of records."""
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_ROUNDS
+    from tallystick_state.queries import NO_ROUNDS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.rounds(last)
@@ -112,7 +111,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The ROUND with the score of every miner in it, of all that is recorded so far.
+    """Show the ROUND with the score of every miner in it, of all that is recorded so far.
 
     Submissions that their groups ask to run again are listed below.
     """
@@ -131,7 +130,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
 
 
 def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
-    """The scores of the only line, or those of each that has any below its name."""
+    """Return the scores of the only line, or those of each that has any below its name."""
     found = []
     for name, scores in lines.items():
         if len(lines) > 1 and scores:
@@ -210,7 +209,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[RoundPass]:
-    """The second passes over the records, with files that can be read twice."""
+    """Return the second passes over the records, with files that can be read twice."""
     passes: list[RoundPass] = []
     for flag, each in options.second_passes():
         for path in filter(None, (records, groups)):
@@ -225,7 +224,7 @@ def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[
 def _lines(
     closed: ClosedRound, report: RoundReport, tried: Sequence[tuple[RoundPass, RoundScores]]
 ) -> list[str]:
-    """A round: what it has, and the scores that follow."""
+    """Return a round: what it has, and the scores that follow."""
     counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
     parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
     parts += [f"{report.late} missed or late"] if report.late else []

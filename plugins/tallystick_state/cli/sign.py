@@ -100,11 +100,21 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     and adopted alike.
     """
     by = signer_needed(signer)
+    from tallystick.rules.loading import load
+    from tallystick_state.adoption import adoption_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import adoption
+    from tallystick_state.rules import StateRules
 
     with Ledger.open(where) as ledger:
-        said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
+        in_force = ledger.in_force
+        said = adoption_statement(
+            in_force,
+            StateRules.of(load(reference, in_force.plugins)),
+            epoch,
+            ledger.open_epoch(),
+            major=major,
+            expires_at_block=expires_at_block,
+        )
     _write(said.envelope().signed(by), **options)
 
 
@@ -131,17 +141,18 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import pools_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import pools
+    from tallystick_state.pools import pools_of
 
     given = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
-        said = pools(
-            ledger,
-            given.shares,
+        in_force = ledger.in_force
+        said = pools_statement(
+            in_force,
+            pools_of(given.shares, in_force.lines, given.idle, given.burn),
             epoch,
-            idle=given.idle,
-            burn=given.burn,
+            ledger.open_epoch(),
             expires_at_block=expires_at_block,
         )
     _write(said.envelope().signed(by), **options)
@@ -167,11 +178,13 @@ def withdrawal_command(
 ) -> None:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import withdrawal_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import withdrawal
 
     with Ledger.open(where) as ledger:
-        said = withdrawal(ledger, line, expires_at_block=expires_at_block)
+        said = withdrawal_statement(
+            ledger.in_force, line, ledger.open_epoch(), expires_at_block=expires_at_block
+        )
     _write(said.envelope().signed(by), **options)
 
 
@@ -201,11 +214,11 @@ def events_command(
     are signed with the consensus of their groups, which who imports them then needs too.
     """
     by = signer_needed(signer)
+    from tallystick_state.ingest import batch_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import events
 
     with Ledger.open(where) as ledger:
-        said = events(ledger, path, validator, groups)
+        said = batch_statement(ledger, ledger.scorer, path, validator, groups)
     _write(said.envelope().signed(by), **options)
 
 
@@ -220,12 +233,14 @@ def events_command(
 def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.checkpoint import (
+        MAX_ENVELOPE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
     from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
     from tallystick_state.trust.statement import checkpoint
 
-    found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
+    found = read_checkpoint(read_file(path, MAX_ENVELOPE_BYTES, "a checkpoint"))
     said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
     _write(said.envelope().signed(by), **options)
 
@@ -242,7 +257,7 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
 def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
     by = signer_needed(signer)
-    from tallystick_state.trust.receipt import statement_of_receipt  # loads what signs
+    from tallystick_state.trust.statement import statement_of_receipt  # loads what signs
 
     _write(statement_of_receipt(path).envelope().signed(by), **options)
 
@@ -298,12 +313,12 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
 
 
 def _read(path: Path) -> Envelope:
-    """The envelope in a file, whose statement is sound."""
+    """Return the envelope in a file, whose statement is sound."""
     from tallystick_state.trust.encoding import read_file  # loads what signs
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
     from tallystick_state.trust.statement import statement_of
 
-    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
+    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), str(path))
     statement_of(envelope, str(path))
     return envelope
 

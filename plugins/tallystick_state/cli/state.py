@@ -16,10 +16,9 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
+from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
-from tallystick.views import View
-from tallystick.views import error as error_view
 from tallystick_state import views
 from tallystick_state.cli.adopt import (
     adopt_command,
@@ -43,13 +42,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import Profile
+    from tallystick_state.answers import Profile
     from tallystick_state.trust.keys import PublicKey
 
 
 @click.group(cls=CommandGroup)
 def state() -> None:
-    """The state of a subnet: reputations and thresholds, kept in a store."""
+    """Begin, show, move and verify a state: reputations and thresholds, kept in a store."""
 
 
 @state.command(
@@ -137,7 +136,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
-    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    """Show a state: its rules, open epoch, miners, rounds and the end of its log."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -156,7 +155,7 @@ def info_command(where: str, as_json: bool) -> None:
         echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
 
 
-def _cells(view: View) -> Iterator[tuple[str, str]]:
+def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in view.items():
         if name == "lines":
             for line, each in value.items():
@@ -190,13 +189,13 @@ def _cell(value: object) -> str:
 def show_command(
     hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
 ) -> None:
-    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
+    """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
     """
+    from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import WHOLE, seen_by
 
     shown = hotkey if hotkey is not None else viewer
     if shown is None:
@@ -239,12 +238,12 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 @state_option
 @as_json
 def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
-    """The leaderboard of a skill type: everyone who can be selected, the best first.
+    """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
+    from tallystick_state.leaderboard import check_public
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import check_public
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:
@@ -271,7 +270,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state, and that of its rules in force and scheduled.
+    """Show the digest of the state, and that of its rules in force and scheduled.
 
     The first is the same for all who were fed the same records; the second for all who have adopted
     the same. Peers compare both: an adoption is in no state before it begins.
@@ -436,7 +435,7 @@ def verify_command(
             verified = verify(ledger, expected, known)
     except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
-            print_json({"valid": False, **error_view(error)})
+            print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
     if as_json:

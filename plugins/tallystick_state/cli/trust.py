@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def trust() -> None:
-    """Trust files: new, check, rotate."""
+    """Write, check and rotate trust files."""
 
 
 @trust.command(
@@ -85,8 +85,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
     """
-    from tallystick_state.trust.new_file import TrustFile, write_new  # loads what signs
-    from tallystick_state.trust.trust_file import read
+    from tallystick_state.trust.trust_file import TrustFile, read, write_new  # loads what signs
 
     if after is None and not (network and signers):
         raise click.UsageError("found no --network or no --signer, expected both, or --after")
@@ -105,7 +104,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
-    """The keys of options such as ``alice=ed25519:d75a…``, by name."""
+    """Return the keys of options such as ``alice=ed25519:d75a…``, by name."""
     found: dict[str, PublicKey] = {}
     for text in signers:
         name, mark, key = text.partition("=")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick_state.trust.verification import Against, Verified
 
 _START = 1 << 17
-"""So many bytes tell what a file is: a checkpoint at its beginning may take half of them."""
+"""Number of bytes that tell the kind of a file: a checkpoint may take half of them."""
 _PROOF = re.compile(
     rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":\[.*|\{"format":1,"kind":"consistency",',
     re.DOTALL,
@@ -69,7 +69,7 @@ def _is_note(start: bytes) -> bool:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind(_is_dispute, "tallystick_state.audit.dispute_file:verify_dispute"),
+    Kind(_is_dispute, "tallystick_state.audit.dispute:verify_dispute"),
     Kind(_is_proof, "tallystick_state.trust.verification:verify_proof"),
     # any other object of JSON: its members may have any order
     Kind(_is_object, "tallystick_state.trust.verification:verify_envelope"),
@@ -131,7 +131,7 @@ def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _row_key(text: str) -> tuple[object, ...]:
-    """The parts with which a row begins: those of an array, or a hotkey alone."""
+    """Return the parts with which a row begins: those of an array, or a hotkey alone."""
     if not text.startswith("["):
         return (text,)
     try:
@@ -145,7 +145,7 @@ def _row_key(text: str) -> tuple[object, ...]:
 
 
 def kind_of(path: Path) -> Kind:
-    """What kind a file is, by how it begins.
+    """Return the kind of a file by its first bytes.
 
     Raises:
         InputError: it cannot be read, or is none of them.

@@ -21,10 +21,9 @@ from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
-    from tallystick_state.chain_weights import Weights
-    from tallystick_state.line_weights import LineWeights
+    from tallystick_state.attributes import Said
     from tallystick_state.queries import StateQueries
-    from tallystick_state.said import Said
+    from tallystick_state.weights import LineWeights, Weights
 
 
 @click.command(
@@ -51,9 +50,9 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """The weights of the miners, exact and as Bittensor's uint16, and who has none, and why.
+    """Show the weights of the miners, exact and as Bittensor's uint16; who has none, and why.
 
-    They are what the steps of the rule set make of the records. Each line of a state has its own;
+    The steps of the rule set compute them from the records. Each line of a state has its own;
     where pools share all weight, theirs come first, which are those to set.
     """
     with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
@@ -74,8 +73,8 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _said(queries: StateQueries, path: Path | None) -> Said:
-    """By line, what a file says of the round."""
-    from tallystick_state.said import NOTHING_SAID, read_said
+    """Return the attributes of the round in a file, by line."""
+    from tallystick_state.attributes import NOTHING_SAID, read_said
 
     if path is None:
         return {}
@@ -87,9 +86,9 @@ def _said(queries: StateQueries, path: Path | None) -> Said:
 def _explained(
     queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
 ) -> dict[str, AllocationExplanation]:
-    """By line, every column of a miner, where the line has any of it."""
+    """Return the explanation of a miner, by line, for the lines that have the miner."""
     from tallystick_allocation.explanation import explained
-    from tallystick_state.line_weights import before_carried
+    from tallystick_state.weights import before_carried
 
     queries.miner(hotkey)
     return {

@@ -31,7 +31,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def read_file(path: Path, most: int, what: str) -> bytes:
-    """The bytes of a small file.
+    """Return the bytes of a small file.
 
     Args:
         path: the file; ``-`` is the standard input.
@@ -104,7 +104,7 @@ def base64_text(data: bytes) -> str:
 
 
 def base64_bytes(text: str, where: str) -> bytes:
-    """The bytes of a text in base64, of the standard or the URL-safe alphabet.
+    """Return the bytes of a text in base64, of the standard or the URL-safe alphabet.
 
     A text has one alphabet, its padding, and no bit beside its bytes; so no two texts of one
     alphabet are the same bytes.
@@ -124,7 +124,7 @@ def base64_bytes(text: str, where: str) -> bytes:
 
 
 def hex_bytes(text: str) -> bytes:
-    """The bytes of a text of lower-case hexadecimal digits.
+    """Return the bytes of a text of lower-case hexadecimal digits.
 
     Raises:
         ValueError: the text is something else.
@@ -135,7 +135,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def ss58_text(public: bytes, prefix: int = 42) -> str:
-    """The SS58 address of a public key of 32 bytes, for a network by its prefix."""
+    """Return the SS58 address of a public key of 32 bytes, for a network by its prefix."""
     if prefix < 64:
         head = bytes([prefix])
     else:
@@ -152,7 +152,7 @@ def ss58_text(public: bytes, prefix: int = 42) -> str:
 
 
 def ss58_bytes(text: str) -> bytes:
-    """The public key of 32 bytes in an SS58 address of any network.
+    """Return the public key of 32 bytes in an SS58 address of any network.
 
     Raises:
         ValueError: the text is no such address.
@@ -176,7 +176,7 @@ def _ss58_checksum(body: bytes) -> bytes:
 
 
 def json_value(data: bytes, where: str, code: str, *, exact: bool = False) -> Any:  # noqa: ANN401  # any JSON value
-    """The value of a JSON text in which no key of an object stands twice.
+    """Return the value of a JSON text in which no key of an object stands twice.
 
     Args:
         data: the text, whose size was checked.

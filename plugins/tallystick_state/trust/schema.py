@@ -52,7 +52,7 @@ def _told(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> st
 
 
 def _expected(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
-    """The innermost description above the word of the schema that was not met."""
+    """Return the innermost description above the word of the schema that was not met."""
     part: Any = schema
     told = ""
     for step in error.schema_path:
