@@ -17,7 +17,7 @@ from third_party.real_projects import rules as of_a_stranger
 import tallystick
 from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_governance.backtest import report, text
+from tallystick_governance.backtest import report
 from tallystick_governance.backtest.incentive import (
     EPOCHS,
     NO_WEIGHTS,
@@ -29,6 +29,7 @@ from tallystick_governance.backtest.incentive import (
     weighed_under,
 )
 from tallystick_governance.backtest.outcome import Miner
+from tallystick_governance.backtest.text import warnings
 
 BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
 """What three miners have: the candidate turns two of them around."""
@@ -139,7 +140,7 @@ def test_nobody_who_earns_is_no_failure() -> None:
     assert set(effect.nobody.incentive) == {0}
     reason = "no record has an emission or a quality above 0"
     assert effect.unweighed == (reason, reason)
-    found = list(text.warnings(effect))
+    found = list(warnings(effect))
     assert [code for code, _ in found] == [NO_WEIGHTS] * 2
     assert found[1][1] == f"Under the candidate nobody has a weight, so nobody earns: {reason}."
 

@@ -26,10 +26,11 @@ from jinja2 import UndefinedError
 
 from tallystick.io.text import short
 from tallystick.numbers.text import decimal, percent, points
-from tallystick_governance.backtest import plots, report, text
+from tallystick_governance.backtest import plots, report
 from tallystick_governance.backtest.comparison import CandidateComparison, Selection
 from tallystick_governance.backtest.outcome import Outcome
 from tallystick_governance.backtest.report import Page
+from tallystick_governance.backtest.text import TERMS, order, sentences, terminal_lines
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
 MISSING = (
@@ -197,10 +198,8 @@ def test_each_term_is_explained_once(candidates: int) -> None:
     every = [adopted(uncertain(each)) for each in compared(found)]
     html = page_of(every, found).html
     explained = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", html)
-    names = [
-        name for name, meaning in explained if text.TERMS.get(unescape(name)) == unescape(meaning)
-    ]
-    assert sorted(names) == sorted(text.TERMS)
+    names = [name for name, meaning in explained if TERMS.get(unescape(name)) == unescape(meaning)]
+    assert sorted(names) == sorted(TERMS)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -240,7 +239,7 @@ def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
     assert said in text
     warned = "drawn from the 360 rounds of one epoch: too narrow where rounds have tasks in common"
     assert (warned in text) is (epochs == 1)
-    assert any(warned in line for line in text.terminal_lines(found, shown)) is (epochs == 1)
+    assert any(warned in line for line in terminal_lines(found, shown)) is (epochs == 1)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -314,7 +313,7 @@ def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
     found = outcome(many=30, replayed=True)
     text = Reader(drawn).text
     for each in compared(found):
-        for sentence in text.sentences(each, each.overall.changes()):
+        for sentence in sentences(each, each.overall.changes()):
             assert sentence in text
     for candidate in found.candidates:
         assert candidate.identity.digest in text
@@ -448,4 +447,4 @@ def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
 )
 def test_the_words_for_an_order_follow_the_number(tau: int, said: str) -> None:
     overall = attrs.evolve(compared(outcome(many=5))[0].overall, tau=tau)
-    assert said in text.order(overall, overall.changes())
+    assert said in order(overall, overall.changes())
