@@ -292,9 +292,9 @@ class Cliffs:
         """Return the cliffs of a skill type that a rule set has."""
         bound = rules.types[skill_type]
         if bound.tiers is None:
-            return cls((), (), bound.quality.gates)
+            return cls((), (), bound.gates)
         starts = bound.tiers.starts(rules.thresholds[skill_type])
-        return cls(bound.tiers.levels, starts, bound.quality.gates)
+        return cls(bound.tiers.levels, starts, bound.gates)
 
     @property
     def deciding(self) -> list[str | None]:
@@ -458,11 +458,11 @@ class TypeCandidates:
             failing = sorted(fact.digest for fact in bound.facts if is_opaque(fact))
             required = (requirement.digest for requirement, _ in bound.requirements)
             alike.setdefault((*required, *failing), {})[position] = bound
-        gates = {gate.axis for gate in bounds[0].quality.gates}
+        gates = {gate.axis for gate in bounds[0].gates}
 
         def target(position: int, bound: BoundType) -> Target:
             """Compare the candidate by its gates' axes, and those of the baseline's."""
-            read = gates | {gate.axis for gate in bound.quality.gates}
+            read = gates | {gate.axis for gate in bound.gates}
             axes = [axis for axis in bound.axes if axis.name in read]
             scores = [x for x in (bound.quality, bound.tier, bound.emission) if x is not None]
             values = (*axes, *bound.measures, *scores)
