@@ -3,7 +3,7 @@
 A rule set decides what a validator sets as weights; the chain decides what comes of the weights of
 all. Some validators go by the candidate, the largest stake first; the others stay with the
 baseline. What each scenario comes to is computed as the chain computes an epoch
-(`population.yuma`), from empty bonds: consensus, incentive and trust follow at once, dividends once
+(`tallystick_yuma`), from empty bonds: consensus, incentive and trust follow at once, dividends once
 bonds have settled.
 """
 
@@ -20,7 +20,7 @@ from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_allocation.share import slot_of
-from tallystick_governance.backtest.comparison_model import Counts, Miner
+from tallystick_governance.backtest.outcome import Counts, Miner
 from tallystick_state.rules import state_rules_of
 from tallystick_state.weights import base_of, weighed_by
 from tallystick_yuma.cases import parameters_of

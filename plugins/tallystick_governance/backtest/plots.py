@@ -19,15 +19,15 @@ import vl_convert
 
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
-from tallystick_governance.backtest.bootstrap import PERCENT, Interval, Uncertainty
-from tallystick_governance.backtest.comparison import CandidateComparison
-from tallystick_governance.backtest.distribution import (
+from tallystick_governance.backtest.comparison import (
+    CandidateComparison,
     Distribution,
     MinerChange,
     losers,
     winners,
 )
 from tallystick_governance.backtest.incentive import Incentives
+from tallystick_governance.backtest.statistics import PERCENT, Interval, Uncertainty
 
 INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
 GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
