@@ -22,7 +22,7 @@ from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.rules import MINER
-from tallystick_allocation.step import BoundAllocation, Range, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
 
 _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 """Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
@@ -81,7 +81,7 @@ def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
         )
 
 
-def _degree(step: Step, degrees: Mapping[str, int]) -> int:
+def _degree(step: AllocationStep, degrees: Mapping[str, int]) -> int:
     """The degree of what a step computes in the values that were rounded last."""
     own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
     # what a step that is rounded gives is of degree 1
@@ -99,7 +99,7 @@ def _check_degree(degree: int) -> None:
 
 def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> Domain:
     """The range of an input, in nano; what is not rounded is no whole number of them."""
-    inputs: Mapping[str, Step] = {each.name: each for each in step.inputs}
+    inputs: Mapping[str, AllocationStep] = {each.name: each for each in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
     is_whole = name.startswith(MINER) or inputs[name].is_whole
     return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)
