@@ -50,10 +50,10 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "tallystick.cli": (
         "command",
-        "executor_options",
         "explanation",
         "locked",
         "log",
+        "options",
         "plugin_options",
         "progress",
         "settings",

@@ -10,6 +10,7 @@ COMMANDS = CommandRows(
             ("allocate",),
             "tallystick_allocation.command:allocate",
             "From a table of miners to their weights.",
+            heading="score",
         ),
     ),
 )

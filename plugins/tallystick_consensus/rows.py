@@ -10,6 +10,7 @@ COMMANDS = CommandRows(
             ("consensus",),
             "tallystick_consensus.command:consensus",
             "What the submissions of groups say of each other.",
+            heading="score",
         ),
     ),
 )

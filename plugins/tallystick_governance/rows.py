@@ -10,6 +10,7 @@ COMMANDS = CommandRows(
             ("backtest",),
             "tallystick_governance.cli.backtest:backtest",
             "Many rule sets over one history.",
+            heading="govern",
         ),
         Command(
             ("rules", "diff"),
@@ -40,6 +41,7 @@ COMMANDS = CommandRows(
             "tallystick_governance.cli.shadow:shadow",
             "Rules tried beside those in force: report.",
             below=("report",),
+            heading="govern",
         ),
     ),
     options=(

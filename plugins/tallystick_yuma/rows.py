@@ -10,6 +10,7 @@ COMMANDS = CommandRows(
             ("yuma",),
             "tallystick_yuma.command:yuma",
             "What the chain makes of the weights of all validators.",
+            heading="score",
         ),
     ),
 )

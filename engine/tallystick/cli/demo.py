@@ -14,8 +14,9 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, print_table
+from tallystick.cli.shown import echo, print_json, print_table
 from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ class OpenGroup(CommandGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """The names of the commands."""
-        return sorted({*self.own_names(), *self._rows()})
+        return sorted({*self.own_names(), *self.rows()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name, with the options that every one has.
@@ -86,7 +86,7 @@ class OpenGroup(CommandGroup):
 
     def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
         """The commands with their first sentences, without importing those of plugins."""
-        rows = self._rows()
+        rows = self.rows()
         for name in self.list_commands(ctx):
             yield name, rows[name].sentence if name in rows else self.own_sentence(name)
 
@@ -116,8 +116,8 @@ class OpenGroup(CommandGroup):
             if isinstance(command, OpenGroup):
                 yield from command.own_paths()
 
-    def _rows(self) -> dict[str, Command]:
-        """The commands of plugins, by name."""
+    def rows(self) -> dict[str, Command]:
+        """Return the rows of the commands of plugins, by name."""
         from tallystick.plugins.commands import installed_commands
 
         own = self.own_names()
@@ -125,7 +125,7 @@ class OpenGroup(CommandGroup):
         return {name: row for name, row in rows.items() if name not in own}
 
     def _first_examples(self) -> Iterator[str]:
-        rows = self._rows()
+        rows = self.rows()
         for name in sorted({*self.commands, *rows}):
             if name in rows:
                 yield from rows[name].example.splitlines()

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 from click.core import ParameterSource
 
+from tallystick.cli import options
 from tallystick.cli.settings import Setting
 from tallystick.errors import PluginError
 
@@ -166,15 +167,11 @@ class _RulesOption(Setting):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The names of the option, and its help with the sources that stand in for it."""
-        self.help = f"{_RULES_HELP}{_default(ctx.command)}"
+        self.help = f"{options.RULES_HELP}{_default(ctx.command)}"
         return super().get_help_record(ctx)
 
 
-_RULES_HELP = "name@version, a path or a digest; pin one with @sha256:…."
-
-rules_option = click.option(
-    "--rules", "reference", cls=_RulesOption, key="rules", metavar="RULES", help=_RULES_HELP
-)
+rules_option = options.rules_option(cls=_RulesOption)
 """The option that names a rule set where another source may say which."""
 
 

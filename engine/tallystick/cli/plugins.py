@@ -10,8 +10,9 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
+from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOption
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import PluginError
 
 if TYPE_CHECKING:

@@ -12,10 +12,16 @@ import click
 from click.core import ParameterSource
 
 from tallystick.cli.command import examples, status_of
-from tallystick.cli.executor_options import OPTION_NAMES, executor_options
 from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
+from tallystick.cli.options import (
+    EXECUTOR_NAMES,
+    as_json,
+    executor_options,
+    follow_links_option,
+    output_option,
+)
 from tallystick.cli.progress import line_count
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR
 
 if TYPE_CHECKING:
@@ -24,8 +30,14 @@ if TYPE_CHECKING:
     from tallystick_governance.backtest.output import Written
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *OPTION_NAMES)
+_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
 """What is told elsewhere, or changes no result."""
+
+
+with_state_option = click.option(
+    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
+)
+"""The option that replays the epochs of a history."""
 
 
 @click.command(
@@ -56,9 +68,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     metavar="PATH=START:STOP:STEP",
     help="Candidates of the baseline with one number changed; several give every combination.",
 )
-@click.option(
-    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
-)
+@with_state_option
 @click.option(
     "--adopt",
     "adoptions",
@@ -110,9 +120,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     metavar="FILE",
     help="With --validators, JSON with parameters of the subnet, as `tallystick yuma` has them.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
-)
+@output_option("The folder of results.")
 @follow_links_option
 @executor_options
 @locked_options

@@ -14,12 +14,18 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import progress_bar, working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
-from tallystick_state.cli.checkpoint import read_checkpoint_file, signed_checkpoint_options
-from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
+from tallystick_state.cli.options import (
+    line_option,
+    read_checkpoint_file,
+    scored_state_option,
+    scoring,
+    signed_checkpoint_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,16 +56,14 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
         "tallystick audit 2026-05-01T11 --rules acme@1.0.0 --export acme/hour",
     ),
 )
-@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=click.Path(path_type=Path))
-@scoring_rules_option
+@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=PATH)
+@rules_option("By default those of --state.")
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="What was published: JSONL, CSV or Parquet.",
 )
-@click.option(
-    "--mapping", "mapping_file", type=click.Path(path_type=Path), help="What its columns mean."
-)
+@click.option("--mapping", "mapping_file", type=PATH, help="What its columns mean.")
 @click.option(
     "--tolerance",
     default="0",
@@ -67,18 +71,16 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     metavar="D",
     help="Let numbers pass that differ by no more, for floats; they are counted apart.",
 )
-@click.option(
-    "--all", "every", type=click.Path(path_type=Path), help="Write every difference as JSONL."
-)
+@click.option("--all", "every", type=PATH, help="Write every difference as JSONL.")
 @signed_checkpoint_options
 @click.option(
     "--weights",
     "weights_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Weights that were published of the state of EXPORT.",
 )
-@click.option("--line", metavar="LINE", help="Of a state of several lines, whose weights.")
+@line_option("Of a state of several lines, the weights of one.")
 @click.option(
     "--export",
     "export_format",
@@ -86,7 +88,7 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     help="The format of a plugin that FOLDER is of, which a subnet published.",
 )
 @follow_links_option
-@snapshots_option
+@scored_state_option
 @locked_options
 @as_json
 def audit(  # noqa: PLR0913, PLR0917  # one argument for each option

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-
-_FILE = click.Path(path_type=Path)
+from tallystick.cli.shown import echo, print_json
 
 
 @click.command(
@@ -24,9 +23,9 @@ _FILE = click.Path(path_type=Path)
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("-o", "--output", type=_FILE, metavar="FILE", help="The dispute to write.")
+@output_option("The dispute to write.", required=False, metavar="FILE")
 @click.option(
-    "--records", type=_FILE, metavar="FILE", help="Records, of which one may decide who is wrong."
+    "--records", type=PATH, metavar="FILE", help="Records, of which one may decide who is wrong."
 )
 @follow_links_option
 @as_json

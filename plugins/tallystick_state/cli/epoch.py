@@ -11,14 +11,16 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.errors import StateError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
+from tallystick_allocation.command import round_option
 from tallystick_state import views
-from tallystick_state.cli.state_options import at_option, number_type, opened, state_option
+from tallystick_state.cli.options import at_option, number_type, opened, state_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +45,7 @@ def epoch() -> None:
         "tallystick epoch list --state subnet.db",
     ),
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N epochs.")
+@last_option("epochs")
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
@@ -122,15 +124,12 @@ def _line(found: EpochInfo) -> str:
 @at_option
 @click.option(
     "--salt-file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="16 to 64 bytes as hexadecimal digits, for the leaf of the epoch; - is standard input.",
 )
-@click.option(
-    "--round",
-    "round_file",
-    type=click.Path(path_type=Path),
-    help="What the rules ask of its rounds and of miners, as JSON; the log keeps it.",
+@round_option(
+    "Attributes of its rounds and of miners that the rules read, as JSON; the log keeps them."
 )
 @locked_options
 @as_json

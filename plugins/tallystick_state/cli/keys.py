@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.shown import as_json, echo, print_json
-from tallystick_state.cli.signer_options import PASSWORD, password_file_option, password_of
+from tallystick.cli.options import PATH, as_json
+from tallystick.cli.shown import echo, print_json
+from tallystick_state.cli.options import PASSWORD, password_file_option, password_of
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
 
-_argument = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+_argument = click.argument("path", metavar="FILE", type=PATH)
 
 
 @click.group(cls=CommandGroup)

@@ -9,13 +9,14 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
-from tallystick_state.cli.state_options import at_option, opened, state_option
+from tallystick_state.cli.options import at_option, opened, state_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         "cat miners.jsonl | tallystick miner sync - --state subnet.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @locked_options
 @as_json

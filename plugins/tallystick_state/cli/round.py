@@ -10,15 +10,16 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
-from tallystick_state.cli.state_options import (
+from tallystick_state.cli.options import (
     at_option,
     authority_of,
     authority_options,
@@ -73,7 +74,7 @@ def round_group() -> None:
         "tallystick round list --last 20 --state subnet.db",
     ),
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rounds.")
+@last_option("rounds")
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
@@ -156,7 +157,7 @@ def _line(found: RoundInfo) -> str:
         "    --state subnet.db",
     ),
 )
-@click.argument("records", type=click.Path(path_type=Path))
+@click.argument("records", type=PATH)
 @state_option
 @click.option(
     "--round", "number", type=number_type, help="The round of all records; else each its own."

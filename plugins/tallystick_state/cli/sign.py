@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick_state.cli.signer_options import signer_needed, signer_options
-from tallystick_state.cli.state_options import (
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
+from tallystick.cli.shown import echo, print_json
+from tallystick_state.cli.options import (
+    PoolOptions,
     at_epoch_option,
-    given_pools,
+    expiry_option,
     groups_option,
+    line_option,
     major_option,
     pools_options,
+    signer_needed,
+    signer_options,
     state_option,
 )
 
@@ -24,25 +28,14 @@ if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.keys import Signer
 
-_FILE = click.Path(path_type=Path)
-_expiry_option = click.option(
-    "--expires-at-block",
-    type=click.IntRange(0, 2**53 - 1),
-    metavar="B",
-    help="The block from which on the envelope cannot be used any more.",
-)
-
 
 def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every command here: where the envelope goes."""
-    output = click.option(
-        "-o", "--output", required=True, type=_FILE, help="The envelope to write."
-    )
-    return output(follow_links_option(as_json(command)))
+    """Give a command the options of every command here: the envelope to write."""
+    return output_option("The envelope to write.")(follow_links_option(as_json(command)))
 
 
 def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every command that signs: who, and where the envelope goes."""
+    """Give a command the options of every command that signs: the signer and the envelope."""
     return signer_options(_writing(command))
 
 
@@ -89,7 +82,7 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
 @click.argument("reference", metavar="RULES")
 @at_epoch_option
 @major_option
-@_expiry_option
+@expiry_option
 @state_option
 @_signing
 def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -124,7 +117,7 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 )
 @pools_options
 @at_epoch_option
-@_expiry_option
+@expiry_option
 @state_option
 @_signing
 def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -141,7 +134,7 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_state.ledger import Ledger
     from tallystick_state.statements import pools
 
-    given = given_pools(shares, idle)
+    given = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
         said = pools(
             ledger,
@@ -161,8 +154,8 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         "    -o withdrawal.json",
     ),
 )
-@click.option("--line", metavar="NAME", help="The line; needed where the state has several.")
-@_expiry_option
+@line_option("The line; needed where the state has several.")
+@expiry_option
 @state_option
 @_signing
 def withdrawal_command(
@@ -189,7 +182,7 @@ def withdrawal_command(
         "    --wallet hotkey -o round.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @click.option("--validator", required=True, metavar="HOTKEY", help="Whose records they are.")
 @groups_option
 @state_option
@@ -222,7 +215,7 @@ def events_command(
         "tallystick sign checkpoint checkpoint.txt --wallet hotkey -o checkpoint.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @_signing
 def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
@@ -244,7 +237,7 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
         "    -o signed.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @_signing
 def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
@@ -260,7 +253,7 @@ def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None: 
         "tallystick sign trust trust.toml --key alice.pem -o rotation.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @_signing
 def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the trust file in FILE, so that it can follow another."""
@@ -277,7 +270,7 @@ def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  #
         "tallystick sign add rotation.json --wallet hotkey -o rotation.json",
     ),
 )
-@click.argument("path", metavar="ENVELOPE", type=_FILE)
+@click.argument("path", metavar="ENVELOPE", type=PATH)
 @_signing
 def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Add a signature to ENVELOPE, whose statement must be sound; read what it says."""
@@ -291,7 +284,7 @@ def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # n
         "tallystick sign join alice.json bob.json carol.json -o adoption.json",
     ),
 )
-@click.argument("paths", metavar="ENVELOPE...", type=_FILE, nargs=-1, required=True)
+@click.argument("paths", metavar="ENVELOPE...", type=PATH, nargs=-1, required=True)
 @_writing
 def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Join envelopes of one statement that several have signed, each for themselves.

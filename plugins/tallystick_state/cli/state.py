@@ -11,8 +11,9 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
+from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
@@ -26,18 +27,14 @@ from tallystick_state.cli.adopt import (
     rules_command,
     withdraw_command,
 )
-from tallystick_state.cli.checkpoint import (
-    checkpoint_command,
-    evidence_command,
-    proof_group,
-    read_checkpoint_file,
-    signed_checkpoint_options,
-)
-from tallystick_state.cli.state_options import (
+from tallystick_state.cli.checkpoint import checkpoint_command, evidence_command, proof_group
+from tallystick_state.cli.options import (
+    PoolOptions,
     as_option,
     at_option,
-    given_pools,
     pools_options,
+    read_checkpoint_file,
+    signed_checkpoint_options,
     state_option,
     trust_option,
 )
@@ -70,7 +67,7 @@ def state() -> None:
         "    --trust trust.toml --state subnet.db",
     ),
 )
-@lines_option
+@rules_option("Once for each line.", required=True, multiple=True)
 @state_option
 @click.option(
     "--validator",
@@ -83,7 +80,7 @@ def state() -> None:
     metavar="HOTKEY",
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
-@trust_option
+@trust_option("The trust file that the state begins with.")
 @pools_options
 @locked_options
 @as_json
@@ -109,7 +106,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
-    pools = given_pools(shares, idle)
+    pools = PoolOptions.read(shares, idle)
     for reference in references:
         held.require_reference(reference)
     with Ledger.create(
@@ -295,7 +292,7 @@ def digest_command(where: str, as_json: bool) -> None:
         "tallystick state export subnet.jsonl --state subnet.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @follow_links_option
 @as_json
@@ -320,9 +317,9 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
         "tallystick state import subnet.jsonl --trust trust.toml --state copy.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
-@trust_option
+@trust_option("The trust file that the state begins with.")
 @locked_options
 @as_json
 def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
@@ -354,7 +351,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
         "tallystick state backup backup.db --state postgresql://me@host/subnet",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @follow_links_option
 @as_json
@@ -382,7 +379,7 @@ def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
         "tallystick state restore backup.db --state postgresql://me@host/restored",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @locked_options
 @as_json

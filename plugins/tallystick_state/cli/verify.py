@@ -14,9 +14,10 @@ import attrs
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.options import PATH, as_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import InputError
-from tallystick_state.cli.signer_options import keys_option
+from tallystick_state.cli.options import block_option, keys_option, trust_option
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
@@ -88,20 +89,10 @@ KINDS: tuple[Kind, ...] = (
         "tallystick verify dispute.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
-@click.option(
-    "--trust",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A trust file: its groups, or its validators, must have signed.",
-)
+@click.argument("path", metavar="FILE", type=PATH)
+@trust_option("A trust file: its groups, or its validators, must have signed.")
 @keys_option("A key that must have signed; repeatable.")
-@click.option(
-    "--block",
-    type=click.IntRange(0),
-    metavar="B",
-    help="The block of the chain now, where something expires.",
-)
+@block_option("The block of the chain now, where something expires.")
 @click.option(
     "--row",
     "rows",
