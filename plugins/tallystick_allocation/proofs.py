@@ -14,10 +14,10 @@ from math import ceil, floor
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
-from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.compiled import RANGE_REMEDY, check_range
 from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import LARGEST_ATTRIBUTE
@@ -72,13 +72,7 @@ def value_ranges(rules: BoundRules) -> dict[str, Range]:
 def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
     published = {name: _domain(name, step, ranges) for name in step.formula.published}
     program = lower(step.tree, {}, published)
-    low, high = step.formula.low, step.formula.high
-    if program.low < low or program.high > high:
-        raise FormulaError(
-            f"found that it can be from {decimal_text(program.low)} to "
-            f"{decimal_text(program.high)}, expected {decimal_text(low)} to {decimal_text(high)}: "
-            "use clip(), or change its parameters"
-        )
+    check_range(program, step.formula.low, step.formula.high, RANGE_REMEDY)
 
 
 def _degree(step: AllocationStep, degrees: Mapping[str, int]) -> int:
