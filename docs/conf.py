@@ -76,15 +76,28 @@ def _copied(link: re.Match[str]) -> str:
 
 
 def _inline(_app: Sphinx, tree: nodes.document, _page: str) -> None:
-    """Put each diagram into its page, so that it follows the colours that the reader chooses."""
+    """Put each diagram into its page, so that it follows the colours that the reader chooses.
+
+    One with a drawing for narrow screens beside it, `NAME-narrow.svg`, is put there twice; the
+    style sheet shows the one that fits.
+    """
     for image in list(tree.findall(nodes.image)):
         path = _HERE / image["uri"]
-        if path.suffix == ".svg" and path.is_file():
-            told = html.escape(image["alt"])
-            drawn = path.read_text(encoding="utf-8")
-            drawn = drawn.replace("<svg ", f'<svg role="img" aria-label="{told}" ', 1)
-            shown = f'<div class="diagram" tabindex="0">{drawn}</div>'
-            image.replace_self(nodes.raw("", shown, format="html"))
+        if path.suffix != ".svg" or not path.is_file():
+            continue
+        narrow = path.with_stem(f"{path.stem}-narrow")
+        drawings = [_drawing(path, image["alt"])]
+        if narrow.is_file():
+            drawings.append(_drawing(narrow, image["alt"]))
+        kind = "diagram has-narrow" if narrow.is_file() else "diagram"
+        shown = f'<div class="{kind}" tabindex="0">{"".join(drawings)}</div>'
+        image.replace_self(nodes.raw("", shown, format="html"))
+
+
+def _drawing(path: Path, alternative: str) -> str:
+    label = html.escape(alternative)
+    drawing = path.read_text(encoding="utf-8")
+    return drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
 
 def _reachable(
