@@ -33,6 +33,7 @@ def as_json(found: Difference) -> dict[str, Any]:
         },
         "sections": list(found.sections),
         "not_analysed": list(found.not_analysed),
+        **({"not_analysed_values": _JSON.unstructure(found.unknown)} if found.unknown else {}),
         "thresholds_of_epoch": found.epoch,
         "measure": _command(found) if _is_to_measure(found) else None,
         "changes": _JSON.unstructure(found.changes),
@@ -86,9 +87,11 @@ def as_markdown(found: Difference) -> str:
             for effect in found.effects
             for name, low, high in _moves(effect)
         ]
+        recomputed = (name for effect in found.effects for name in effect.recomputed)
+        none = _no_score(dict.fromkeys(recomputed))
         table = ["| skill type | value | at least | at most |", "|---|---|---|---|", *rows]
         title = f"## What it can do to a score{inline(_of_state(found))}"
-        lines += ["", title, "", *(table if rows else [_NO_SCORE])]
+        lines += ["", title, "", *(table if rows else [inline(none)])]
     lines += [line for text in _limits(found) for line in ("", inline(text))]
     return "\n".join(lines) + "\n"
 
@@ -105,7 +108,7 @@ def _of_state(found: Difference) -> str:
 
 def _is_to_measure(found: Difference) -> bool:
     later = found.epoch is not None and found.moves_thresholds
-    return bool(found.any_tier or found.not_analysed or later)
+    return bool(found.any_tier or found.not_analysed or found.unknown or later)
 
 
 def _command(found: Difference) -> str:
@@ -132,6 +135,7 @@ def _limits(found: Difference) -> Iterator[str]:
             f"not analysed: {', '.join(found.not_analysed)}. These change, and decide what becomes "
             "of scores, not the score of a record"
         )
+    yield from map(str, found.unknown)
     if _is_to_measure(found):
         yield f"on records it is measured by: {_command(found)}"
 
@@ -174,7 +178,7 @@ def _formula_lines(formula: FormulaChange) -> list[str]:
 
 def _effect_text(effect: Effect) -> Iterator[str]:
     if effect.is_none:
-        yield f"{effect.skill_type}: {_NO_SCORE}"
+        yield f"{effect.skill_type}: {_no_score(effect.recomputed)}"
         return
     yield effect.skill_type
     for name, low, high in _moves(effect):
@@ -182,6 +186,12 @@ def _effect_text(effect: Effect) -> Iterator[str]:
     if effect.old_emission is not None or effect.new_emission is not None:
         old, new = map(_most, (effect.old_emission, effect.new_emission))
         yield f"    emission at most: {old} → {new}"
+
+
+def _no_score(recomputed: Iterable[str]) -> str:
+    """Return that no score moves, with the values that are proved equal but computed otherwise."""
+    names = ", ".join(recomputed)
+    return f"{_NO_SCORE}, though computed in another way: {names}" if names else _NO_SCORE
 
 
 def _most(emission: Interval | None) -> str:
@@ -193,6 +203,7 @@ def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
     every = [*effect.axes.items(), *effect.measures.items()]
     every += [("quality", effect.quality)] if effect.compares_quality else []
     every += [("emission", effect.emission)] if effect.pays else []
+    every += effect.others.items()
     for name, move in every:
         if move is None:
             yield name, _UNKNOWN, ""
@@ -229,6 +240,7 @@ def _ends(interval: Interval) -> tuple[str, str]:
 def _effect_json(effect: Effect) -> dict[str, Any]:
     pays = effect.pays
     measures = {name: _interval_json(move) for name, move in effect.measures.items()}
+    others = {name: _interval_json(move) for name, move in effect.others.items()}
     return {
         "skill_type": effect.skill_type,
         "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
@@ -239,6 +251,7 @@ def _effect_json(effect: Effect) -> dict[str, Any]:
         "old_emission": _range_json(effect.old_emission),
         "new_emission": _range_json(effect.new_emission),
         "any_tier": effect.any_tier,
+        **({"others": others} if others else {}),
     }
 
 
