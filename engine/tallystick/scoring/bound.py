@@ -18,7 +18,7 @@ from tallystick.records.extraction import (
     compile_extraction,
 )
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.composite import GatedValue, MeanValue
+from tallystick.scoring.composite import Gate, GatedValue
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
@@ -110,17 +110,25 @@ class BoundType:
         return tuple(measure for measure in self.measures if measure.is_exact)
 
     @cached_property
-    def composite(self) -> MeanValue | FormulaValue | ConstantValue:
-        """The axes brought together, before the gates; a constant without a quality."""
-        found = self.quality.ungated
-        assert isinstance(found, MeanValue | FormulaValue | ConstantValue)  # noqa: S101  # as binding makes it
-        return found
+    def gated(self) -> GatedValue:
+        """The composite after its gates; what else stands before the quality is in `values`."""
+        (gated,) = (value for value in self.values if isinstance(value, GatedValue))
+        return gated
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """The gates, in their order."""
+        return self.gated.gates
+
+    @property
+    def composite(self) -> Value:
+        """The composite that the gates read; a constant without a quality."""
+        return self.gated.ungated
 
     @cached_property
-    def quality(self) -> GatedValue:
-        """The composite after its gates."""
-        (found,) = (value for value in self.values if isinstance(value, GatedValue))
-        return found
+    def quality(self) -> Value:
+        """The quality: the last value of its role, after the gates and whatever follows them."""
+        return self.of_role("quality")[-1]
 
     @cached_property
     def tier(self) -> TierValue | None:

@@ -218,7 +218,7 @@ def comparison_set(candidates: Sequence[Candidate], name: str) -> ComparisonSet:
     alike: dict[tuple[str, ...], dict[int, BoundType]] = {}
     for place, bound in bounds.items():
         alike.setdefault(_acceptance(bound), {})[place] = bound
-    gates = {gate.axis for gate in bounds[0].quality.gates}
+    gates = {gate.axis for gate in bounds[0].gates}
     groups = tuple(
         AcceptanceGroup(
             candidates[min(group)].rules,
@@ -245,7 +245,7 @@ def _target(
     place: int, bound: BoundType, thresholds: Thresholds, gates: AbstractSet[str]
 ) -> Target:
     """What is compared of a candidate: with its gates' axes, and those of the baseline's."""
-    read = gates | {gate.axis for gate in bound.quality.gates}
+    read = gates | {gate.axis for gate in bound.gates}
     axes = [axis for axis in bound.axes if axis.name in read]
     scores = [each for each in (bound.quality, bound.tier, bound.emission) if each is not None]
     return Target(place, bound, thresholds, (*axes, *bound.measures, *scores), gate=True)
@@ -254,8 +254,8 @@ def _target(
 def _cliffs(bound: BoundType, thresholds: Thresholds) -> Cliffs:
     tiers = bound.tiers
     if tiers is None:
-        return Cliffs((), (), bound.quality.gates)
-    return Cliffs(tiers.levels, tiers.starts(thresholds), bound.quality.gates)
+        return Cliffs((), (), bound.gates)
+    return Cliffs(tiers.levels, tiers.starts(thresholds), bound.gates)
 
 
 def _most(bound: BoundType) -> int | None:
