@@ -35,15 +35,13 @@ def is_analysed(value: Value) -> bool:
 def not_analysed(value: Value, bound: BoundType, tool: str, reason: str) -> NotAnalysed:
     """Return the statement that a tool does not analyse a value of a skill type."""
     name = f"skill_types.{bound.name}.{value.name}"
-    return NotAnalysed(name, str(value.operation[0]), tool, reason)
+    return NotAnalysed(name, value.kind, tool, reason)
 
 
 def unknown_values(bound: BoundType, tool: str, reason: str) -> tuple[NotAnalysed, ...]:
     """Return a statement for each value of a type whose kind the tools do not know."""
     return tuple(
-        not_analysed(value, bound, tool, reason)
-        for value in bound.values
-        if not is_analysed(value)
+        not_analysed(value, bound, tool, reason) for value in bound.values if not is_analysed(value)
     )
 
 

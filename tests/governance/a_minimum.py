@@ -1,4 +1,4 @@
-"""A kind of value as a contributor may write it: the composite, and a number at most."""
+"""Kinds of values as a contributor may write them: no more, and no less than a number."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import Planner, Range, Slot, Value
+from tallystick.scoring.value import Planner, S, Value
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -32,26 +33,56 @@ class MinimumValue(Value):
         value = values[self.inputs[0]]
         return min(NANO if value is None else value, self.most)
 
-    def plan(self, planner: Planner) -> Slot:
-        """Refuse columns, which the tests do not ask for."""
-        raise NotImplementedError
+    def plan(self, planner: Planner[S]) -> S:
+        """Return a computation over columns, which no other tool understands."""
 
-    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
-        """Return the range of the value, with the number as its highest."""
-        low, high = ranges[self.inputs[0]]
-        return min(low, self.most), min(high, self.most)
+        def compute(columns: list[Any], _: int) -> Any:
+            return np.minimum(columns[0], self.most)
+
+        return planner.step(("min_of", self.most), (planner.slot(self.inputs[0]),), compute)
+
+
+@attrs.frozen(eq=False, slots=False)
+class FloorValue(Value):
+    """A value that is no less than a number, in the primitives of every tool."""
+
+    least: int
+
+    @property
+    def operation(self) -> list[Any]:
+        """The number."""
+        return ["at_least", self.least]
+
+    def plan(self, planner: Planner[S]) -> S:
+        """Return the value, written over where it is below the number."""
+        value = planner.slot(self.inputs[0])
+        return planner.gated(value, planner.gate_number((value,), (self.least,)), (self.least,))
 
 
 def with_minimum(scorer: Scorer, skill_type: str, most: int) -> Scorer:
     """Return a scorer in which the gates of a type read the minimum of the composite."""
-    bound = scorer.types[skill_type]
-    composite, quality = bound.quality.ungated, bound.quality
+    composite = scorer.types[skill_type].composite
     minimum = MinimumValue("ceiling", "composite", (composite,), composite.domain, most)
-    replaced = {quality: attrs.evolve(quality, inputs=(minimum, *quality.inputs[1:]))}
+    return _before_gates(scorer, skill_type, minimum)
+
+
+def with_floor(scorer: Scorer, skill_type: str, least: int) -> Scorer:
+    """Return a scorer in which the gates of a type read no less than a number."""
+    composite = scorer.types[skill_type].composite
+    floor = FloorValue("floor", "composite", (composite,), composite.domain, least)
+    return _before_gates(scorer, skill_type, floor)
+
+
+def _before_gates(scorer: Scorer, skill_type: str, further: Value) -> Scorer:
+    bound = scorer.types[skill_type]
+    gated = bound.gated
+    replaced: dict[Any, Value] = {
+        gated: attrs.evolve(gated, inputs=(further, *gated.inputs[1:])),
+    }
     values = list[Value]()
     for value in bound.values:
-        if value is quality:
-            values.append(minimum)
+        if value is gated:
+            values.append(further)
         elif any(read in replaced for read in value.inputs):
             inputs = tuple(replaced.get(read, read) for read in value.inputs)
             replaced[value] = attrs.evolve(value, inputs=inputs)

@@ -102,7 +102,7 @@ def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = No
     return Effect(
         skill_type=old.name,
         axes={axis.name: found[axis.name].difference for axis in new.axes if axis.name in found},
-        quality=found["quality"].difference,
+        quality=_quality(old, new, found),
         emission=emission.difference,
         emission_ratio=emission.ratio,
         old_emission=_range(old.emission),
@@ -115,6 +115,12 @@ def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = No
         recomputed=recomputed,
         not_analysed=tuple(_not_analysed(old, new, recomputed)),
     )
+
+
+def _quality(old: BoundType, new: BoundType, found: Mapping[str, Move]) -> Interval | None:
+    """Return how far the quality moves; None where other values are the qualities."""
+    before, after = old.quality.name, new.quality.name
+    return found[after].difference if before == after else None
 
 
 def _recomputed(old: BoundType, new: BoundType) -> tuple[str, ...]:
@@ -154,7 +160,9 @@ def _not_analysed(
     """Yield the values that are recomputed and whose kind is not known."""
     after, before = ({v.name: v for v in bound.values} for bound in (new, old))
     for name in recomputed:
-        values = [(side[name], bound) for side, bound in ((after, new), (before, old)) if name in side]
+        values = [
+            (side[name], bound) for side, bound in ((after, new), (before, old)) if name in side
+        ]
         unknown = [(value, bound) for value, bound in values if not is_analysed(value)]
         for value, bound in unknown[:1]:
             yield not_analysed(value, bound, "rules diff", "no bound is known for this kind")

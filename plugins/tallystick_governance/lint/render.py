@@ -92,6 +92,8 @@ def as_json(found: Report) -> dict[str, Any]:
         said |= {"against": found.against, "gone": [attrs.asdict(each) for each in found.gone]}
     if found.refused:
         said["refused"] = [{"name": name, "reason": why} for name, why in found.refused.items()]
+    if found.not_analysed:
+        said["not_analysed"] = [attrs.asdict(each) for each in found.not_analysed]
     return said
 
 
@@ -106,6 +108,7 @@ def as_text(found: Report, *, verbose: bool = False) -> str:
     if found.gone:
         gone = _text_of(found.gone, found.checks, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
+    lines += map(str, found.not_analysed)
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, summary(found)]))
 
@@ -115,6 +118,8 @@ def summary(found: Report) -> str:
     counted = Counter(finding.severity for finding in found.findings)
     counts = [numbered(counted[s], s) for s in SEVERITIES if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
+    if found.not_analysed:
+        silenced += f"; {numbered(len(found.not_analysed), 'value')} not analysed"
     if found.against is None:
         return f"{', '.join(counts) or 'nothing found'}{silenced}"
     new = f"new since {found.against}: {', '.join(counts) or 'nothing'}"
@@ -130,6 +135,7 @@ def as_markdown(found: Report) -> str:
     lines += _table(f"Gone since {inline(found.against or '')}", found.gone)
     lines += _silenced_table(found.silenced)
     lines += _refused_table(found.refused)
+    lines += [line for value in found.not_analysed for line in ("", inline(str(value)))]
     return "\n".join(lines) + "\n"
 
 

@@ -53,6 +53,8 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    unknown = dict.fromkeys(each.reason or "" for each in undecided if each.is_not_analysed)
+    lines += ["", *unknown] if unknown else []
     late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
     if late:
         lines += [
