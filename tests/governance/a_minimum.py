@@ -36,7 +36,7 @@ class MinimumValue(Value):
     def plan(self, planner: Planner[S]) -> S:
         """Return a computation over columns, which no other tool understands."""
 
-        def compute(columns: list[Any], _: int) -> Any:
+        def compute(columns: list[Any], _: int) -> object:
             return np.minimum(columns[0], self.most)
 
         return planner.step(("min_of", self.most), (planner.slot(self.inputs[0]),), compute)

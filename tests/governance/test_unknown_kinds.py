@@ -24,7 +24,7 @@ from tallystick_governance.lint.sarif import as_sarif
 from tallystick_governance.prove import render as prove_render
 from tallystick_governance.prove.built_in_properties import MONOTONE
 from tallystick_governance.prove.process import Outcome
-from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.property import Answer, is_not_analysed
 from tallystick_governance.prove.proving import prove
 
 TYPE = "rag_knowledge"
@@ -100,7 +100,7 @@ def test_nothing_is_proved_of_a_quality_whose_terms_are_not_known(capped: Scorer
         assert answer.status == "undecided"
         assert answer.reason is not None
         assert answer.reason.startswith(f"not analysed: {NAME} (min_of)")
-        assert answer.is_not_analysed
+        assert is_not_analysed(answer)
     assert f"not analysed: {NAME} (min_of)" in prove_render.as_text("mine", found)
 
 
@@ -109,7 +109,7 @@ def test_a_kind_made_of_primitives_is_proved_as_any_other(plain: Scorer) -> None
     found = prove(with_floor(plain, TYPE, NANO // 2), only=MONOTONE)
     own = [each for each in found if each.skill_type == TYPE]
     assert {each.status for each in own} <= {"proved", "undecided"}
-    assert not any(each.is_not_analysed for each in own)
+    assert not any(is_not_analysed(each) for each in own)
 
 
 @pytest.mark.parametrize("command", ["diff", "lint", "prove"])
@@ -124,7 +124,7 @@ def test_the_exit_status_says_it(
     )
     monkeypatch.setattr(
         "tallystick_governance.prove.process.prove_within",
-        lambda scorer, *_, **__: Outcome((ANSWER,)),
+        lambda *_, **__: Outcome((ANSWER,)),
     )
     arguments = {
         "diff": (diff_command, ["plain", "capped"]),

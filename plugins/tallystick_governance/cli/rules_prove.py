@@ -77,6 +77,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.io.atomic import atomic_files, output_path
     from tallystick.scoring.scorer import load
     from tallystick_governance.prove import process, proving, render
+    from tallystick_governance.prove.property import is_not_analysed
     from tallystick_governance.prove.render import is_long
 
     if sum((as_json, verbose, markdown)) > 1:
@@ -105,7 +106,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if outcome.is_stopped:
         raise click.Abort
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
-    is_failed = any(answer.status in failed or answer.is_not_analysed for answer in found)
+    is_failed = any(answer.status in failed or is_not_analysed(answer) for answer in found)
     sys.exit(1 if is_failed else 0)
 
 

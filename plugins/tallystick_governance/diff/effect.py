@@ -160,11 +160,10 @@ def _not_analysed(
     """Yield the values that are recomputed and whose kind is not known."""
     after, before = ({v.name: v for v in bound.values} for bound in (new, old))
     for name in recomputed:
-        values = [
-            (side[name], bound) for side, bound in ((after, new), (before, old)) if name in side
-        ]
-        unknown = [(value, bound) for value, bound in values if not is_analysed(value)]
-        for value, bound in unknown[:1]:
+        values = (side[name] for side in (after, before) if name in side)
+        unknown = [value for value in values if not is_analysed(value)]
+        for value in unknown[:1]:
+            bound = new if value in new.values else old
             yield not_analysed(value, bound, "rules diff", "no bound is known for this kind")
 
 

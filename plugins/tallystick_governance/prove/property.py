@@ -130,10 +130,10 @@ class Answer:
     other_value: str | None = None
     work: int = 0
 
-    @property
-    def is_not_analysed(self) -> bool:
-        """Whether it is undecided because a kind of value or step is not known."""
-        return (self.reason or "").startswith(NOT_ANALYSED)
+
+def is_not_analysed(answer: Answer) -> bool:
+    """Return whether an answer is undecided because a kind of value or step is not known."""
+    return (answer.reason or "").startswith(NOT_ANALYSED)
 
 
 @attrs.frozen(eq=False)
