@@ -28,7 +28,7 @@ from tallystick_allocation.rules import (
     Mix,
     StepRules,
 )
-from tallystick_allocation.step import BoundAllocation, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns
 from tallystick_state.rules import StateRules
@@ -166,7 +166,7 @@ def _is_of_each(rules: StepRules) -> bool:
     return False
 
 
-def _has_columns(step: Step) -> bool:
+def _has_columns(step: AllocationStep) -> bool:
     """Whether a step reads columns alone, and no number of all miners."""
     return all(each.shape != "number" for each in step.inputs)
 
@@ -196,7 +196,7 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     return LineWeights(_weights(found), scores, found)
 
 
-def base_of(bound: BoundAllocation) -> Step | None:
+def base_of(bound: BoundAllocation) -> AllocationStep | None:
     """The last step before the weight whose rounded values are all that the weight comes of."""
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):
