@@ -33,7 +33,10 @@ from tallystick.rules.toml import parse
 from tallystick.scoring.scorer import Scorer
 
 RULES = Path(__file__).with_name("every_key.toml")
-WITHIN = ('mode = "bucket", size = 5, missing = "zero"', 'mode = "within", lines = 5, missing = "own_value"')
+WITHIN = (
+    'mode = "bucket", size = 5, missing = "zero"',
+    'mode = "within", lines = 5, missing = "own_value"',
+)
 """The other way to compare lines of findings, whose key excludes that of the first."""
 Json = Any
 
