@@ -151,8 +151,11 @@ class BoundConsensus:
     def computed(self, facts: Sequence[int]) -> dict[str, int]:
         """Return the published components of a member, in nano, in the order of the rule set."""
         values = walk(self.components, facts, {})
-        by_name = {value.name: nano or 0 for value, nano in values.items()}
-        return {name: by_name[name] for name in self.rules.components}
+        return {value.name: values[value] or 0 for value in self._in_rule_order}
+
+    @cached_property
+    def _in_rule_order(self) -> tuple[FormulaValue, ...]:
+        return tuple(map(self.component, self.rules.components))
 
     def weighted(self, components: Mapping[str, int]) -> int:
         """The published consensus of published components, in nano."""

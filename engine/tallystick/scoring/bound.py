@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import attrs
 
@@ -57,7 +56,6 @@ class BoundType:
         shown_factors: the names of the emission factors that results show, in order.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
-        plans: those of `planner.columns_of`, by where tiers begin; they live as long as the type.
     """
 
     name: str
@@ -70,7 +68,6 @@ class BoundType:
     has_quality: bool = True
     group: str | None = None
     shown_factors: tuple[str, ...] = ()
-    plans: dict[tuple[int, ...], Any] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
         return f"<BoundType {self.name}>"
@@ -177,7 +174,9 @@ class BoundType:
         roles |= {"quality"} if self.has_quality else set()
         if self.emission is not None:
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
-        return tuple(v for v in self.values if v.role in roles and v not in self.exact)
+        values = (v for v in self.values if v.role in roles and v not in self.exact)
+        # of several values of its role the last is the quality
+        return tuple(v for v in values if v.role != "quality" or v is self.quality)
 
     @cached_property
     def facts_of(self) -> FactsOf:

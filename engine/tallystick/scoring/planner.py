@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
@@ -49,7 +50,7 @@ Facts = Callable[[str], Column]
 """A column of facts by digest."""
 
 _PLANS = 1 << 8
-"""So many plans of a type are kept, one for each set of thresholds."""
+"""Maximum number of plans that are kept of a type, one for each set of thresholds."""
 _DOUBLE = 1 << 53
 """Up to here doubles hold every whole number."""
 
@@ -255,6 +256,10 @@ def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
     return tuple(reversed(found))
 
 
+_plans: WeakKeyDictionary[BoundType, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
+"""Plans by the starts of tiers; they live as long as their type."""
+
+
 @attrs.frozen(eq=False)
 class ColumnScorer:
     """Scores rows of one bound type: plans with one candidate, made when they are needed.
@@ -279,7 +284,7 @@ class ColumnScorer:
     def _plan(self, thresholds: Thresholds) -> Plan:
         tiers = self.bound.tiers
         starts = () if tiers is None else tiers.starts(thresholds)
-        plans: dict[tuple[int, ...], Plan] = self.bound.plans
+        plans = _plans.setdefault(self.bound, {})
         if starts not in plans:
             if len(plans) >= _PLANS:
                 plans.clear()

@@ -47,6 +47,7 @@ Role = Literal[
     "component",
 ]
 """The role of a value in its list; a type may have several of one role, each with its name."""
+_NAMED_FIELDS = frozenset({"axis", "measure", "factor"})
 Range = tuple[int, int]
 """The smallest and the largest, in nano."""
 Slot = int
@@ -181,6 +182,11 @@ class Value(NamedValue[Range]):
     role: Role
     inputs: tuple[Value, ...]
     domain: Domain
+
+    @cached_property
+    def field(self) -> str:
+        """The field of a result that shows it: of axes, measures and factors its name."""
+        return self.name if self.role in _NAMED_FIELDS else self.role
 
     @abstractmethod
     def plan(self, planner: Planner[S]) -> S:
