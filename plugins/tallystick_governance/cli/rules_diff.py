@@ -11,6 +11,7 @@ from tallystick.cli.command import examples
 from tallystick.cli.log import complain
 from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, print_json, print_text
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
@@ -66,7 +67,7 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         else:
             found = difference(before, after, effect.bounds, effect.epoch)
     if as_json:
-        said = {} if effect is None else {"state": adoption_text.as_json(effect)}
+        said = {} if effect is None else {"state": json_value(effect)}
         print_json({**render.as_json(found), **said})
     else:
         print_text(render.as_markdown(found) if markdown else render.as_text(found))

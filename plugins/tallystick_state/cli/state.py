@@ -15,10 +15,9 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
+from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
-from tallystick.views import View
-from tallystick.views import error as error_view
 from tallystick_state import views
 from tallystick_state.cli.adopt import (
     adopt_command,
@@ -159,7 +158,7 @@ def info_command(where: str, as_json: bool) -> None:
         echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
 
 
-def _cells(view: View) -> Iterator[tuple[str, str]]:
+def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in view.items():
         if name == "lines":
             for line, each in value.items():
@@ -439,7 +438,7 @@ def verify_command(
             verified = verify(ledger, expected, known)
     except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
-            print_json({"valid": False, **error_view(error)})
+            print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
     if as_json:
