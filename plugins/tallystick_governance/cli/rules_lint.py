@@ -55,6 +55,8 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """What RULES does that may not be meant, with figures; exit status 1 with an error.
 
+    The exit status is 1 too when RULES has a value of a kind that no check knows.
+
     --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
     [[lint.silence]]: code, reason, the figures that it is for, and perhaps path. With --against, an
     error that OLD has too does not count for the exit status; a silence that OLD does not have, and
@@ -90,7 +92,8 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         print_text(render.as_text(found, verbose=verbose))
     _tell_refused(found.refused)
-    sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
+    is_error = any(finding.severity == "error" for finding in found.findings)
+    sys.exit(1 if is_error or found.not_analysed else 0)
 
 
 def _tell_refused(refused: Mapping[str, str]) -> None:

@@ -3,7 +3,8 @@
 The values are walked in their order, so that what a value reads has been bounded before. A formula
 is compared with the old one as one tree: what moved stands in it as the old value plus how far it
 moved, so that whatever both have alike cancels. Levels of tiers go in pairs, each with its own
-multipliers. What no structure is found in has no bound: the ranges of both values say no more.
+multipliers. What no structure is found in has no bound: the ranges of both values say no more. A
+value of a kind that is not known here has none either, unless its digest is the same.
 
 Thresholds are those of a state: where none is given, no bound supposes any.
 """
@@ -30,6 +31,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.tiers import MultiplierValue, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick_governance.analysed import is_analysed
 from tallystick_governance.diff.interval import ONE, ZERO, Interval, moved, reweighted
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
@@ -86,6 +88,15 @@ def moves(
     return comparison.found
 
 
+def has_same_thresholds(old: BoundType, new: BoundType) -> bool:
+    """Return whether one quality reaches the same level in both, whatever the state tracks."""
+    before, after = (
+        tiers and (tiers.cuts, tiers.tracked, {n: v.digest for n, v in tiers.formulas.items()})
+        for tiers in (old.tiers, new.tiers)
+    )
+    return before == after and old.seeds == new.seeds
+
+
 def _regions(
     tier: TierValue, thresholds: Mapping[str, int], qualities: Interval
 ) -> dict[int, Interval]:
@@ -109,14 +120,16 @@ class _Comparison:
         self.found: dict[str, Move] = {}
 
     def move(self, old: Value, new: Value) -> Move:
-        """How far a value can move; what it reads has been asked before."""
+        """Return how far a value can move, after those that it reads."""
+        if not (is_analysed(old) and is_analysed(new)):
+            same = old.digest == new.digest and self._has_same_inputs(old, new)
+            return STILL if same and self._goes_by_same_thresholds else UNKNOWN
         match old, new:
             case TierValue(), TierValue():
                 return self._tier(old, new)
             case MultiplierValue(), MultiplierValue():
                 return self._multiplier(old, new)
-        read = {value.name for value in (*old.inputs, *new.inputs)}
-        if old.operation == new.operation and all(self._is_still(name) for name in read):
+        if old.operation == new.operation and self._has_same_inputs(old, new):
             return STILL
         match old, new:
             case ConstantValue(), ConstantValue():
@@ -128,6 +141,14 @@ class _Comparison:
             case FormulaValue(), FormulaValue():
                 return self._formula(old, new)
         return UNKNOWN
+
+    def _has_same_inputs(self, old: Value, new: Value) -> bool:
+        return all(self._is_still(value.name) for value in (*old.inputs, *new.inputs))
+
+    @property
+    def _goes_by_same_thresholds(self) -> bool:
+        given = self.thresholds
+        return self.old.seeds == self.new.seeds and (given is None or given[0] == given[1])
 
     def _is_still(self, name: str) -> bool:
         move = self.found.get(name)
@@ -153,7 +174,7 @@ class _Comparison:
 
     def _tier(self, old: TierValue, new: TierValue) -> Move:
         levels = range(len(old.tiers.levels)), range(len(new.tiers.levels))
-        quality, same = self.found["quality"].difference, self._has_same_thresholds(old, new)
+        quality, same = self._input_difference(old, new), has_same_thresholds(self.old, self.new)
         if self.thresholds is not None:
             return Move(None, pairs=tuple(self._pairs_by(self.thresholds, old, new, quality)))
         pairs = [
@@ -173,23 +194,20 @@ class _Comparison:
         difference: Interval | None,
     ) -> Iterator[Pair]:
         """Yield the levels that a quality can have before and after, by thresholds that hold."""
-        before = _regions(old, thresholds[0], range_of(self.old.quality))
-        after = _regions(new, thresholds[1], range_of(self.new.quality))
+        before = _regions(old, thresholds[0], range_of(old.inputs[0]))
+        after = _regions(new, thresholds[1], range_of(new.inputs[0]))
         for (first, low), (second, high) in product(before.items(), after.items()):
             reached = low if difference is None else low + difference
             if difference is None or not (reached.high < high.low or high.high < reached.low):
                 yield first, second
 
-    def _has_same_thresholds(self, old: TierValue, new: TierValue) -> bool:
-        """Whether one quality reaches the same level in both, whatever the state tracks."""
-        first, second = (
-            (t.cuts, t.tracked, {name: value.digest for name, value in t.formulas.items()})
-            for t in (old.tiers, new.tiers)
-        )
-        return first == second and self.old.seeds == self.new.seeds
+    def _input_difference(self, old: Value, new: Value) -> Interval | None:
+        """Return how far the first input moves; None where there is another one, or no bound."""
+        before, after = old.inputs[0].name, new.inputs[0].name
+        return self.found[after].difference if before == after else None
 
     def _multiplier(self, old: MultiplierValue, new: MultiplierValue) -> Move:
-        levels = self.found["tier"].pairs
+        levels = self.found[new.inputs[0].name].pairs
         pairs = tuple(dict.fromkeys((old.multipliers[i], new.multipliers[j]) for i, j in levels))
         steps = [Fraction(after - before, NANO) for before, after in pairs]
         ratios = [_of_pair(pair) for pair in pairs if pair != (0, 0)]
@@ -210,7 +228,7 @@ class _Comparison:
 
     def _gated(self, old: GatedValue, new: GatedValue) -> Interval | None:
         """Every pair of what happens: both open, both closed, or one gate closes or opens."""
-        free = self.found["composite"].difference
+        free = self._input_difference(old, new)
         if free is None:
             free = range_of(new.ungated) - range_of(old.ungated)
         closed, closed_now = _closed(old), _closed(new)

@@ -19,7 +19,6 @@ from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import GatedValue
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
@@ -125,9 +124,9 @@ def _most(bound: BoundType, emission: FormulaValue) -> _Most:
 
 def _options(bound: BoundType, value: Value) -> set[int]:
     """The values of a term that are tried: all of them where they are few, else the ends."""
+    if value is bound.quality:
+        return {composite_range(bound, {})[0], highest_quality(bound)}
     match value:
-        case GatedValue():
-            return {composite_range(bound, {})[0], highest_quality(bound)}
         case ConstantValue():
             return {value.constant}
         case MultiplierValue():

@@ -17,8 +17,10 @@ from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
+from tallystick_governance.analysed import unknown_values
 from tallystick_governance.lint.catalog import Catalog, installed_lints
 from tallystick_governance.lint.load_errors import unbound, unloaded
 from tallystick_governance.lint.suppressions import (
@@ -55,6 +57,7 @@ class Report:
         silences: of the rule set, each with where it stands.
         checks: those that were made, by code.
         refused: why checks of an owner, or one of its checks, were not made, by name.
+        not_analysed: the values whose kind no check knows.
     """
 
     rule_set: str
@@ -66,6 +69,7 @@ class Report:
     silences: tuple[PlacedSilence, ...] = ()
     checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
     refused: Mapping[str, str] = attrs.field(factory=dict)
+    not_analysed: tuple[NotAnalysed, ...] = ()
 
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
@@ -192,6 +196,11 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
         silences=places,
         checks=checks,
         refused=refused,
+        not_analysed=tuple(
+            value
+            for bound in scorer.types.values()
+            for value in unknown_values(bound, "rules lint", "no check knows this kind")
+        ),
     )
 
 

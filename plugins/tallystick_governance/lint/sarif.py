@@ -62,12 +62,11 @@ def _results(found: Report) -> list[Json]:
 
 def _invocations(found: Report) -> Json:
     """The checks that were not made, as notifications of the run; often none."""
-    if not found.refused:
+    texts = [f"the lints of {name} were not made: {why}" for name, why in found.refused.items()]
+    texts += map(str, found.not_analysed)
+    if not texts:
         return {}
-    notifications = [
-        {"level": "error", "message": {"text": f"the lints of {name} were not made: {why}"}}
-        for name, why in found.refused.items()
-    ]
+    notifications = [{"level": "error", "message": {"text": text}} for text in texts]
     return {
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}]
     }

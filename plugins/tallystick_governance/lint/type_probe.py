@@ -19,6 +19,7 @@ from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, s
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, names
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.computation import needed, ranges
 from tallystick.scoring.scores import walk
 from tallystick.scoring.value import FormulaValue, Range, Value
 
@@ -77,11 +78,11 @@ class TypeProbe:
 
     def axes_of(self, node: Node) -> tuple[FormulaValue, ...]:
         """The axes that decide a node, each after those that it reads."""
-        needed = set(names(node, "published"))
+        read = set(names(node, "published"))
         for axis in reversed(self.bound.axes):
-            if axis.name in needed:
-                needed |= set(axis.formula.published)
-        return tuple(axis for axis in self.bound.axes if axis.name in needed)
+            if axis.name in read:
+                read |= set(axis.formula.published)
+        return tuple(axis for axis in self.bound.axes if axis.name in read)
 
     def faults(self, facts: Sequence[int]) -> int:
         """How much keeps a valid record from having these facts, as far as they say; 0: nothing."""
@@ -144,25 +145,28 @@ def values_of(bound: BoundType, axis: FormulaValue) -> Values:
     """What an axis of a type can be."""
     domain, tree = axis.domain, axis.compiled.tree
     facts = leaves(tree, "fact")
-    ranges = [bound.domains[fact.digest] for fact in facts]
-    if names(tree, "published") or prod(r.high - r.low + 1 for r in ranges) > MOST:
+    domains = [bound.domains[fact.digest] for fact in facts]
+    if names(tree, "published") or prod(d.high - d.low + 1 for d in domains) > MOST:
         return Values(domain.low, domain.high, None)
-    found = {axis.compiled.nano(given, {}) for given in _combinations(bound, facts, ranges)}
+    found = {axis.compiled.nano(given, {}) for given in _combinations(bound, facts, domains)}
     listed = tuple(sorted(found))
     return Values(listed[0], listed[-1], listed) if listed else Values(domain.low, domain.high, ())
 
 
 def composite_range(bound: BoundType, given: Mapping[str, Range]) -> Range:
     """The range of the composite before its gates, where some axes have the given ranges."""
-    ranges: dict[Value, Range] = {
-        axis: given.get(axis.name, (axis.domain.low, axis.domain.high)) for axis in bound.axes
+    known: dict[Value, Range] = {
+        axis: given.get(axis.name, (axis.domain.low, axis.domain.high))
+        for axis in bound.of_role("axis")
     }
-    return bound.composite.range_of(ranges)
+    return ranges(needed(bound.values, [bound.composite]), known)[bound.composite]
 
 
 def highest_quality(bound: BoundType) -> int:
     """The largest composite after its gates, in nano."""
-    return bound.quality.range_of({bound.composite: composite_range(bound, {})})[1]
+    known = {axis: (axis.domain.low, axis.domain.high) for axis in bound.of_role("axis")}
+    highest: int = ranges(needed(bound.values, [bound.quality]), known)[bound.quality][1]
+    return highest
 
 
 def positions_of(bound: BoundType) -> dict[str, int]:
@@ -171,14 +175,14 @@ def positions_of(bound: BoundType) -> dict[str, int]:
 
 
 def _combinations(
-    bound: BoundType, facts: Sequence[Node], ranges: Sequence[Domain]
+    bound: BoundType, facts: Sequence[Node], domains: Sequence[Domain]
 ) -> Iterator[list[int]]:
     """Every combination of some facts that what they count and the requirements allow."""
     places = positions_of(bound)
     own = [places[fact.digest] for fact in facts]
     order = [(places[s.digest], places[g.digest]) for s, g in relations(facts)]
     asked = [compiled for r, compiled in bound.requirements if _reads_only(r.condition, facts)]
-    for chosen in product(*(range(r.low, r.high + 1) for r in ranges)):
+    for chosen in product(*(range(r.low, r.high + 1) for r in domains)):
         given = [0] * len(bound.facts)
         for place, value in zip(own, chosen, strict=True):
             given[place] = value

@@ -23,13 +23,9 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
-from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.files import round_of
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import Filter
-from tallystick_allocation.select import OnePerStep, TopStep
-from tallystick_allocation.share import ByRankStep
-from tallystick_allocation.step import AllocationStep, BoundAllocation
+from tallystick_allocation.step import BoundAllocation
 from tallystick_allocation.table import population_of_rows
 from tallystick_governance.prove.property import Answer, Laws, Status
 
@@ -166,15 +162,9 @@ def _sign_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 
 def _named(bound: BoundAllocation) -> str:
-    """The step that prefers who is called so among equals."""
-    preferring = (step.name for step in bound.steps if _prefers(step))
+    """Return the obstacle of a step that prefers hotkeys among equals; empty without one."""
+    preferring = (step.name for step in bound.steps if step.prefers_hotkeys)
     return next((f"{name} prefers hotkeys among equals" for name in preferring), "")
-
-
-def _prefers(step: AllocationStep) -> bool:
-    if isinstance(step, ByRankStep) and step.rules.ties == "pooled":
-        return False
-    return isinstance(step, TopStep | OnePerStep | ByRankStep) and not step.order.is_drawn
 
 
 def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
@@ -188,12 +178,7 @@ def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
     """Two miners, and one more than a step chooses or has parts for."""
-    sizes = {2}
-    for step in bound.steps:
-        if isinstance(step, TopStep):
-            sizes.add(step.rules.k + 1)
-        if isinstance(step, ByRankStep):
-            sizes.add(len(step.rules.parts or ()) + 1)
+    sizes = {2}.union(*(step.sizes for step in bound.steps))
     return (miners for miners in sorted(sizes) if miners <= _MOST_ALIKE)
 
 
@@ -269,10 +254,9 @@ class _MadeUp:
         """By the value of a collect step, or a factor of it, what a miner may have."""
         found: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
         for name in self.bound.values:
+            collected = (step.collected for step in self.bound.steps)
             ends = [
-                step.within
-                for step in self.bound.steps
-                if isinstance(step, CollectStep) and step.rules.value == name and step.within
+                each.within for each in collected if each and each.value == name and each.within
             ]
             low = max((ceil(low * NANO) for low, _ in ends), default=0)
             high = min((floor(high * NANO) for _, high in ends), default=0)
@@ -284,13 +268,8 @@ class _MadeUp:
     @cached_property
     def _marks(self) -> frozenset[int]:
         """The bounds of filters, in nano."""
-        found: set[Decimal] = set()
-        for step in self.bound.steps:
-            if isinstance(step.rules, Filter):
-                above, cut = step.rules.above, step.rules.at_least
-                found |= {each for each in (above, cut) if isinstance(each, Decimal)}
-                found |= {*cut.values()} if isinstance(cut, Mapping) else set()
-        return frozenset(map(from_decimal, found))
+        marks = frozenset[Decimal]().union(*(step.marks for step in self.bound.steps))
+        return frozenset(map(from_decimal, marks))
 
 
 _ROUND: Mapping[str, tuple[str, ...]] = {

@@ -13,6 +13,7 @@ from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.plugins.property import Direction, Property
 from tallystick.scoring.value import FormulaValue
+from tallystick_governance.analysed import is_analysed
 from tallystick_governance.prove.fact_constraints import with_others_of
 from tallystick_governance.prove.property import QUALITY, Claim, Question
 from tallystick_governance.prove.subject import Subject
@@ -219,6 +220,10 @@ def identities(subject: Subject) -> Iterator[Question]:
             varies=varies,
             obstacle=_obstacle(unclear),
         )
+    # of these nothing is proved, and one question each says so
+    for value in subject.bound.values:
+        if not is_analysed(value) and value.role not in {"composite", "quality"}:
+            yield Question(IDENTITY, value.name, "same", identities.summary)
 
 
 def _obstacle(unclear: list[Node]) -> str:

@@ -119,7 +119,8 @@ def _apart(one: Term, other: Term) -> Truth:
 
 def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
     undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
-    value = one.exact[question.value] if one.exact_mean is None else one.exact_mean
+    exact = one.exact.get(question.value)
+    value = one.means[0].exact if exact is None else exact
     return z3.Or(value < 0, value > 1, *undefined)
 
 

@@ -86,6 +86,8 @@ _BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+NOT_ANALYSED = "not analysed: "
+"""The beginning of the reason of an answer about a value or step of an unknown kind."""
 TIME, STOPPED = "time", "stopped"
 """Beginnings of the reason of an answer that did not come in time, or before the user's end."""
 
@@ -127,6 +129,11 @@ class Answer:
     value: str | None = None
     other_value: str | None = None
     work: int = 0
+
+
+def is_not_analysed(answer: Answer) -> bool:
+    """Return whether an answer is undecided because a kind of value or step is not known."""
+    return (answer.reason or "").startswith(NOT_ANALYSED)
 
 
 @attrs.frozen(eq=False)

@@ -17,6 +17,7 @@ import z3
 
 from tallystick.errors import TallystickError
 from tallystick.numbers.nano import to_text
+from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
 from tallystick_governance.prove.encode import Encoding, encode
@@ -177,6 +178,17 @@ class _Search:
         self.reason = f"the solver did not decide in {steps(request)}"
 
     def answer(self) -> Answer:
+        """Return the answer; a value of an unknown kind leaves the question undecided."""
+        unknown = self.subject.unknown(self.question.value)
+        if unknown is None:
+            try:
+                return self._answer()
+            except NotAnalysedError as error:
+                unknown = error.what
+        undecided = _said(self.subject, self.question, "undecided")
+        return attrs.evolve(undecided, reason=str(unknown))
+
+    def _answer(self) -> Answer:
         if self._is_unread():
             return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
         method = self._proof()

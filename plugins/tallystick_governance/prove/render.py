@@ -23,7 +23,7 @@ from tallystick_governance.markdown import (
 )
 from tallystick_governance.prove.built_in_properties import BUILT_IN
 from tallystick_governance.prove.laws import laws_of
-from tallystick_governance.prove.property import TIME, Answer, Status
+from tallystick_governance.prove.property import TIME, Answer, Status, is_not_analysed
 from tallystick_governance.prove.proving import steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
@@ -60,6 +60,8 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    unknown = dict.fromkeys(each.reason or "" for each in undecided if is_not_analysed(each))
+    lines += ["", *unknown] if unknown else []
     late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
     if late:
         lines += [

@@ -17,11 +17,15 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.computation import NotAnalysed, needed
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue
+from tallystick.scoring.value import FormulaValue, Value
 from tallystick_conformance.testing.concrete_record import bases
 from tallystick_conformance.testing.record_checker import FactReader
+from tallystick_governance.analysed import not_analysed, unknown_inputs
 
+NO_TERM = "the solver has no term of this kind"
+"""The reason why nothing is proved of a value whose kind is not known."""
 _BASES = 3
 """How many records are tried as the start of a counterexample."""
 
@@ -72,9 +76,21 @@ class Subject:
 
     @property
     def has_geometric_mean(self) -> bool:
-        """Whether the composite is a geometric mean, of which the solver has no term."""
-        composite = self.bound.composite
-        return isinstance(composite, MeanValue) and composite.mean == "geometric"
+        """Whether the quality reads a geometric mean, of which the solver has no term."""
+        read = needed(self.bound.values, [self.bound.quality])
+        return any(isinstance(value, MeanValue) and value.mean == "geometric" for value in read)
+
+    def not_analysed(self, value: Value, reason: str) -> NotAnalysed:
+        """Return the statement that nothing is proved of a value."""
+        return not_analysed(value, self.bound, "rules prove", reason)
+
+    def unknown(self, name: str) -> NotAnalysed | None:
+        """Return the statement about the first value of an unknown kind that a value reads."""
+        values = [value for value in self.bound.values if value.name == name]
+        if values == [self.bound.quality]:
+            return None  # its terms say what they are made of
+        unknown = tuple(each for value in values for each in unknown_inputs(value))
+        return self.not_analysed(unknown[0], NO_TERM) if unknown else None
 
     @cached_property
     def marks(self) -> frozenset[Fraction]:
