@@ -55,7 +55,13 @@ def round_scores(
     if step is None or (allocation is not None and allocation.groups):
         return {}
     collect = CollectStep(
-        rules=step, inputs=(), shape="flat", origin=(), groups=(UNGROUPED,), grouping=""
+        name=step.name,
+        rules=step,
+        inputs=(),
+        shape="flat",
+        origin=(),
+        groups=(UNGROUPED,),
+        grouping="",
     )
     own = [*events]
     records = _OfRound(reputation_of, own_rules or (lambda _: rules))
