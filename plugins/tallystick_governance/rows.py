@@ -20,7 +20,7 @@ COMMANDS = CommandRows(
         Command(
             ("rules", "lint"),
             "tallystick_governance.cli.rules_lint:lint_command",
-            "Find what RULES does that may not be meant, with figures; exit status 1 with an error.",
+            "Find what RULES may not mean to do, with figures; exit status 1 with an error.",
             example="tallystick rules lint mine.toml",
         ),
         Command(

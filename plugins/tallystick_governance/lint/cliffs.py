@@ -41,12 +41,12 @@ _STEEP = 1000
 _ROUNDS = 2
 """Number of times that each fact is improved."""
 _FEW = 8
-"""Most values of a fact of which each is tried."""
+"""Maximum number of values of a fact of which each is tried."""
 _MEANING: Mapping[str, Callable[[Exact, Exact], bool]] = {"lt": lt, "le": le, "eq": eq}
 _SURROUNDINGS = 64
-"""Most combinations of the other facts of a comparison that are tried."""
+"""Maximum number of combinations of the other facts of a comparison that are tried."""
 _ENOUGH = 6
-"""Most discontinuities that are sought for one comparison and one fact."""
+"""Maximum number of discontinuities that are sought for one comparison and one fact."""
 
 
 @attrs.frozen(eq=False)

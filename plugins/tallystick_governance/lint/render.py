@@ -59,7 +59,7 @@ class Group:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What is found, with ``*`` for several types; a message each where they say more."""
+        """The message, with ``*`` for several types; one for each where they differ further."""
         if not self.is_shared:
             return (self.first.message,)
         masked = map(_masked, (f.message for f in self.findings), self.types)

@@ -22,7 +22,7 @@ Asked = tuple[Node, bool]
 """A condition, and whether it holds."""
 
 _CHOICES = 8
-"""Most disjunctions the search branches on; beyond it the answer is 'satisfiable'."""
+"""Maximum number of disjunctions the search branches on; beyond it the answer is 'satisfiable'."""
 
 
 @attrs.frozen

@@ -16,7 +16,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
 
 _TASKS = 256
-"""Most different tasks that are tried."""
+"""Maximum number of different tasks that are tried."""
 
 
 @check(

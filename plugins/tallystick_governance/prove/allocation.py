@@ -32,7 +32,7 @@ from tallystick_governance.prove.property import Answer, Laws, Status
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
 """The names of the laws."""
 _MOST = 4
-"""Most miners of a made-up population, unless a step chooses more."""
+"""Maximum number of miners in a made-up population, unless a step chooses more."""
 _MOST_ALIKE = 32
 _TRIES = 60
 """Number of populations of a size that are tried."""

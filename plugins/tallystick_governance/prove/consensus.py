@@ -49,9 +49,9 @@ SIZES = range(3, 8)
 _LEAST_OUTLIERS, _FLOOD = 20, Fraction(10, 3)
 """Least outliers of a flooder: at all, and for each item of the honest."""
 _STEPS = 4 * 10**6
-"""Most steps of the solver for one step of a proof."""
+"""Maximum number of steps of the solver for one step of a proof."""
 _SMALL = 3
-"""Most items of the counterexample that is looked for first."""
+"""Maximum number of items of the counterexample that is looked for first."""
 _ALONE = (0, 10, 30)
 """Numbers of own items that each honest member is tried with."""
 

@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 MILLION = 10**6
 BUDGET = 40 * MILLION
-"""Most steps of the solver for all questions together."""
+"""Maximum number of steps of the solver for all questions together."""
 REQUEST = 40
 """Divisor of the budget that gives the steps of one request."""
 PATIENCE = 6
@@ -41,7 +41,7 @@ PATIENCE = 6
 _CHEAP = 4
 """Factor on the steps of a request without products of unknowns."""
 _TRIES = 6
-"""Most models that are tried as records in each mode of a search."""
+"""Maximum number of models that are tried as records in each mode of a search."""
 _SHORT = 3
 """Divisor of the steps of a request for a search among few numbers."""
 _MOST = (1 << 32) - 1

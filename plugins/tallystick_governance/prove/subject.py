@@ -27,7 +27,7 @@ from tallystick_governance.analysed import not_analysed, unknown_inputs
 NO_TERM = "the solver has no term of this kind"
 """The reason why nothing is proved of a value whose kind is not known."""
 _BASES = 3
-"""Most records that are tried as the start of a counterexample."""
+"""Maximum number of records that are tried as the start of a counterexample."""
 
 
 @attrs.frozen(eq=False, slots=False)
