@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
 ) -> None:
-    """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
+    """Compare OLD and NEW: values, formulas, types, and the effect on a score.
 
     The intervals hold every change that a score can have, by bounds. The versioning policy says
     which part of the version the change has to raise. The exit status is 1 when a value differs

@@ -121,7 +121,7 @@ def _limited(seconds: float | None) -> float | None:
 
 
 def _checked(millions: float | None) -> int | None:
-    """A number of steps from millions of them."""
+    """Return a number of steps from millions of them."""
     if millions is None:
         return None
     if isnan(millions):

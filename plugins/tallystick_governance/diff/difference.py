@@ -91,7 +91,7 @@ class Difference:
 
     @property
     def moves_thresholds(self) -> bool:
-        """Whether later thresholds of a state follow other rules than its present ones."""
+        """True if later thresholds of a state follow other rules than its present ones."""
         paths = [change.path for change in self.changes]
         return any(
             path.startswith(("tiers.thresholds.", "epochs.")) or path.endswith(".baseline")
@@ -105,12 +105,12 @@ class Difference:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether something is gone that records, states or readers of results name."""
+        """True if something is gone that records, states or readers of results name."""
         return bool(self.gone)
 
     @property
     def is_enough(self) -> bool:
-        """Whether the version is raised as far as the change needs; other lines are free."""
+        """True if the version is raised as far as the change needs; other lines are free."""
         return not self.same_line or self.raised >= self.needed
 
 

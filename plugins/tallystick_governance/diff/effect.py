@@ -1,4 +1,4 @@
-"""What a change of rules can do to the scores of a skill type, by bounds.
+"""The effect of a change of rules on the scores of a skill type, by bounds.
 
 Each interval holds how far the new value of a record is from the old one, for every record that
 both rule sets score. It comes from proofs, not from records: no difference lies outside, but a
@@ -28,7 +28,7 @@ from tallystick_governance.diff.move import (
 
 @attrs.frozen
 class Effect:
-    """What a change can do to the records of one skill type.
+    """The effect of a change on the records of one skill type.
 
     Attributes:
         skill_type: the type.
@@ -68,17 +68,17 @@ class Effect:
 
     @property
     def pays(self) -> bool:
-        """Whether there is an emission before and after."""
+        """True if there is an emission before and after."""
         return self.old_emission is not None and self.new_emission is not None
 
     @property
     def compares_quality(self) -> bool:
-        """Whether there is a quality before and after."""
+        """True if there is a quality before and after."""
         return self.had_quality and self.has_quality
 
     @property
     def is_none(self) -> bool:
-        """Whether no score of the type can change, and none comes or goes."""
+        """True if no score of the type can change, and none comes or goes."""
         moved = [*self.axes.values(), *self.measures.values()]
         moved += [self.quality] if self.compares_quality else []
         moved += [self.emission] if self.pays else []
@@ -168,7 +168,7 @@ def _not_analysed(
 
 
 def _is_any_tier(move: Move | None, old: BoundType, new: BoundType) -> bool:
-    """Whether nothing keeps a record of one level from every other."""
+    """Return whether nothing keeps a record of one level from every other."""
     if move is None or old.tiers is None or new.tiers is None:
         return False
     levels = len(old.tiers.levels), len(new.tiers.levels)

@@ -57,7 +57,7 @@ def as_json(found: Difference) -> JsonObject:
 
 
 def as_text(found: Difference) -> str:
-    """The difference for a terminal."""
+    """Return the difference for a terminal."""
     lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}"]
     lines += [f"    {_summary(found)}", ""]
     lines += [f"it changes: {', '.join(found.sections)}", ""] if found.sections else []
@@ -75,7 +75,7 @@ def as_text(found: Difference) -> str:
 
 
 def as_markdown(found: Difference) -> str:
-    """The difference as a part of a proposal."""
+    """Return the difference as a part of a proposal."""
     sides = (found.old, found.old_digest), (found.new, found.new_digest)
     changes = ((code(c.path), cell(c.old), cell(c.new)) for c in found.changes)
     moves = (
@@ -150,7 +150,7 @@ def _limits(found: Difference) -> Iterator[str]:
 
 
 def verdict(found: Difference) -> str:
-    """One sentence: which part of the version the change needs, and whether it has it."""
+    """Return the part of the version that the change needs, and whether it is raised."""
     if found.needed is Level.NONE:
         return "no difference in meaning"
     breaking = "breaking: " if found.is_breaking else ""
@@ -208,7 +208,7 @@ def _most(emission: Interval | None) -> str:
 
 
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
-    """Every value that can move, and from where to where; one text where that is not known."""
+    """Yield each value that can move, with its bounds; one text where none is known."""
     every = [*effect.axes.items(), *effect.measures.items()]
     every += [("quality", effect.quality)] if effect.compares_quality else []
     every += [("emission", effect.emission)] if effect.pays else []
@@ -228,7 +228,7 @@ def _line(value: str | None) -> str:
 
 
 def _ends(interval: Interval) -> tuple[str, str]:
-    """The ends as text of nine places, rounded outwards."""
+    """Return the ends as text of nine places, rounded outwards."""
     return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
 
 

@@ -121,14 +121,14 @@ class Report:
 
     @property
     def every(self) -> tuple[Diagnostic, ...]:
-        """Every finding, silenced or not."""
+        """The findings, silenced or not."""
         return (*self.findings, *(each.finding for each in self.silenced))
 
 
 def lint(
     reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
 ) -> tuple[Diagnostic, ...]:
-    """The findings that a rule set does not silence, in the order of the file.
+    """Return the findings that a rule set does not silence, in the order of the file.
 
     Args:
         reference: ``name@version``, a path, or a digest, as for loading.
@@ -163,7 +163,7 @@ def report(
 
 
 def _counted(error: RuleSetError, file: str) -> tuple[Diagnostic, ...]:
-    """The problems that an error tells, and how many it does not."""
+    """Return the problems that an error tells, and how many it does not."""
     if not error.more:
         return error.problems
     return *error.problems, problem(file, 0, "", f"{error.more} more problems", "none")
@@ -253,7 +253,7 @@ def _is_same(
     checks: Mapping[str, Check],
     among: Collection[int] | None = None,
 ) -> bool:
-    """Whether a partner says the same with the same figures, and is one of some objects."""
+    """Return whether a partner has the same message and figures, and is one of some objects."""
     if partner is None or _identity(finding) != _identity(partner):
         return False
     figures_of = checks[finding.code].figures_of

@@ -44,11 +44,11 @@ from tallystick_governance.prove.subject import NO_TERM, Subject
 
 _UNIT = Domain(0, NANO)
 _LEAST = Fraction(1, 100)
-"""What axes of a searched geometric mean are at least, so that none decides alone."""
+"""Least axis of a searched geometric mean that is not 0, so that none decides alone."""
 
 
 class Mode(Enum):
-    """What the facts of a symbolic record can be."""
+    """The values that facts of a symbolic record can have."""
 
     PROOF = "facts are any real numbers of their range"
     SMALL = "facts are a few small numbers"
@@ -125,7 +125,7 @@ def symbolic_record_of(
     prefix: str,
     shared: Unknowns | None = None,
 ) -> SymbolicRecord:
-    """A record as unknowns.
+    """Return a record as unknowns.
 
     Args:
         subject: the skill type.
@@ -138,7 +138,7 @@ def symbolic_record_of(
 
 
 def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth]:
-    """What holds between the values of two symbolic records."""
+    """Yield the conditions between the values of two symbolic records."""
     for mine in one.functions:
         for another in other.functions:
             yield from mine.ordered(another)
@@ -158,7 +158,7 @@ def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth
 
 
 def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> dict[str, int] | None:
-    """The integers of the facts in a model, or None where one is no integer."""
+    """Return the integers of the facts in a model; None where one is no integer."""
     found: dict[str, int] = {}
     for digest, term in record.facts.items():
         value = integer_of(model, term, scale_of(subject.facts[digest]))
@@ -362,7 +362,7 @@ def _weighted(axes: Sequence[Term], weights: Weights) -> Term:
 
 
 def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
-    """The numbers that a fact is tried with, in units of one."""
+    """Yield the numbers that a fact is tried with, in units of one."""
     low, high = Fraction(domain.low, scale), Fraction(domain.high, scale)
     further = map(Fraction, _MILLI) if scale == 1 and high > _MANY else ()
     step = Fraction(domain.unit, scale)
