@@ -76,7 +76,7 @@ class SweptNumber:
 
 @attrs.frozen
 class Identity:
-    """Which rule set a candidate is.
+    """The names and the digest that tell a candidate from the others.
 
     Attributes:
         name: the unique name among the candidates: the reference ``name@version``, with the
@@ -116,7 +116,7 @@ class Sweep:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return int((Fraction(self.stop) - Fraction(self.start)) / Fraction(self.step)) + 1
 
     @property
@@ -127,7 +127,7 @@ class Sweep:
 
 
 def parse_sweep(text: str) -> Sweep:
-    """The sweep that ``PATH=START:STOP:STEP`` is.
+    """Parse a sweep, ``PATH=START:STOP:STEP``.
 
     Raises:
         TallystickError: it is not one, or its steps never reach the end.
@@ -151,7 +151,7 @@ def parse_sweep(text: str) -> Sweep:
 
 
 def points(sweeps: Sequence[Sweep], most: int) -> list[Point]:
-    """Every combination of the values, the last sweep turning fastest.
+    """Return every combination of the values, the last sweep turning fastest.
 
     Raises:
         TallystickError: two sweeps are of one path, or there are more than ``most`` combinations.
@@ -184,7 +184,7 @@ class Switch:
 
     @classmethod
     def parse(cls, text: str) -> Switch:
-        """The switch that ``RULES@EPOCH`` says; RULES may hold an @ of its own.
+        """Parse a switch, ``RULES@EPOCH``; RULES may hold an @ of its own.
 
         Raises:
             TallystickError: it says none.
@@ -215,7 +215,7 @@ class FormulaUse:
 
 @attrs.frozen
 class Proposal:
-    """What a candidate proposes.
+    """A candidate's own words, and its changes of the baseline.
 
     Attributes:
         summary: what its file says it is for; None where it has no words of its own but those of
@@ -465,7 +465,7 @@ def _text(loaded: LoadedRuleSet) -> str:
 
 
 def document_text(data: Mapping[str, Any]) -> str:
-    """TOML that says what the tables of a rule-set file say, a line for each top-level key."""
+    """Write the tables of a rule-set file as TOML, a line for each top-level key."""
     return "".join(f"{_string(key)} = {_toml(value)}\n" for key, value in data.items())
 
 
@@ -493,7 +493,7 @@ def _string(text: str) -> str:
 
 
 def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
-    """What a rule set proposes beside a baseline; for the baseline itself no change."""
+    """Compare a rule set with a baseline; for the baseline itself there is no change."""
     own, before = candidate.rule_set.rule_set, baseline.rule_set.rule_set
     every = changes(baseline.rule_set, candidate.rule_set)
     found = tuple(each for each in every if not each.path.startswith(_ASIDE))
@@ -507,7 +507,7 @@ def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
 
 
 def _uses(rules: BoundRules, found: Iterable[Change]) -> Iterator[FormulaUse]:
-    """The formulas of a rule set that read some changed values, in name order."""
+    """Yield the formulas of a rule set that read some changed values, in name order."""
     names = dict(_formula_names(unstructure(rules.rule_set)))
     parameters = defaultdict[str, list[str]](list)
     for each in found:
@@ -521,7 +521,7 @@ def _uses(rules: BoundRules, found: Iterable[Change]) -> Iterator[FormulaUse]:
 
 
 def _formula_names(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
-    """The path of each table that names a formula, and the name."""
+    """Yield the path of each table that names a formula, and the name."""
     for key, value in table.items():
         if key == "formula" and isinstance(value, str):
             yield path, value

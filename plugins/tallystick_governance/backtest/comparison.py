@@ -46,14 +46,14 @@ from tallystick_governance.backtest.statistics import (
 EDGES = (NANO // 1_000_000, NANO // 1000, NANO // 100, NANO // 10)
 """The distances up to which flips are counted, in nano; what is farther counts in none."""
 _ALL = 12
-"""So many candidates, and no more, are all shown in full."""
+"""Maximum number of candidates that are all shown in full."""
 _ENDS = 4
-"""Of more, so many of the best and so many of the worst are."""
+"""Number of the best, and of the worst, that are shown in full where there are more."""
 
 
 @attrs.frozen
 class Concentration:
-    """How unequal an amount is among the miners, in nano; None where nobody has anything.
+    """Inequality of an amount among the miners, in nano; None where nobody has anything.
 
     Attributes:
         gini: 0 when all have the same, towards 1 when one has everything.
@@ -71,7 +71,7 @@ class Concentration:
 
 @attrs.frozen
 class MinerChange:
-    """What becomes of one miner.
+    """The change of one miner's amount, share and rank.
 
     Attributes:
         miner: who.
@@ -112,7 +112,7 @@ class MinerChange:
 
     @property
     def climb(self) -> int:
-        """How many ranks the miner rises; negative when it falls."""
+        """The ranks that the miner rises; negative when it falls."""
         return self.rank_before - self.rank_after
 
 
@@ -152,7 +152,7 @@ class Distribution:
         return sum(self.after)
 
     def changes(self) -> list[MinerChange]:
-        """What becomes of each miner, in their order."""
+        """Return the change of each miner, in their order."""
         return list(
             map(
                 MinerChange,
@@ -170,7 +170,7 @@ class Distribution:
 def distribution(
     measure: str, miners: Sequence[Miner], before: Counts, after: Counts
 ) -> Distribution:
-    """The distribution of some amounts; the three have one order.
+    """Compare two lists of amounts, in the order of the miners.
 
     Args:
         measure: what the amounts are.
@@ -191,12 +191,12 @@ def distribution(
 
 
 def gaining(changes: Iterable[MinerChange]) -> int:
-    """How many miners have a larger share."""
+    """Count the miners that have a larger share."""
     return sum(each.share_change > 0 for each in changes)
 
 
 def losing(changes: Iterable[MinerChange]) -> int:
-    """How many miners have a smaller share."""
+    """Count the miners that have a smaller share."""
     return sum(each.share_change < 0 for each in changes)
 
 
@@ -231,7 +231,7 @@ def _largest(changes: Iterable[tuple[int, MinerChange]], limit: int) -> list[Min
 
 @attrs.frozen
 class Distances:
-    """How far flips of one kind are from their cliff; distances are in nano.
+    """Distances of flips of one kind to their cliff, in nano.
 
     Attributes:
         known: flips with a distance.
@@ -264,7 +264,7 @@ class Distances:
 
     @property
     def fell(self) -> int:
-        """Those below the cliff under the candidate."""
+        """The number of flips below the cliff under the candidate."""
         return self.known - self.rose
 
     @property
@@ -316,7 +316,7 @@ class FlipDistances:
 
 @attrs.frozen
 class MeasureComparison:
-    """What a candidate changes of one measure of a type.
+    """One measure of a type under the baseline and under a candidate.
 
     Attributes:
         before: of how many records the baseline has it, and their sum in nano.
@@ -344,7 +344,7 @@ def _mean(total: Total) -> int | None:
 
 @attrs.frozen
 class TypeComparison:
-    """What a candidate changes for one skill type.
+    """One skill type under the baseline and under a candidate.
 
     Attributes:
         skill_type: the type.
@@ -370,7 +370,7 @@ class TypeComparison:
 
 @attrs.frozen
 class StateComparison:
-    """What a candidate changes when states follow from epoch to epoch.
+    """The replays of the baseline and of a candidate, where states follow from epoch to epoch.
 
     Attributes:
         epochs: how many epochs were closed under the candidate.
@@ -415,7 +415,7 @@ class ThresholdComparison:
 
 @attrs.frozen
 class CandidateComparison:
-    """What a candidate changes.
+    """One candidate beside the baseline.
 
     With a replay everything is by the thresholds that it leads to, without one by the seeds.
 
@@ -446,22 +446,22 @@ class CandidateComparison:
 
     @property
     def compared(self) -> int:
-        """How many records both rule sets score."""
+        """The number of records that both rule sets score."""
         return sum(each.tiers.compared for each in self.types.values() if each.tiers)
 
     @property
     def tier_flips(self) -> int:
-        """How many records change their tier."""
+        """The number of records that change their tier."""
         return sum(each.tiers.tier_flips for each in self.types.values() if each.tiers)
 
     @property
     def gate_flips(self) -> int:
-        """How many records another gate decides."""
+        """The number of records that another gate decides."""
         return sum(each.tiers.gate_flips for each in self.types.values() if each.tiers)
 
     @property
     def flips(self) -> int:
-        """How many records flip in either way."""
+        """The number of records that flip in either way."""
         return sum(each.tiers.flips for each in self.types.values() if each.tiers)
 
     @property
@@ -477,11 +477,11 @@ BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
     "hhi": lambda each: each.overall.concentration_after.hhi,
     "flips": lambda each: each.flips,
 }
-"""By what candidates can be ordered: less is better; None is worst."""
+"""Costs by which candidates are ordered: less is better; None is worst."""
 
 
 def ranked(found: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
-    """Candidates by one of `BEST_BY`, the best first; by position among equals."""
+    """Sort candidates by one of `BEST_BY`, the best first; by position among equals."""
     cost = BEST_BY[best_by]
 
     def key(each: CandidateComparison) -> tuple[bool, int, int]:
@@ -507,7 +507,7 @@ class Selection:
 
     @classmethod
     def of(cls, found: Sequence[CandidateComparison], best_by: str) -> Selection:
-        """The selection of the candidates of a back-test."""
+        """Select the candidates of a back-test that are shown in full."""
         every = tuple(found)
         if len(every) <= _ALL:
             return cls(every, every, best_by)
@@ -516,7 +516,7 @@ class Selection:
 
     @property
     def best(self) -> int:
-        """How many of those in full are there as the best; 0 where all are in full."""
+        """The number of those in full that are there as the best; 0 where all are in full."""
         return 0 if len(self.full) == len(self.every) else _ENDS
 
 

@@ -96,7 +96,7 @@ class FactsWanted:
     groups: Mapping[str, str] = attrs.field(factory=dict)
 
     def batch(self, chunk: Chunk) -> FactBatch:
-        """The facts of one chunk.
+        """Return the facts of one chunk.
 
         Raises:
             InputError: it cannot be read, or its facts are of other definitions.
@@ -121,7 +121,7 @@ class FactsWanted:
 def wanted_by(
     candidates: Sequence[Candidate], fields: Collection[str] = tuple(IDENTITY)
 ) -> FactsWanted:
-    """The facts that some candidates read, and some fields.
+    """Return the facts that some candidates read, and some fields.
 
     Raises:
         InputError: two candidates make groups by other fields of the records of one type.
@@ -153,7 +153,7 @@ class Reader:
     facts: FactsWanted
 
     def source(self) -> Source:
-        """The history as chunks.
+        """Return the history as chunks.
 
         Raises:
             InputError: it cannot be read.
@@ -161,7 +161,7 @@ class Reader:
         return source_of(self.path)
 
     def batches(self, fields: Collection[str] = tuple(IDENTITY)) -> Iterator[FactBatch]:
-        """The facts, batch after batch.
+        """Return the facts, batch after batch.
 
         Args:
             fields: what is needed of who a record is.
@@ -174,7 +174,7 @@ class Reader:
 
 
 def reader_of(path: Path, candidates: Sequence[Candidate]) -> Reader:
-    """The reader of what some candidates need of a history.
+    """Return the reader of the facts that some candidates need of a history.
 
     Raises:
         InputError: the history can be read only once.
@@ -205,13 +205,13 @@ def check_unchanged(path: Path, digest: str) -> None:
 
 
 def round_keys(rows: FactRows) -> Column:
-    """A whole number for the round of each record, ascending by epoch and then by round."""
+    """Return a key for the round of each record, ascending by epoch and then by round."""
     keys: Column = rows.epoch << ROUND_BITS | rows.round
     return keys
 
 
 def distinct(keys: Column) -> Column:
-    """The keys that there are, ascending."""
+    """Return the distinct keys, ascending."""
     if not len(keys):
         return keys
     # records mostly come round by round, so that few are left to sort
@@ -239,7 +239,7 @@ class RoundStretches:
 
     @classmethod
     def of(cls, keys: Sequence[int], miners: int) -> RoundStretches:
-        """One stretch for each epoch, unless the epochs or the miners are too many.
+        """Make one stretch of each epoch, unless the epochs or the miners are too many.
 
         Args:
             keys: of the rounds, ascending.
@@ -253,11 +253,11 @@ class RoundStretches:
 
     @property
     def epochs(self) -> int:
-        """How many epochs there are."""
+        """The number of epochs."""
         return len(self.keys) if self.by_epoch else 1
 
     def labelled(self, batch: FactBatch) -> FactBatch:
-        """The batch with another miner in each stretch, whose slot is the stretch."""
+        """Return the batch with another miner in each stretch, whose slot is the stretch."""
         types = dict[str, FactRows]()
         for name, rows in batch.types.items():
             keys = rows.epoch if self.by_epoch else round_keys(rows)
@@ -465,7 +465,7 @@ class ChunkCounter:
 
     @cached_property
     def _plans(self) -> dict[str, list[TypeCandidates]]:
-        """By type of the baseline, the plan from each of these epochs on."""
+        """The plans from each of these epochs on, by type of the baseline."""
         types = self._candidates[0].rules.types
         return {name: [TypeCandidates.of(span, name) for span in self._spans] for name in types}
 

@@ -1,4 +1,4 @@
-"""What a back-test adds up: for each candidate the sums, counts and flips that every report needs.
+"""Outcome of a back-test: the sums, counts and flips of each candidate that reports need.
 
 Everything is exact: sums are whole counts of 1e-9 (nano) of any size, counts are whole. Nothing
 here is a share, a rank or a mean; those are metrics of these values. What grows with the history
@@ -20,17 +20,17 @@ from tallystick.records.rejects import Reject
 from tallystick_governance.backtest.candidates import Identity, Proposal
 
 EMISSION = "emission"
-"""The measure of what is distributed."""
+"""The measure of distributed amounts."""
 QUALITY = "quality"
-"""The measure where there is no emission."""
+"""The measure of types where a rule set has no emission."""
 NOTHING = "none"
-"""The measure where there is neither: of types that have measures of their rule set alone."""
+"""The measure of types that have neither: they have measures of their rule set alone."""
 Counts = tuple[int, ...]
 """A whole number for each miner, in the order of ``Outcome.miners``."""
 ROUND_BITS = 31
-"""Of the number of an epoch, and of a round."""
+"""Bits of a round number; the key of a round is epoch << 31 | round."""
 Total = tuple[int, int]
-"""Of how many records there is a value, and the sum of it in nano."""
+"""Number of records that have a value, and the sum of it in nano."""
 NamedThresholds = tuple[tuple[str, int], ...]
 """Tracked thresholds of one skill type: names, and values in nano."""
 Matrix = tuple[tuple[int, ...], ...]
@@ -81,7 +81,7 @@ class Comparison:
 
 @attrs.frozen
 class TypeOutcome:
-    """What one candidate makes of the records of one skill type.
+    """The records of one skill type under one candidate.
 
     Attributes:
         skill_type: the type.
@@ -107,7 +107,7 @@ class TypeOutcome:
 
     @property
     def scored(self) -> int:
-        """How many records the candidate scores."""
+        """The number of records that the candidate scores."""
         return sum(self.records)
 
 
@@ -133,7 +133,7 @@ class EpochState:
 
 @attrs.frozen
 class StateOutcome:
-    """What replaying the epochs of the history under one candidate leads to.
+    """The replay of the epochs of the history under one candidate.
 
     Attributes:
         first: the first epoch of the history.
@@ -175,7 +175,7 @@ class TrackedThresholds:
 
     @classmethod
     def of(cls, states: Sequence[EpochState], outcome: StateOutcome) -> TrackedThresholds:
-        """The thresholds of a replay.
+        """Collect the thresholds of a replay.
 
         Args:
             states: as each epoch with records begins, ascending.
@@ -188,7 +188,7 @@ class TrackedThresholds:
         return cls(tuple(state.epoch for state in states), tuple(named), outcome.displaced)
 
     def at(self, epoch: int, skill_type: str) -> NamedThresholds:
-        """The tracked thresholds of a type in an epoch; none before the first."""
+        """Return the tracked thresholds of a type in an epoch; none before the first."""
         place = bisect_right(self.epochs, epoch)
         return self._types[place - 1].get(skill_type, ()) if place else ()
 
@@ -217,7 +217,7 @@ class ThresholdRange:
 
 @attrs.frozen
 class CandidateOutcome:
-    """Everything about one candidate.
+    """The outcome of one candidate.
 
     Attributes:
         identity: which rule set it is.
@@ -240,7 +240,7 @@ class CandidateOutcome:
 
 @attrs.frozen
 class Period:
-    """When the good records of a history are from.
+    """The rounds and epochs of the good records of a history.
 
     A round is told apart by the epoch that it is pinned to and its number.
 
@@ -264,7 +264,7 @@ class Period:
 
 @attrs.frozen
 class History:
-    """What was read.
+    """The history as it was read.
 
     Attributes:
         source: the file or folder as the user named it.
@@ -313,7 +313,7 @@ class Outcome:
 
     @property
     def thresholds(self) -> str:
-        """By which thresholds records are scored: ``replayed``, ``seed``, or ``fixed`` ones."""
+        """The kind of thresholds that score records: ``replayed``, ``seed`` or ``fixed``."""
         if any(each.state is not None for each in self.candidates):
             return "replayed"
         return "seed" if self.tracks else "fixed"

@@ -74,7 +74,7 @@ _NOTHING: _Values = (None, None, None, {})
 
 @attrs.frozen(eq=False)
 class Calendar:
-    """Who is in a history, and how many good records each epoch has.
+    """The miners of a history, and the number of good records of each epoch.
 
     Attributes:
         records: by epoch, ascending.
@@ -88,7 +88,7 @@ class Calendar:
 
 
 def calendar_of(reader: Reader, defects: Iterable[Reject] = ()) -> Calendar:
-    """The calendar of a history without its known defects; it reads the whole of it."""
+    """Read a history for its calendar, without its known defects."""
     lines = frozenset(each.line for each in defects)
     records, types = Counter[int](), defaultdict[str, set[str]](set)
     for batch in reader.batches(COUNTED):
@@ -110,7 +110,7 @@ def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
 
 
 def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[FactRows]]]:
-    """The records of each epoch, ascending, as soon as all are there."""
+    """Yield the records of each epoch, ascending, as soon as all are there."""
     left, waiting = dict(calendar.records), defaultdict[int, list[FactRows]](list)
     due = iter(calendar.records)
     current = next(due, None)
@@ -190,7 +190,7 @@ class _EpochReplay:
         self.state = _skipped(self.state, epoch, self.rules)
 
     def outcome(self, miners: Sequence[str]) -> StateOutcome:
-        """What it came to."""
+        """Return the sums, and the state after the last epoch."""
         self._note_state()
         has_rounds = round_score(self.rules.rule_set) is not None
         return StateOutcome(
@@ -235,7 +235,7 @@ class _EpochReplay:
         return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
 
     def _events(self, rows: FactRows) -> Iterable[tuple[int, StateEvent]]:
-        """The lines and events of the records of one type that the rule set accepts."""
+        """Return the lines and events of the records of one type that are accepted."""
         if rows.skill_type not in self.scorer.types:
             return ()
         valid, refused = judged(rows, self.scorer)
@@ -244,7 +244,7 @@ class _EpochReplay:
         return zip(kept.record.tolist(), events, strict=True)
 
     def _distinct(self, events: Iterable[tuple[int, StateEvent]]) -> list[StateEvent]:
-        """The first event of each record; the lines of the others are displaced."""
+        """Return the first event of each record; the lines of the others are displaced."""
         found: dict[tuple[str, str, str, str, int], StateEvent] = {}
         for line, event in events:
             if found.setdefault(_SAME(event), event) is not event:
@@ -252,7 +252,7 @@ class _EpochReplay:
         return list(found.values())
 
     def _scored(self, rows: FactRows) -> list[StateEvent]:
-        """The events of accepted records of one type."""
+        """Return the events of accepted records of one type."""
         bound = self.scorer.types[rows.skill_type]
         if bound.group is not None and rows.group is None:
             raise InputError(
@@ -303,7 +303,7 @@ class _EpochReplay:
 
 
 def _measures(scores: ScoreColumns, rows: int) -> list[dict[str, int | Fraction]]:
-    """The measures of each row that apply, as a state takes them."""
+    """Return the measures that apply to each row, as a state takes them."""
     found: list[dict[str, int | Fraction]] = []
     found += ({} for _ in range(rows))
     for value in scores.bound.measures:
@@ -322,7 +322,7 @@ def _given(values: Any, given: Truths | None) -> list[Any]:  # noqa: ANN401  # n
 
 
 def _who(rows: FactRows) -> Iterator[_Who]:
-    """Who the records are, one after the other."""
+    """Yield the identities of the records, one after the other."""
     groups = pa.nulls(len(rows)) if rows.group is None else rows.group
     texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events, groups)
     return zip(
@@ -340,7 +340,7 @@ _SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
 def _registered(
     miners: Mapping[str, Miner], rules: StateRules, types: Mapping[str, frozenset[str]]
 ) -> dict[str, Miner]:
-    """The miners, and who has records of types that the rule set has: each declares these too.
+    """Register each miner for the types of the rule set that it has records of.
 
     A type that is new to a miner has the initial reputation.
     """
@@ -361,7 +361,7 @@ def _registered(
 
 
 def _skipped(state: State, epoch: int, rules: StateRules) -> State:
-    """The state after epochs without records; once one changes nothing, none does."""
+    """Close epochs without records; once one changes nothing, none does."""
     while state.epoch < epoch:
         after = close_epoch(state, (), rules, {})
         if attrs.evolve(after, epoch=state.epoch) == state:
@@ -381,7 +381,7 @@ def replays(
     on_epoch: OnEpoch,
     executor: Executor,
 ) -> Generator[StateOutcome, None, None]:
-    """What the epochs of a history come to under each candidate, in their order.
+    """Replay the epochs of a history under each candidate, in their order.
 
     Args:
         reader: the history.
@@ -455,7 +455,7 @@ class Replay:
 
 @attrs.frozen(eq=False)
 class ReplaySpec:
-    """What a worker needs to replay.
+    """The arguments of a `Replay` as a value that workers can be sent.
 
     Attributes:
         scorers: the rule sets.
@@ -472,7 +472,7 @@ class ReplaySpec:
     miners: tuple[str, ...] = attrs.field(repr=False)
 
     def make(self) -> Replay:
-        """The function, which binds a candidate when it is its turn."""
+        """Return the function, which binds a candidate when it is its turn."""
         return Replay(
             lambda place: Candidate.of_spec(self.scorers[place]),
             self._reader,

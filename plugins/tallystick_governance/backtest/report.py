@@ -92,13 +92,13 @@ FILES = frozenset({SUMMARY, REPORT, *ALWAYS, *SOMETIMES})
 _ROWS, _FEWEST = 2000, 20
 """The rows of miners in one report, and of one candidate at least."""
 _FOLDED = 3
-"""From how many candidates on each is folded away under its name."""
+"""Number of candidates from which on each is folded away under its name."""
 _FILTERS = (
     *(counted, decimal, grouped, percent, points, signed),
     *(gaining, losing, winners, losers),
     *(short, visible, span, warnings),
 )
-"""What templates show values with, each under its own name."""
+"""Functions by which templates show values, each under its own name."""
 
 
 @attrs.define
@@ -136,7 +136,7 @@ class CandidateSection:
 
     @property
     def migrations(self) -> Mapping[str, Comparison]:
-        """By skill type with tiers, where the records of each tier go."""
+        """The types with tiers, and where the records of each tier go."""
         return {
             name: each.tiers
             for name, each in self.comparison.types.items()
@@ -144,13 +144,13 @@ class CandidateSection:
         }
 
     def interval(self, change: MinerChange) -> Interval | None:
-        """Of the change of a miner's share; None when it is not known."""
+        """Return the interval of the change of a miner's share; None when it is unknown."""
         known = self.comparison.uncertainty
         return None if known is None else known.shares[change.miner.hotkey]
 
     @staticmethod
     def heat(number: int, row: Sequence[int]) -> int:
-        """How dark a cell is, from 0 to 3, by its part of the row."""
+        """Return the darkness of a cell, from 0 to 3, by its part of the row."""
         return -(-3 * number // (sum(row) or 1))
 
     @property
@@ -179,7 +179,7 @@ class CandidateSection:
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """Who adopts the candidate, as heads of columns."""
+        """The scenarios of who adopts the candidate, as heads of columns."""
         found = self.comparison.incentives
         return tuple(each.name for each in found.scenarios) if found else ()
 
@@ -198,7 +198,7 @@ class CandidateSection:
 
     @property
     def miners(self) -> list[MinerChange]:
-        """Those whose share changes most, from the largest gain to the largest loss."""
+        """The miners whose share changes most, from the largest gain to the largest loss."""
         order = sorted(self.changes, key=lambda e: (-abs(e.share_change), e.miner.hotkey))
         return sorted(order[: self.rows], key=lambda e: (-e.share_change, e.miner.hotkey))
 
@@ -223,7 +223,7 @@ class Page:
 
 @cache
 def environment() -> Environment:
-    """The templates of pages: every value is escaped and can be seen; one that is missing fails."""
+    """Return the templates: values are escaped and visible; one that is missing fails."""
     found = Environment(
         loader=PackageLoader("tallystick_governance.backtest"),
         autoescape=True,
@@ -239,13 +239,13 @@ def environment() -> Environment:
 
 
 def _seen(value: object) -> object:
-    """What a template shows of a value: text of which every character can be seen."""
+    """Return text of which every character can be seen, for a template."""
     # the type itself: what is markup already was made of such text
     return printable(value) if type(value) is str else value
 
 
 def plots() -> ModuleType | None:
-    """The module `plots`; None without the extra ``report``."""
+    """Return the module `plots`; None without the extra ``report``."""
     if any(find_spec(name) is None for name in ("altair", "vl_convert")):
         return None
     from tallystick_governance.backtest import plots as found  # of the extra
@@ -254,7 +254,7 @@ def plots() -> ModuleType | None:
 
 
 def report(outcome: Outcome, selection: Selection, command: str) -> Page:
-    """The report of a back-test.
+    """Make the report of a back-test.
 
     Args:
         outcome: of the back-test.
@@ -283,7 +283,7 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
 
 
 def _script_digest(pages: Environment) -> str:
-    """The digest of the script, as a policy names it."""
+    """Return the digest of the script, as a policy names it."""
     script = pages.get_template("script.js").render()
     return b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
@@ -306,7 +306,7 @@ def _sections(
 
 
 def _standing(selection: Selection, place: int) -> str:
-    """The place of a candidate among many."""
+    """Say the place of a candidate among many."""
     if not selection.best:
         return ""
     every, full = len(selection.every), len(selection.full)
@@ -316,7 +316,7 @@ def _standing(selection: Selection, place: int) -> str:
 
 
 def _labels(comparisons: Sequence[CandidateComparison]) -> list[str]:
-    """What is different about each, when a sweep makes them; else the names."""
+    """Return the changes of each candidate, when a sweep makes them; else the names."""
     names = [each.identity.name for each in comparisons]
     changes = [
         ", ".join(f"{change.path} = {change.value}" for change in each.identity.changes)
@@ -328,7 +328,7 @@ def _labels(comparisons: Sequence[CandidateComparison]) -> list[str]:
 
 @attrs.frozen
 class Written:
-    """What was written.
+    """The folder of a back-test after it was written.
 
     Attributes:
         folder: as it was named.
@@ -429,7 +429,7 @@ class Building:
 
 @contextmanager
 def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
-    """A back-test's folder, which takes its name when the block ends without an error.
+    """Open a back-test's folder, which takes its name when the block ends without an error.
 
     Args:
         folder: its final name. An earlier back-test there is replaced.

@@ -202,7 +202,7 @@ def outcome_of(  # noqa: PLR0913  # as above
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """What a history comes to under each candidate.
+    """Score a history under each candidate, and write nothing.
 
     Args:
         reader: the history.
@@ -229,7 +229,7 @@ def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
     executor: Executor,
     progress: Progress | None,
 ) -> tuple[Outcome, tuple[TrackedThresholds, ...] | None]:
-    """The outcome, and with a replay the thresholds of each candidate."""
+    """Return the outcome, and with a replay the thresholds of each candidate."""
     source = reader.source()
     # with a replay, flips are by the thresholds of the second count
     first_flips = on_flips if on_epoch is None else None
@@ -262,7 +262,7 @@ def _with_states(
     on_epoch: OnEpoch,
     executor: Executor,
 ) -> tuple[Outcome, tuple[TrackedThresholds, ...]]:
-    """An outcome with the states of its candidates; what the replays fail on is rejected too."""
+    """Add the states of the candidates; the records on which replays fail are rejected."""
     failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
     epochs, tracked = list[EpochState](), list[TrackedThresholds]()
 
@@ -297,7 +297,7 @@ def _with_states(
 def _ranges(
     candidate: Candidate, outcome: CandidateOutcome, first: EpochState, last: EpochState
 ) -> dict[str, dict[str, ThresholdRange]]:
-    """Every threshold of a candidate from its first state to its last, by type."""
+    """Return every threshold of a candidate from its first state to its last, by type."""
     found = dict[str, dict[str, ThresholdRange]]()
     for name in outcome.types:
         begin, end = (

@@ -77,7 +77,7 @@ _TOGETHER = 1 << 18
 
 
 def published_share(part: int, whole: int) -> int:
-    """What part of the whole that is, in nano, rounded once; 0 of nothing."""
+    """Return a part of a whole in nano, rounded once; 0 of nothing."""
     return round_half_even(part * NANO, whole) if whole else 0
 
 
@@ -101,7 +101,7 @@ def moved(before: Sequence[int], after: Sequence[int]) -> int | None:
 
 
 def ranks(amounts: Sequence[int]) -> list[int]:
-    """The place of each amount, the largest first, from 1.
+    """Return the rank of each amount, the largest first, from 1.
 
     A place is one more than the number of larger amounts: equals share one, as in 1, 2, 2, 4.
     """
@@ -112,7 +112,7 @@ def ranks(amounts: Sequence[int]) -> list[int]:
 
 
 def gini(amounts: Sequence[int]) -> Fraction | None:
-    """The Gini coefficient, half the mean absolute difference over the mean, in [0, 1).
+    """Return the Gini coefficient, half the mean absolute difference over the mean, in [0, 1).
 
     0 when all are equal, 1 − 1/n when one of n has everything. None when there is nothing to have.
 
@@ -127,7 +127,7 @@ def gini(amounts: Sequence[int]) -> Fraction | None:
 
 
 def hhi(amounts: Sequence[int]) -> Fraction | None:
-    """The Herfindahl-Hirschman index, the sum of the squares of the shares, in [1/n, 1].
+    """Return the Herfindahl-Hirschman index, the sum of the squared shares, in [1/n, 1].
 
     Its inverse is the number of equal shares that would be as concentrated. None when there is
     nothing to have.
@@ -137,7 +137,7 @@ def hhi(amounts: Sequence[int]) -> Fraction | None:
 
 
 def tau_b(first: Sequence[int], second: Sequence[int]) -> int | None:
-    """Kendall's rank correlation with ties (tau-b) of two lists of amounts, in nano, in [−1, 1].
+    """Return Kendall's rank correlation with ties (tau-b) of two lists, in nano, in [−1, 1].
 
     (P − Q) / √((n0 − n1)(n0 − n2)), with P and Q the pairs in the same and in the opposite order,
     n0 all pairs, n1 and n2 those tied in one list; by merge sort in O(n log n) (Knight 1966), with
@@ -162,13 +162,13 @@ def tau_b(first: Sequence[int], second: Sequence[int]) -> int | None:
 
 
 def _tied(values: Iterable[object]) -> int:
-    """The pairs of equal values."""
+    """Count the pairs of equal values."""
     ordered = sorted(values)  # type: ignore[type-var]  # amounts, or pairs of them
     return sum(math.comb(sum(1 for _ in group), 2) for _, group in groupby(ordered))
 
 
 def _inversions(values: list[int]) -> tuple[int, list[int]]:
-    """How many pairs stand in strictly descending order, and the values in ascending order."""
+    """Count pairs in strictly descending order; return the values ascending, too."""
     if len(values) < 2:
         return 0, values
     middle = len(values) // 2
@@ -184,7 +184,7 @@ def _inversions(values: list[int]) -> tuple[int, list[int]]:
 
 @attrs.frozen
 class Bootstrap:
-    """How the rounds are drawn.
+    """The number and the seed of the draws of a bootstrap.
 
     Attributes:
         draws: how often; 0 for not at all.
@@ -205,20 +205,20 @@ class Bootstrap:
 
 @attrs.frozen
 class Interval:
-    """Two ends, both included, between which a value lies in 95 of 100 histories of one kind."""
+    """Two ends, both included, that hold a value in 95 of 100 histories of one kind."""
 
     low: int
     high: int
 
     @property
     def is_clear(self) -> bool:
-        """Whether it has no 0: the sign does not depend on which epochs there are."""
+        """True where it has no 0: the sign does not depend on which epochs there are."""
         return self.low > 0 or self.high < 0
 
 
 @attrs.frozen
 class Chance:
-    """How much changes hands where chance alone decides whom a candidate favours.
+    """The share that changes hands where chance alone decides whom a candidate favours.
 
     Attributes:
         deals: how often it was decided.
@@ -238,7 +238,7 @@ class Chance:
 
 @attrs.frozen
 class Uncertainty:
-    """How far what one candidate changes depends on which epochs there are.
+    """The dependence of a candidate's changes on which epochs there are.
 
     Attributes:
         bootstrap: how the epochs were drawn.
@@ -263,7 +263,7 @@ class Uncertainty:
 
     @property
     def clear(self) -> int:
-        """How many miners gain, or lose, whichever epochs there are."""
+        """The number of miners that gain, or lose, whichever epochs there are."""
         return sum(each.is_clear for each in self.shares.values())
 
     @property
@@ -273,12 +273,12 @@ class Uncertainty:
 
     @property
     def units(self) -> int:
-        """How many epochs there are, or rounds where there is one epoch."""
+        """The number of epochs, or of rounds where there is one epoch."""
         return self.epochs if self.epochs > 1 else self.rounds
 
 
 def draws_of(bootstrap: Bootstrap, stretches: int) -> Matrix:
-    """How often each draw has each stretch: a row for each draw.
+    """Count how often each draw has each stretch: a row for each draw.
 
     A stretch is the whole part of ``u · stretches / 2³²``, for ``u`` the next four bytes, most
     significant first, of SHAKE-256 of the domain, a line feed, and the seed.
@@ -302,7 +302,7 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
     rounds: int,
     epochs: int = 1,
 ) -> Uncertainty | None:
-    """The uncertainty of what a candidate changes.
+    """Compute the uncertainty of a candidate's changes.
 
     Args:
         bootstrap: how the epochs are drawn.
@@ -353,14 +353,14 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
 
 
 def _fitting(amounts: Amounts) -> Matrix:
-    """The amounts, or all of them in a unit of a power of two, such that every draw fits."""
+    """Return the amounts in a unit of a power of two, such that every draw fits 64 bits."""
     largest = len(amounts) * max(map(sum, amounts))
     unit = max(0, largest.bit_length() - _SUM_BITS)
     return np.array([[each >> unit for each in row] for row in amounts], np.int64)
 
 
 def _draw_shares(amounts: Matrix, totals: Column) -> Matrix:
-    """The share of each in the total of its draw, in nano, rounded half-even once."""
+    """Return the shares in the total of each draw, in nano, rounded half-even once."""
     whole = totals[:, None]
     # long division, digit by digit, as the amounts in nano would not fit
     share, rest = np.divmod(amounts, whole)
@@ -373,7 +373,7 @@ def _draw_shares(amounts: Matrix, totals: Column) -> Matrix:
 
 
 def _intervals(values: Matrix, stretches: int, least: int) -> list[Interval]:
-    """The interval of each column, whose first row is the value itself and the others draws of it.
+    """Return the interval of each column: its first row is the value, the others are draws.
 
     The k-th smallest and the k-th largest draw, each as much farther from the value as so few
     stretches ask for; no end is below what the value can be at least.
@@ -392,7 +392,7 @@ def _intervals(values: Matrix, stretches: int, least: int) -> list[Interval]:
 
 
 def widened(far: int, stretches: int) -> int:
-    """How far an end is from the value that is ``far`` from it among draws of so many stretches.
+    """Move an end away from the value that is ``far`` from it among draws of few stretches.
 
     Multiplied by t / 1.96 · √(n / (n − 1)) for n stretches: t of n − 1 degrees of freedom, as a
     spread is estimated of n values, and the root, as draws of n values spread less by it.
@@ -418,7 +418,7 @@ class ShareChanges:
 
     @classmethod
     def of(cls, before: Amounts, after: Amounts) -> ShareChanges | None:
-        """The changes of shares from some amounts to others.
+        """Split the changes of shares from some amounts to others by stretch.
 
         Returns:
             None where nobody has anything under one of the two.
@@ -476,7 +476,7 @@ def chance_of(seed: str, draws: int, changes: ShareChanges) -> Chance | None:
 
 
 def _orders(seed: str, stretch: int, deals: Sequence[int], miners: int) -> npt.NDArray[np.intp]:
-    """Random orders of the miners of one stretch, a row for each deal.
+    """Return random orders of the miners of one stretch, a row for each deal.
 
     An order is that of as many words of four bytes, most significant first, of SHAKE-256 over the
     domain, the number of the stretch, that of the deal, both from 0, and the seed, a line each.

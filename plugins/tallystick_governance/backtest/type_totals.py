@@ -303,7 +303,7 @@ class Cliffs:
 
 
 class FlipRules:
-    """How records flip between the cliffs of the baseline and those of one candidate."""
+    """Rules of flips between the cliffs of the baseline and those of one candidate."""
 
     def __init__(self, before: Cliffs, after: Cliffs) -> None:
         """Match the tiers and the gates of the two by name."""
