@@ -35,10 +35,10 @@ from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_consensus.run import GroupFile, bound_consensus
 from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_state.answers import ClosedRound
 from tallystick_state.event import StateEvent
 from tallystick_state.event_decoder import EventDecoder
 from tallystick_state.ledger import Ledger
-from tallystick_state.outcomes import ClosedRound
 from tallystick_state.queries import StateQueries
 from tallystick_state.round_groups import RoundGroups
 from tallystick_state.rules import state_rules_of

@@ -21,8 +21,8 @@ from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_allocation.share import slot_of
 from tallystick_governance.backtest.comparison_model import Counts, Miner
-from tallystick_state.line_weights import base_of, weighed_by
 from tallystick_state.rules import state_rules_of
+from tallystick_state.weights import base_of, weighed_by
 from tallystick_yuma.cases import parameters_of
 from tallystick_yuma.cells import Cells
 from tallystick_yuma.documents import MOST_UIDS

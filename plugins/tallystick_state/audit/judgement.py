@@ -27,7 +27,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import State, unstructure
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_log import load_rules
+from tallystick_state.rules_in_force import load_rules
 from tallystick_state.step_roots import (
     ALIGNMENT,
     EpochLeaf,

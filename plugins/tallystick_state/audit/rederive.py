@@ -19,20 +19,10 @@ from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick_allocation.rules import MINER
-from tallystick_state.alignments import collusion_of, flag_of, rows_of
 from tallystick_state.carry import carried, carried_names
-from tallystick_state.collusion import flags_of
+from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.line_weights import (
-    IMMUNE,
-    Weighing,
-    base_of,
-    is_of_each,
-    scores_of,
-    weigh,
-    weights_of,
-)
 from tallystick_state.miners import ENGINE, pinned_reputation
 from tallystick_state.model import Columns, Miner, State
 from tallystick_state.reputation import initial_reputation, mean_delta
@@ -49,6 +39,15 @@ from tallystick_state.step_roots import (
     result_row,
     row_key,
     threshold_rows,
+)
+from tallystick_state.weights import (
+    IMMUNE,
+    Weighing,
+    base_of,
+    is_of_each,
+    scores_of,
+    weigh,
+    weights_of,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.audit.evidence import Evidence, is_evidence, read_evidence
 from tallystick_state.audit.step_rows import StepRows
-from tallystick_state.batches import batch_with
+from tallystick_state.authority import batch_with
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import EpochLeaf, Row, Step

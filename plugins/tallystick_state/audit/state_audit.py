@@ -19,12 +19,12 @@ from tallystick.errors import InputError
 from tallystick.io.inputs import start_of
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
-from tallystick_state.chain_weights import Weights
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules
 from tallystick_state.transfer import import_state
+from tallystick_state.weights import Weights
 
 if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint

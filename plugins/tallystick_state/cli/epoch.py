@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import EpochInfo
+    from tallystick_state.answers import EpochInfo
     from tallystick_state.reports import EpochReport
 
 _LONGEST_SALT = 1024

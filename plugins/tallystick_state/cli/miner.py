@@ -46,7 +46,7 @@ def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
     Those without a slot come last. It is the operator's view, which is whole.
     """
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_MINERS
+    from tallystick_state.queries import NO_MINERS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         epoch, found = queries.state.epoch, queries.miners()

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.ledger import Ledger
-    from tallystick_state.outcomes import ClosedRound
-    from tallystick_state.queries import RoundInfo
     from tallystick_state.reports import RoundReport
 
 RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
@@ -80,7 +79,7 @@ def round_group() -> None:
 def list_command(last: int | None, where: str, as_json: bool) -> None:
     """List the rounds with records: their epochs, when they closed, their numbers of records."""
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_ROUNDS
+    from tallystick_state.queries import NO_ROUNDS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.rounds(last)

@@ -100,11 +100,21 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     and adopted alike.
     """
     by = signer_needed(signer)
+    from tallystick.rules.loading import load
+    from tallystick_state.adoption import adoption_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import adoption
+    from tallystick_state.rules import StateRules
 
     with Ledger.open(where) as ledger:
-        said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
+        in_force = ledger.in_force
+        said = adoption_statement(
+            in_force,
+            StateRules.of(load(reference, in_force.plugins)),
+            epoch,
+            ledger.open_epoch(),
+            major=major,
+            expires_at_block=expires_at_block,
+        )
     _write(said.envelope().signed(by), **options)
 
 
@@ -131,17 +141,18 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import pools_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import pools
+    from tallystick_state.pools import pools_of
 
     given = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
-        said = pools(
-            ledger,
-            given.shares,
+        in_force = ledger.in_force
+        said = pools_statement(
+            in_force,
+            pools_of(given.shares, in_force.lines, given.idle, given.burn),
             epoch,
-            idle=given.idle,
-            burn=given.burn,
+            ledger.open_epoch(),
             expires_at_block=expires_at_block,
         )
     _write(said.envelope().signed(by), **options)
@@ -167,11 +178,13 @@ def withdrawal_command(
 ) -> None:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import withdrawal_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import withdrawal
 
     with Ledger.open(where) as ledger:
-        said = withdrawal(ledger, line, expires_at_block=expires_at_block)
+        said = withdrawal_statement(
+            ledger.in_force, line, ledger.open_epoch(), expires_at_block=expires_at_block
+        )
     _write(said.envelope().signed(by), **options)
 
 
@@ -201,11 +214,11 @@ def events_command(
     are signed with the consensus of their groups, which who imports them then needs too.
     """
     by = signer_needed(signer)
+    from tallystick_state.ingest import batch_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import events
 
     with Ledger.open(where) as ledger:
-        said = events(ledger, path, validator, groups)
+        said = batch_statement(ledger, ledger.scorer, path, validator, groups)
     _write(said.envelope().signed(by), **options)
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import Profile
+    from tallystick_state.answers import Profile
     from tallystick_state.trust.keys import PublicKey
 
 
@@ -195,8 +195,8 @@ def show_command(
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
     """
+    from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import WHOLE, seen_by
 
     shown = hotkey if hotkey is not None else viewer
     if shown is None:
@@ -243,8 +243,8 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
+    from tallystick_state.leaderboard import check_public
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import check_public
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:

@@ -21,10 +21,9 @@ from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
-    from tallystick_state.chain_weights import Weights
-    from tallystick_state.line_weights import LineWeights
+    from tallystick_state.attributes import Said
     from tallystick_state.queries import StateQueries
-    from tallystick_state.said import Said
+    from tallystick_state.weights import LineWeights, Weights
 
 
 @click.command(
@@ -75,7 +74,7 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 def _said(queries: StateQueries, path: Path | None) -> Said:
     """Return the attributes of the round in a file, by line."""
-    from tallystick_state.said import NOTHING_SAID, read_said
+    from tallystick_state.attributes import NOTHING_SAID, read_said
 
     if path is None:
         return {}
@@ -89,7 +88,7 @@ def _explained(
 ) -> dict[str, AllocationExplanation]:
     """Return the explanation of a miner, by line, for the lines that have the miner."""
     from tallystick_allocation.explanation import explained
-    from tallystick_state.line_weights import before_carried
+    from tallystick_state.weights import before_carried
 
     queries.miner(hotkey)
     return {
