@@ -84,6 +84,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "atomic",
         "chunks",
         "documents",
+        "json_schema",
         "inputs",
         "lines",
         "parquet",
