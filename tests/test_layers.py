@@ -27,12 +27,12 @@ LAYERS = (
     ("canonical", "resources"),
     ("io",),
     ("numbers",),
+    ("json_values",),
     ("formula",),
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
     ("lock",),
-    ("views",),
     ("cli",),
 )
 """Of the core, from the lowest: a part imports itself and what is below it, never one beside it."""
@@ -46,7 +46,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "diagnostics",
         "errors",
         "extras",
-        "views",
+        "json_values",
     ),
     "tallystick.cli": (
         "command",
@@ -84,6 +84,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "atomic",
         "chunks",
         "documents",
+        "json_schema",
         "inputs",
         "lines",
         "parquet",

@@ -16,6 +16,7 @@ from rfc8785 import CanonicalizationError
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
+from tallystick.json_values import json_value
 from tallystick.records.messages import shown
 from tallystick_allocation.files import RoundFile, read_document, round_of
 from tallystick_allocation.rules import MINER
@@ -63,7 +64,7 @@ def to_body(said: Said) -> dict[str, Any]:
                 f"found that {shown(hotkey)} is or is not {IMMUNE}, expected nothing of it: epochs "
                 "are closed without immunity, which tallystick weights is told"
             )
-    body = {line: each.to_dict() for line, each in sorted(said.items())}
+    body = {line: json_value(each) for line, each in sorted(said.items())}
     try:
         size = len(canonical_bytes(body))
     except CanonicalizationError as error:

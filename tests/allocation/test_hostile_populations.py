@@ -340,7 +340,7 @@ def test_a_file_of_a_round_says_what_is_asked_for_alone(tmp_path: Path) -> None:
         ('{"format": 1, "round": {"share": NaN}}', "the number NaN"),
         ('{"format": 1, "round": {"share": 1e999999999}}', "share: found 1E+999999999"),
         ('{"format": 1, "miners": {"a": {"contributor": 1}}}', "expected a flag"),
-        ('{"miners": {"5A": {}, "5A": {}}, "format": 1}', "found 5A twice in an object"),
+        ('{"miners": {"5A": {}, "5A": {}}, "format": 1}', 'the key "5A" stands twice'),
         ('{"format": true}', "format: found True, expected 1"),
         ("[" * 100_000, "nested too deep"),
         ("", "no document that can be read"),

@@ -184,9 +184,9 @@ def _status_of(error: TallystickError) -> int:
 
 def _complain(error: TallystickError) -> None:
     if "--json" in sys.argv:
-        from tallystick import views  # when something is wrong
+        from tallystick.json_values import error_value
 
-        print_json(views.error(error))
+        print_json(error_value(error))
     log.complain(error)
 
 

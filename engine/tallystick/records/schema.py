@@ -9,7 +9,6 @@ the whole of the other.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ import rfc8785
 
 from tallystick.canonical import digest
 from tallystick.errors import SchemaError
-from tallystick.io.documents import LARGEST, read_text
+from tallystick.io.documents import LARGEST, parse_json, read_text
 from tallystick.plugins.skill_type import ExtendedSchema, SchemaSource
 from tallystick.resources import schema_path
 
@@ -166,16 +165,12 @@ def _read(path: Path) -> dict[str, Any]:
             f"bytes ({reason})"
         ) from error
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text.encode())
+    except ValueError as error:
         raise SchemaError(f"{path}: the schema is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise SchemaError(f"{path}: found {type(document).__name__}, expected a JSON object")
     return document
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"found {name}, expected a number")
 
 
 def _check_schema(document: Schema, path: Path) -> None:

@@ -14,7 +14,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, leaves, value_of, walk
-from tallystick.numbers import ratio
+from tallystick.json_values import JsonObject, Key, json_object, json_value
 from tallystick.numbers.nano import NANO, publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
@@ -94,6 +94,15 @@ class TierStep:
     thresholds: tuple[Cliff, ...]
 
 
+def _measures(explanation: Explanation) -> tuple[Step, ...] | None:
+    """Return the steps of the measures; None where the rule set has none, as in a result."""
+    return None if explanation.result.measures is None else explanation.measures
+
+
+@json_object(
+    *("result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors", "emission"),
+    Key("measures", _measures, left_out="none"),
+)
 @attrs.frozen
 class Explanation:
     """Everything behind one result.
@@ -127,14 +136,9 @@ class Explanation:
         return f"<Explanation by {self.rule_set} of {self.result!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON values, decimals and fractions as text.
-
-        Without measures it has no such key, as a result.
-        """
-        plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _i, _a, v: _plain(v))
-        if self.result.measures is None:
-            del plain["measures"]
-        return plain | {"result": self.result.to_dict()}
+        """Return the explanation as JSON values, decimals and fractions as text."""
+        value: JsonObject = json_value(self)
+        return value
 
 
 def explain(
@@ -306,9 +310,3 @@ def _absent(value: FormulaValue) -> Step:
     condition = render(value.applies.tree) if value.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
     return Step(value.name, value.formula.symbol, value.formula.name, text, (), {}, exact, None)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return ratio.to_text(value) if isinstance(value, Fraction) else value

@@ -12,6 +12,7 @@ from tallystick.cli.log import complain
 from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
@@ -66,7 +67,7 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         else:
             found = difference(before, after, effect.bounds, effect.epoch)
     if as_json:
-        said = {} if effect is None else {"state": adoption_text.as_json(effect)}
+        said = {} if effect is None else {"state": json_value(effect)}
         print_json({**render.as_json(found), **said})
     else:
         print_text(render.as_markdown(found) if markdown else render.as_text(found))

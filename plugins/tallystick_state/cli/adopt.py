@@ -14,7 +14,7 @@ from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
-from tallystick.views import View
+from tallystick.json_values import JsonObject
 from tallystick_state import views
 from tallystick_state.cli.options import (
     PoolOptions,
@@ -158,7 +158,7 @@ def rules_command(where: str, as_json: bool) -> None:
         echo(*_lines(view, in_force))
 
 
-def _lines(view: View, in_force: RulesInForce) -> Iterator[str]:
+def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:
     for span in view.get("pools", ()):
         end = "" if span["until"] is None else f" to {span['until']}"
         yield (
@@ -183,9 +183,9 @@ def pools_text(view: Mapping[str, Any]) -> str:
     return f"{shares}; of idle lines {idle.format_map(view)}"
 
 
-def _block(view: View) -> str:
+def _block(view: JsonObject) -> str:
     return "" if view["block"] is None else f", block {view['block']}"
 
 
-def _signed(view: View) -> str:
+def _signed(view: JsonObject) -> str:
     return f", signed by {', '.join(view['signed_by'])}" if view["signed_by"] else ""

@@ -16,10 +16,9 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
+from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
-from tallystick.views import View
-from tallystick.views import error as error_view
 from tallystick_state import views
 from tallystick_state.cli.adopt import (
     adopt_command,
@@ -156,7 +155,7 @@ def info_command(where: str, as_json: bool) -> None:
         echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
 
 
-def _cells(view: View) -> Iterator[tuple[str, str]]:
+def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in view.items():
         if name == "lines":
             for line, each in value.items():
@@ -436,7 +435,7 @@ def verify_command(
             verified = verify(ledger, expected, known)
     except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
-            print_json({"valid": False, **error_view(error)})
+            print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
     if as_json:
