@@ -85,6 +85,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "atomic",
         "chunks",
         "documents",
+        "json_schema",
         "inputs",
         "lines",
         "parquet",

@@ -423,7 +423,7 @@ def test_the_schema_of_mappings_is_one() -> None:
 def bad_files() -> Iterator[tuple[str, bytes, str]]:
     yield "x.jsonl", b'{"record": 1, "quality": "1"', "x.jsonl:1: found no JSON"
     yield "x.jsonl", b"[1]", "found no JSON object"
-    yield "x.jsonl", b'{"record": 1, "record": 1, "quality": 1}', "a key stands twice"
+    yield "x.jsonl", b'{"record": 1, "record": 1, "quality": 1}', 'the key "record" stands twice'
     yield "x.jsonl", b'{"record": "one", "quality": 1}', "found 'one' for record"
     yield "x.jsonl", b'{"record": 0, "quality": 1}', "found 0 for record"
     yield "x.jsonl", b'{"record": 1, "tier": "x"}', "found no column of scores"

@@ -36,7 +36,7 @@ from tallystick_state.audit.judgement import (
 from tallystick_state.audit.side import RuleText, Side
 from tallystick_state.audit.step_rows import Place, StepRows, chosen, first_difference
 from tallystick_state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_data, row_key
-from tallystick_state.trust.encoding import json_value, read_file
+from tallystick_state.trust.encoding import check_schema, read_file, sound_json
 from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import key_of_hotkey
@@ -50,7 +50,6 @@ from tallystick_state.trust.proof import (
     row_text,
     rows_of_value,
 )
-from tallystick_state.trust.schema import check
 from tallystick_state.trust.verification import Against, Verified
 
 FORMAT = 1
@@ -87,7 +86,7 @@ class Dispute:
     record: Mapping[str, Any] | None = None
     batches: Mapping[str, Envelope] = attrs.field(factory=dict)
 
-    def check(self, plugins: Plugins) -> None:
+    def check_schema(self, plugins: Plugins) -> None:
         """Refuse it where a proof does not hold, or the verdict is another one.
 
         Raises:
@@ -439,11 +438,11 @@ def read_dispute(data: bytes, where: str) -> Dispute:
     Raises:
         TrustError: it holds none, or is not in its canonical form.
     """
-    value = json_value(data, where, "bad-dispute")
-    check("dispute-1", value, where, "bad-dispute")
+    value = sound_json(data, where, "bad-dispute")
+    check_schema("dispute-1", value, where, "bad-dispute")
     check_canonical(value, data, where)
     for side in LETTERS:
-        check("proof-1", value[side]["proof"], f"{where}: side {side}", "bad-dispute")
+        check_schema("proof-1", value[side]["proof"], f"{where}: side {side}", "bad-dispute")
         if value[side]["proof"]["kind"] != "inclusion":
             raise TrustError(
                 f"{where}: side {side}: found a proof of consistency, expected one of inclusion",

@@ -26,9 +26,8 @@ from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import STEPS, EpochLeaf, Step
 from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, Checkpoint, read_checkpoint
-from tallystick_state.trust.encoding import json_value
+from tallystick_state.trust.encoding import check_schema, sound_json
 from tallystick_state.trust.merkle import TileTree, leaf_hash
-from tallystick_state.trust.schema import check
 
 FORMAT = 1
 """The version of the file."""
@@ -159,7 +158,7 @@ class _Reader:
         leaves, steps = list[EpochLeaf](), dict[int, Mapping[Step, StepRows | None]]()
         for epoch in range(header["epochs"]):
             said = self._object("epoch")
-            check("epoch-leaf-1", said["leaf"], self._where, "bad-evidence")
+            check_schema("epoch-leaf-1", said["leaf"], self._where, "bad-evidence")
             leaf = EpochLeaf.of_value(said["leaf"])
             if (leaf.epoch, leaf.genesis) != (epoch, header["genesis"]):
                 raise self._bad(f"the leaf of epoch {leaf.epoch}", f"that of {epoch}")
@@ -198,8 +197,8 @@ class _Reader:
         return StepRows(FileRows(self._file, ends, start), tree)
 
     def _object(self, part: str) -> Mapping[str, Any]:
-        value = json_value(self._line(), self._where, "bad-evidence")
-        check("evidence-1", value, self._where, "bad-evidence")
+        value = sound_json(self._line(), self._where, "bad-evidence")
+        check_schema("evidence-1", value, self._where, "bad-evidence")
         found: Mapping[str, Any] = value
         expected = {"header": "genesis", "epoch": "leaf", "step": "step"}[part]
         if expected not in found:

@@ -17,18 +17,17 @@ import pickle
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.io.documents import object_of, read_json, read_toml
+from tallystick.io.documents import parse_json, read_toml
 from tallystick.io.inputs import opened
+from tallystick.io.json_schema import first_problem
 from tallystick.io.lines import LongLine
 from tallystick.io.sources import SUFFIXES, JsonLinesSource, ParquetSource
-from tallystick.resources import schema_path
 from tallystick.scoring.batch import IDENTITY
 from tallystick.scoring.result import ResultLayout
 
@@ -122,28 +121,10 @@ def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -
 
 
 def _validate(document: Mapping[str, Any], path: Path) -> None:
-    import jsonschema_rs
-
-    try:
-        problems = sorted(
-            _validator().iter_errors(document), key=lambda each: [*map(str, each.instance_path)]
-        )
-    except ValueError as error:
-        # the library follows no table as deep as the parser does
-        raise InputError(
-            f"{path}: the mapping cannot be checked ({str(error).lower()}): see docs/audit.md"
-        ) from None
-    if problems:
-        first: jsonschema_rs.ValidationError = problems[0]
-        place = ".".join(map(str, first.instance_path)) or "the document"
-        raise InputError(f"{path}: {place}: {first.message}: see docs/audit.md")
-
-
-@cache
-def _validator() -> Any:  # noqa: ANN401  # jsonschema-rs has a type for each draft
-    import jsonschema_rs
-
-    return jsonschema_rs.validator_for(read_json(schema_path("mapping-1")))
+    problem = first_problem("mapping-1", document)
+    if problem is not None:
+        place = f"{path}: {problem.path}" if problem.path else str(path)
+        raise InputError(f"{place}: {problem.message}: see docs/audit.md")
 
 
 @attrs.frozen
@@ -200,21 +181,12 @@ def _json_lines(path: Path) -> Iterator[PublishedRow]:
 
 def _parsed(row: PublishedRow) -> Mapping[str, Value]:
     try:
-        found = json.loads(
-            row.data or b"",
-            parse_float=Decimal,
-            parse_constant=str,
-            object_pairs_hook=partial(object_of, refused=_stands_twice),
-        )
-    except (ValueError, RecursionError) as error:
+        found = parse_json(row.data or b"", numbers="written")
+    except ValueError as error:
         raise _refusal(row, f"no JSON ({error})") from error
     if not isinstance(found, dict):
         raise _refusal(row, "no JSON object")
     return _flat(found)
-
-
-def _stands_twice(_: str) -> ValueError:
-    return ValueError("a key stands twice")
 
 
 def _refusal(row: PublishedRow, found: str) -> InputError:

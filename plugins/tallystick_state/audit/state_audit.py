@@ -6,7 +6,6 @@ was signed, its checkpoint says; what its miners weigh follows from both.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.io.inputs import start_of
+from tallystick.io.documents import read_json
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
 from tallystick_state.ledger import Ledger
@@ -123,9 +122,8 @@ def read_weights(path: Path) -> Mapping[str, int | str]:
         InputError: the file cannot be read, or holds something else.
     """
     try:
-        data = start_of(path, LARGEST + 1)
-        found: Any = json.loads(data if len(data) <= LARGEST else b"")
-    except (OSError, ValueError, RecursionError) as error:
+        found: Any = read_json(path, largest=LARGEST)
+    except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise InputError(f"{path}: the weights cannot be read ({reason}): fix the file") from error
     if isinstance(found, dict) and isinstance(found.get("uids"), list):

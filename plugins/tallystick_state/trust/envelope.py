@@ -16,9 +16,14 @@ import attrs
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import TrustError
 from tallystick.io.text import json_text
-from tallystick_state.trust.encoding import base64_bytes, base64_text, check_size, json_value
+from tallystick_state.trust.encoding import (
+    base64_bytes,
+    base64_text,
+    check_schema,
+    check_size,
+    sound_json,
+)
 from tallystick_state.trust.keys import PublicKey, Signer
-from tallystick_state.trust.schema import check
 
 MAX_ENVELOPE_BYTES = 16 * 1024 * 1024
 """The largest envelope, in bytes."""
@@ -96,7 +101,7 @@ class Envelope:
             TrustError: it is too large, cut short, or no envelope.
         """
         check_size(data, MAX_ENVELOPE_BYTES, where, "an envelope")
-        return cls.of_value(json_value(data, where, "bad-envelope"), where)
+        return cls.of_value(sound_json(data, where, "bad-envelope"), where)
 
     @classmethod
     def of_value(cls, value: Any, where: str) -> Envelope:  # noqa: ANN401  # any JSON value
@@ -111,7 +116,7 @@ class Envelope:
                 f"{where}: found {len(signatures)} signatures, expected at most {MAX_SIGNATURES}"
             )
             raise TrustError(message, code="too-many-signatures")
-        check("envelope-1", value, where, "bad-envelope")
+        check_schema("envelope-1", value, where, "bad-envelope")
         found = [
             Signature(each.get("keyid", ""), base64_bytes(each["sig"], f"{where}: signature {at}"))
             for at, each in enumerate(value["signatures"], 1)

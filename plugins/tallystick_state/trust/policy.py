@@ -17,10 +17,9 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.errors import TrustError
 from tallystick_state.trust import statement as statements
-from tallystick_state.trust.encoding import check_size, json_value, ss58_bytes
+from tallystick_state.trust.encoding import check_schema, check_size, sound_json, ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.schema import check
 from tallystick_state.trust.statement import Action, Statement, statement_of
 
 MAX_STAKE_BYTES = 16 * 1024 * 1024
@@ -83,8 +82,8 @@ class StakeSnapshot:
         """
         data = text.encode("utf-8", "surrogatepass")
         check_size(data, MAX_STAKE_BYTES, where, "a stake snapshot")
-        value = json_value(data, where, "bad-trust-file", exact=True)
-        check("stake-1", value, where, "bad-trust-file")
+        value = sound_json(data, where, "bad-trust-file", exact=True)
+        check_schema("stake-1", value, where, "bad-trust-file")
         stake = {hotkey: int(amount) for hotkey, amount in value["stake"].items()}
         return cls(value["block"], stake, digest(value), text)
 

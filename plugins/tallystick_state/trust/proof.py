@@ -16,10 +16,9 @@ import attrs
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
 from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint, standard_base64
-from tallystick_state.trust.encoding import base64_text, check_size, json_value
+from tallystick_state.trust.encoding import base64_text, check_schema, check_size, sound_json
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.merkle import Consistency, Inclusion, MerkleError, leaf_hash
-from tallystick_state.trust.schema import check
 
 FORMAT = 1
 """The version of proof files."""
@@ -50,7 +49,7 @@ class ProvenEpoch:
         path = {} if self.path is None else {"path": _texts(self.path)}
         return {"leaf": self.leaf, **path}
 
-    def check(self, checkpoint: Checkpoint | None) -> None:
+    def check_schema(self, checkpoint: Checkpoint | None) -> None:
         """Refuse a leaf that the checkpoint does not cover.
 
         Raises:
@@ -94,7 +93,7 @@ class ProvenRows:
             "step": self.step,
         }
 
-    def check(self, leaf: Mapping[str, Any]) -> None:
+    def check_schema(self, leaf: Mapping[str, Any]) -> None:
         """Refuse rows that the step of the leaf of their epoch does not cover.
 
         Raises:
@@ -163,7 +162,7 @@ class Proof:
         """
         return frozenset() if self.checkpoint is None else self.checkpoint.signers(keys)
 
-    def check(self) -> None:
+    def check_schema(self) -> None:
         """Refuse it where a path does not lead to the root that it must lead to.
 
         Raises:
@@ -216,7 +215,7 @@ class Growth:
         known = [*keys]
         return self.old.signers(known) & self.new.signers(known)
 
-    def check(self) -> None:
+    def check_schema(self) -> None:
         """Refuse it where the later log does not begin with the earlier one.
 
         Raises:
@@ -252,8 +251,8 @@ def read_proof(data: bytes, where: str) -> Proof | Growth:
         TrustError: it holds none, is too large, or is not in its canonical form.
     """
     check_size(data, MAX_PROOF_BYTES, where, "a proof")
-    value = json_value(data, where, "bad-proof")
-    check("proof-1", value, where, "bad-proof")
+    value = sound_json(data, where, "bad-proof")
+    check_schema("proof-1", value, where, "bad-proof")
     check_canonical(value, data, where)
     if value["kind"] == "inclusion":
         return proof_of_value(value)
@@ -269,7 +268,7 @@ def proof_of_value(value: Mapping[str, Any]) -> Proof:
     """
     signed = value.get("checkpoint")
     for each in value["epochs"]:
-        check("epoch-leaf-1", each["leaf"], "the leaf of an epoch", "bad-proof")
+        check_schema("epoch-leaf-1", each["leaf"], "the leaf of an epoch", "bad-proof")
     return Proof(
         None if signed is None else _checkpoint(signed),
         tuple(

@@ -24,8 +24,8 @@ from tallystick_state.trust.encoding import (
     base64_bytes,
     check_private,
     hex_bytes,
-    json_value,
     read_file,
+    sound_json,
     ss58_bytes,
 )
 from tallystick_state.trust.keys import PairSigner, PublicKey
@@ -168,7 +168,7 @@ def read_wallet(path: Path) -> PairSigner:
     if data.startswith(_ENCRYPTED):
         message = f"{path}: found an encrypted wallet, expected a plain one, or {_OUTSIDE}"
         raise TrustError(message, code="encrypted-wallet")
-    value = json_value(data, str(path), "bad-key")
+    value = sound_json(data, str(path), "bad-key")
     if not isinstance(value, dict):
         raise TrustError(f"{path}: found no wallet, expected a JSON object", code="bad-key")
     pair = _pair(path, value)

@@ -14,9 +14,8 @@ import attrs
 
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import TrustError
-from tallystick_state.trust.encoding import json_value, read_file
+from tallystick_state.trust.encoding import check_schema, read_file, sound_json
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.schema import check
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -113,15 +112,17 @@ def statement_of(envelope: Envelope, where: str) -> Statement:
         message = f"{where}: found the payload type {kind!r}, expected {PAYLOAD_TYPE}"
         raise TrustError(message, code="other-payload-type")
     place = f"{where}: payload"
-    value = json_value(envelope.payload, place, "bad-statement")
-    check("statement-1", value, place, "bad-statement")
+    value = sound_json(envelope.payload, place, "bad-statement")
+    check_schema("statement-1", value, place, "bad-statement")
     found = Statement(
         value["predicateType"],
         value.get("predicate", {}),
         tuple(Subject(each.get("name", ""), each["digest"]) for each in value["subject"]),
     )
     if found.kind is not None:
-        check(f"predicate-{found.kind}-1", found.predicate, f"{place}: predicate", "bad-statement")
+        check_schema(
+            f"predicate-{found.kind}-1", found.predicate, f"{place}: predicate", "bad-statement"
+        )
         if found.payload != envelope.payload:
             message = f"{place}: found another spelling, expected its canonical form (RFC 8785)"
             raise TrustError(message, code="not-canonical")
@@ -290,9 +291,9 @@ def statement_of_receipt(path: Path) -> Statement:
         TrustError: it is no receipt.
     """
     where = str(path)
-    value = json_value(read_file(path, MAX_RECEIPT_BYTES, "a receipt"), where, "bad-statement")
+    value = sound_json(read_file(path, MAX_RECEIPT_BYTES, "a receipt"), where, "bad-statement")
     is_of_facts = isinstance(value, dict) and "definitions" in value
-    check("facts-receipt-1" if is_of_facts else "receipt-1", value, where, "bad-statement")
+    check_schema("facts-receipt-1" if is_of_facts else "receipt-1", value, where, "bad-statement")
     output = path.name.removesuffix(_RECEIPT_SUFFIX)
     subjects = (
         Subject.of(output, value["output_digest"]),

@@ -16,7 +16,7 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import OutputError, TrustError
-from tallystick_state.trust.encoding import check_size, hex_bytes, read_file
+from tallystick_state.trust.encoding import check_schema, check_size, hex_bytes, read_file
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.policy import (
     MAX_STAKE_BYTES,
@@ -27,7 +27,6 @@ from tallystick_state.trust.policy import (
     check_succession,
     key_of_hotkey,
 )
-from tallystick_state.trust.schema import check
 
 MAX_TRUST_FILE_BYTES = 1024 * 1024
 """Maximum size of a trust file, in bytes."""
@@ -98,7 +97,7 @@ def _tables(text: str, where: str) -> dict[str, Any]:
         message = f"{where}: found no key, expected at least one table such as [keys.NAME]"
         raise TrustError(message, code="no-keys")
     _refuse_other_types(value["keys"], where)
-    check("trust-1", value, where, "bad-trust-file")
+    check_schema("trust-1", value, where, "bad-trust-file")
     return value
 
 
