@@ -145,6 +145,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "bound_rules",
         "compiled",
         "composite",
+        "computation",
         "explanation",
         "lint",
         "planner",

@@ -33,7 +33,7 @@ from tallystick_allocation.rules import (
 )
 from tallystick_allocation.rules import Pools as PoolsRules
 from tallystick_allocation.share import PoolsStep, slot_of
-from tallystick_allocation.step import BoundAllocation, Given, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NOTHING_SAID
 from tallystick_state.carry import carried
@@ -175,7 +175,7 @@ def _is_of_each(rules: StepRules) -> bool:
     return False
 
 
-def _has_columns(step: Step) -> bool:
+def _has_columns(step: AllocationStep) -> bool:
     """Whether a step reads columns alone, and no number of all miners."""
     return all(each.shape != "number" for each in step.inputs)
 
@@ -205,7 +205,7 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     return LineWeights(_weights(found), scores, found)
 
 
-def base_of(bound: BoundAllocation) -> Step | None:
+def base_of(bound: BoundAllocation) -> AllocationStep | None:
     """The last step before the weight whose rounded values are all that the weight comes of."""
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):

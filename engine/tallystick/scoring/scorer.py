@@ -447,7 +447,7 @@ def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
         if value.role not in {"axis", "measure", "tier"}:
             nano = scores.values[value]
             fields = factors if value.role == "factor" else decimals
-            fields[value.name] = None if nano is None else to_decimal(nano)
+            fields[value.field] = None if nano is None else to_decimal(nano)
     axes = {name: to_decimal(scores.axes[name]) for name in bound.axis_order}
     tier = None if scores.level is None or bound.tiers is None else bound.tiers.levels[scores.level]
     measures = {name: shown_measure(scores.measures[name]) for name in bound.measure_order}
