@@ -33,7 +33,7 @@ class Premise:
 
 @attrs.frozen(eq=False)
 class Claim:
-    """What is to be proved, or refuted by an example.
+    """A claim that is to be proved, or refuted by an example.
 
     Attributes:
         formula: the formula.
