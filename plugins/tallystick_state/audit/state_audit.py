@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.io.documents import read_json
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
 from tallystick_state.ledger import Ledger
