@@ -128,16 +128,14 @@ class AllocationStep(NamedValue[Range]):
     `collected`, `is_score` and the range. A further kind of step answers them itself.
 
     Attributes:
-        name: the name by which later steps read it.
-        inputs: the earlier steps that it reads.
         rules: its values in the rule set.
+        inputs: the earlier steps that it reads.
         shape: the shape of its result.
         origin: the keys of the rule set that have the step.
     """
 
-    name: str
-    inputs: tuple[AllocationStep, ...]
     rules: StepRules
+    inputs: tuple[AllocationStep, ...]
     shape: Shape
     origin: KeyPath
 
@@ -151,6 +149,11 @@ class AllocationStep(NamedValue[Range]):
         """
         del surroundings
         return cls(**parts)
+
+    @property
+    def name(self) -> str:
+        """The name by which later steps read it."""
+        return self.rules.name
 
     @property
     def kind(self) -> str:
