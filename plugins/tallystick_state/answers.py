@@ -5,7 +5,7 @@ Inside, a state counts in nano; here every number of the field is a decimal of n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.model import Miner, Snapshot
 
 if TYPE_CHECKING:
-    from tallystick_state.miner_list import Slot
+    pass
 
 
 @attrs.frozen
@@ -218,29 +218,6 @@ class Synced:
     changed: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
     retired: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
     unchanged: int
-
-
-def synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
-    """What a list of slots changed.
-
-    Args:
-        before: the miners before, by hotkey.
-        slots: the list.
-        retired: the hotkeys that hold no slot any more.
-    """
-    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
-    for slot in slots:
-        old = before.get(slot.hotkey)
-        if old is None or old.uid is None:
-            kind = "registered"
-        elif old.uid != slot.uid:
-            kind = "moved"
-        else:
-            kind = "" if old.types == slot.types else "changed"
-        found[kind].append(slot.hotkey)
-    unchanged = len(found.pop(""))
-    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
-    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
 @attrs.frozen

@@ -22,13 +22,14 @@ from tallystick.plugins.registry import Registry
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import read
-from tallystick_state.store.checksums import COLUMNS, EVENTS, insert, rows_of
+from tallystick_state.store.checksums import insert, rows_of
 from tallystick_state.store.connection import TIMEOUT, place_of
 from tallystick_state.store.store import PLACE, Store
+from tallystick_state.store.tables import CHECKED, EVENTS
 from tallystick_state.store.transaction import Transaction
 from tallystick_state.transfer import Exported
 
-_IS_RECORD = COLUMNS[EVENTS].index("is_record")
+_IS_RECORD = EVENTS.names.index("is_record")
 
 
 def back_up(store: Store, path: PathLike, *, follow_links: bool = False) -> Exported:
@@ -167,9 +168,9 @@ def _copy_pages(path: Path, copy: Path, shown: str, written: str) -> None:
 
 
 def _copy_rows(source: Transaction, target: Transaction) -> None:
-    for table in COLUMNS:
+    for table in CHECKED:
         rows = (tuple(row[:-1]) for row in rows_of(source.connection, table))
-        insert(target.connection, table, map(_with_truth, rows) if table == EVENTS else rows)
+        insert(target.connection, table, map(_with_truth, rows) if table is EVENTS else rows)
 
 
 def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:

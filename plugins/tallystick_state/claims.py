@@ -21,7 +21,9 @@ from typing import Any
 
 import attrs
 
+from tallystick_state.argument_checks import check_text
 from tallystick_state.event import StateEvent
+from tallystick_state.miners import check_hotkey
 from tallystick_state.sections.claims import Claims as Limits
 
 CONFLICT = "conflict"
@@ -96,6 +98,18 @@ class Hearing:
 
     validator: str | None = None
     heard: frozenset[str] | None = None
+
+    @classmethod
+    def named(cls, validator: str | None, heard: Collection[str]) -> Hearing:
+        """Return the validators of a state that begins; with nobody heard by name, all are.
+
+        Raises:
+            StateError: a hotkey is not possible.
+        """
+        for hotkey in sorted({*heard} if validator is None else {*heard, validator}):
+            check_text(hotkey, "validator")
+            check_hotkey(hotkey)
+        return cls(validator, frozenset(heard) or None)
 
     def hears(self, validator: str) -> bool:
         """Whether the claims of a validator are taken."""

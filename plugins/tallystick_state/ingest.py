@@ -463,7 +463,6 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
 
 def batch_statement(
     state: StoredState,
-    scorer: Scorer,
     path: Path,
     validator: str,
     groups: PathLike | None = None,
@@ -472,8 +471,6 @@ def batch_statement(
 
     Args:
         state: that of any validator of the network.
-        scorer: the rules of the state. A score is no part of an event's digest, so that snapshots
-            of epochs are not needed.
         path: a file of the validator's records and events, and of nobody else's.
         validator: its hotkey.
         groups: a file of the groups of the records, whose consensus is signed with them.
@@ -489,7 +486,9 @@ def batch_statement(
     in_force = state.in_force
     if in_force.root is None:
         raise nothing_to_sign()
-    source, joined, digests = source_of(path), None, list[str]()
+    # a score is no part of the digest of an event, so that no snapshots of epochs are needed
+    scorer, source = state.scorer, source_of(path)
+    joined, digests = None, list[str]()
     if groups is not None:
         from tallystick_state.round_groups import groups_of
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -25,7 +25,12 @@ from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick_allocation.uint16 import LAST_UID
+from tallystick_state.answers import Synced
+from tallystick_state.model import Miner
 from tallystick_state.rules import TypeRules
+
+if TYPE_CHECKING:
+    from tallystick_state.event_log import EventLog
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
@@ -92,6 +97,50 @@ def slots_of(
     if not found:
         raise InputError(f"{name}: found no miners, expected one a line")
     return tuple(sorted(found.values(), key=lambda slot: slot.uid))
+
+
+def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
+    """Give every slot to its miner in a list: register, move and retire.
+
+    Args:
+        log: of the state.
+        slots: the list, whole.
+    """
+    before = log.state.miners
+    present = {slot.hotkey for slot in slots}
+    retired = sorted(
+        hotkey
+        for hotkey, miner in before.items()
+        if miner.uid is not None and hotkey not in present
+    )
+    for hotkey in retired:
+        log.retire(hotkey)
+    for slot in slots:
+        log.register(slot.hotkey, slot.uid, slot.types)
+    return _synced(before, slots, retired)
+
+
+def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
+    """What a list of slots changed.
+
+    Args:
+        before: the miners before, by hotkey.
+        slots: the list.
+        retired: the hotkeys that hold no slot any more.
+    """
+    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
+    for slot in slots:
+        old = before.get(slot.hotkey)
+        if old is None or old.uid is None:
+            kind = "registered"
+        elif old.uid != slot.uid:
+            kind = "moved"
+        else:
+            kind = "" if old.types == slot.types else "changed"
+        found[kind].append(slot.hotkey)
+    unchanged = len(found.pop(""))
+    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
+    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
 def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value

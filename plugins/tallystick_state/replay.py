@@ -50,14 +50,13 @@ from tallystick_state.store.tables import (
     QUARANTINE,
     ROUNDS,
     SNAPSHOTS,
+    StoreTable,
 )
 from tallystick_state.store.transaction import STATING
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
-
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.checkpoint import Checkpoint
 
@@ -407,7 +406,7 @@ _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
 """Every kind of entry that stands alone; claims are applied by `EventLog.record`."""
 
 
-def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:
+def _same_rows(table: StoreTable, stored: Transaction, replayed: Transaction) -> int:
     """How many rows a table has, which are those that the log leads to."""
     number = 0
     for number, (found, wanted) in enumerate(

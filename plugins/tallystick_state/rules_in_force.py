@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.canonical import canonical_bytes, digest
-from tallystick.errors import DamagedError, StateError, StoreError, TrustError
+from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
@@ -30,15 +30,18 @@ from tallystick_state.authority import (
     TrustInForce,
     authority_of,
     no_envelopes,
+    read_root,
     root_of,
 )
 from tallystick_state.chain import Entry
 from tallystick_state.claims import Hearing
 from tallystick_state.pools import NO_POOLS, POOLS, Pools, PoolsChange, PoolsInForce, read_pools
-from tallystick_state.rules import GENESIS, EpochRules, StateRules
+from tallystick_state.rules import GENESIS, EpochRules, StateRules, proved_rules_of
 from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
+    from tallystick.io.paths import PathLike
+    from tallystick.plugins.registry import Registry
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Action, Statement
 
@@ -379,12 +382,12 @@ def read(
     Raises:
         DamagedError: an entry is none of its kind, or the installed plugins give a rule set
             another meaning than it had.
-        RuleSetError: a rule set does not load with the installed plugins.
+        StoreError: a rule set does not load with this version and the installed plugins.
     """
     loading = plugins or installed_plugins()
     said = first_body(genesis, where)
     try:
-        rules = [load_rules(each, where, loading) for each in _rule_sets(said)]
+        rules = [_load_logged(each, where, loading) for each in _rule_sets(said)]
     except (KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
@@ -456,6 +459,29 @@ def renewed(genesis: Entry) -> str:
     for name in ("rule_set", "rule_sets"):
         said.pop(name, None)
     return canonical_bytes({**said, "format": FORMAT, RULE_SETS: rule_sets}).decode()
+
+
+def begin_under(
+    references: Iterable[PathLike], registry: Registry | None, trust: PathLike | None
+) -> RulesInForce:
+    """Return the rules of a state that begins.
+
+    Args:
+        references: a rule set of each of its lines.
+        registry: the plugins; by default the installed ones.
+        trust: the trust file; None where the operator decides alone.
+
+    Raises:
+        InputError: the trust file cannot be read.
+        RuleSetError: a rule set does not load, or its allocation is not proved safe.
+        StateError: the rule sets do not go together; see `begun`.
+        TrustError: the trust file is none.
+    """
+    from tallystick.scoring.scorer import load  # a query needs none
+
+    rules = [proved_rules_of(load(reference, registry=registry)) for reference in references]
+    root = None if trust is None else read_root(trust)
+    return begun(rules, registry or installed_plugins()).begun_with(root)
 
 
 def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
@@ -543,7 +569,7 @@ def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) 
         line=line,
         epoch=int(said["epoch"]),
         block=said.get("block"),
-        rules=load_rules(said["rule_set"], where, found.plugins),
+        rules=_load_logged(said["rule_set"], where, found.plugins),
         previous=_text(said["previous"]),
         sequence=sequence,
         major=bool(said.get("major", False)),
@@ -591,6 +617,27 @@ def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
             "copy"
         )
     return Hearing(validator, frozenset(heard) or None)
+
+
+def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+    """Load the rule set of an entry; refuse one that does not load, with the way out.
+
+    Raises:
+        DamagedError: as `load_rules`.
+        KeyError: as `load_rules`.
+        StoreError: it does not load.
+        TypeError: as `load_rules`.
+    """
+    try:
+        return load_rules(said, where, plugins)
+    except RuleSetError as error:
+        name = said["reference"]
+        raise StoreError(
+            f"{where}: found a state whose rule set {name} does not load, expected one "
+            "that this version and its plugins know: use the tallystick and the plugins that the "
+            "state was begun with, or begin anew with tallystick state init and record its rounds "
+            f"again; the rule set has: {error}"
+        ) from error
 
 
 def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, Hearing
@@ -16,6 +17,8 @@ from tallystick_state.store.store import Store
 from tallystick_state.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick.scoring.scorer import Scorer
     from tallystick_state.epoch_log import EpochLog
     from tallystick_state.store.transaction import Transaction
 
@@ -29,6 +32,8 @@ class StoredState:
         """Take what was read of the store: its rules so far, and its allowed validators."""
         self.store, self.hearing = store, hearing
         self._known = RulesInForce.of(rules)
+        self._scorer: tuple[int, Scorer] | None = None
+        self._scorers: dict[str, Scorer] = {}
 
     def __repr__(self) -> str:
         name, lines = type(self).__name__, " and ".join(self._known.lines)
@@ -73,6 +78,62 @@ class StoredState:
 
         with self.store.writing() if keep else self.store.reading() as transaction:
             yield EpochLog(transaction, self._in_force(transaction), keep, trust)
+
+    @contextmanager
+    def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
+        """A scorer that scores each record by the rules and the snapshot that it is pinned to.
+
+        Args:
+            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
+                other, this one is used. By default the rules in force are bound.
+
+        Raises:
+            RuleSetError: rules of the state do not bind.
+            StateError: the scorer has a rule set that the state never follows.
+        """
+        with self.store.reading() as transaction:
+            in_force = self._in_force(transaction)
+            known = in_force.rule_sets()
+            if scorer is not None and scorer.digest not in known:
+                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
+                raise StateError(
+                    f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
+                    f"that of the state, {names}"
+                )
+            if scorer is None or len(known) > 1:
+                scorer = self._scorer_of(in_force)
+            yield scorer.with_snapshots(StoredSnapshots(transaction))
+
+    @property
+    def scorer(self) -> Scorer:
+        """What scores records, each by the rules that its epoch has.
+
+        Raises:
+            RuleSetError: formulas, types and schemas do not fit.
+        """
+        return self._scorer_of(self.in_force)
+
+    @scorer.setter
+    def scorer(self, scorer: Scorer) -> None:
+        self._scorer = self._known.seq, scorer
+
+    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
+        known = self._scorer
+        if known is None or known[0] != in_force.seq:
+            from tallystick.scoring.bound_rules import bound_over
+            from tallystick.scoring.scorer import Scorer
+
+            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
+            known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return known[1]
+
+    def _bound(self, rules: StateRules) -> BoundRules:
+        """A rule set, bound once."""
+        if rules.digest not in self._scorers:
+            from tallystick.scoring.scorer import bind  # a query needs none
+
+            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
+        return self._scorers[rules.digest]
 
     def _in_force(self, transaction: Transaction) -> RulesInForce:
         """The rules as a transaction sees them: another process may have adopted some."""

@@ -218,7 +218,7 @@ def events_command(
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
-        said = batch_statement(ledger, ledger.scorer, path, validator, groups)
+        said = batch_statement(ledger, path, validator, groups)
     _write(said.envelope().signed(by), **options)
 
 

@@ -24,8 +24,13 @@ from tallystick.errors import DamagedError, StoreError
 from tallystick_state.store.checksums import put_totals
 from tallystick_state.store.connection import TIMEOUT, Connection, Place, place_of
 from tallystick_state.store.integrity import LIMIT, check_integrity, data_checksums, size
-from tallystick_state.store.migration import foreign_table, found_version, is_older, migrate
-from tallystick_state.store.schema import create_schema
+from tallystick_state.store.schema import (
+    create_schema,
+    foreign_table,
+    found_version,
+    is_older,
+    migrate,
+)
 from tallystick_state.store.transaction import Transaction
 
 _INIT = "run tallystick state init"

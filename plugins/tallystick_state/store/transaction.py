@@ -4,6 +4,8 @@ Long results come page after page: no cursor stays open behind a reader who stop
 are read whole are checked by their checksums; nothing is checked against the chain.
 """
 
+# ruff: noqa: S608  # names of our own tables alone; values go by marks
+
 from __future__ import annotations
 
 import json
@@ -20,27 +22,23 @@ from tallystick_state.claims import UNKNOWN, Claim, Counts, Rank
 from tallystick_state.event import AGE, NUMBER_LIMIT, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
-from tallystick_state.store.checksums import (
-    COLUMNS,
-    COUNTS,
+from tallystick_state.store.checksums import checked_rows, delete, insert, rows_of
+from tallystick_state.store.connection import MOST_VALUES, WAY_BACK, Connection, marks
+from tallystick_state.store.tables import (
+    CLAIM_COUNTS,
     ENVELOPES,
     EVENTS,
     HEAD,
     LEAVES,
     LOG,
     QUARANTINE,
+    RARE,
     ROUNDS,
     SNAPSHOTS,
-    checked_rows,
-    delete,
-    insert,
-    rows_of,
+    StoreTable,
 )
-from tallystick_state.store.connection import MOST_VALUES, WAY_BACK, Connection, marks
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
-
     from tallystick_state.roles import Role
 
 
@@ -57,7 +55,7 @@ class ClaimRows:
 
     def has_waiting(self) -> bool:
         """Whether there is anything in quarantine."""
-        return bool(self.connection.rows("SELECT seq FROM tallystick_quarantine LIMIT 1"))
+        return bool(self.connection.rows(f"SELECT seq FROM {QUARANTINE} LIMIT 1"))
 
     def numbered(self, numbers: Sequence[int]) -> list[Claim]:
         """The claims in quarantine with some numbers."""
@@ -73,7 +71,7 @@ class ClaimRows:
 
     def reasons(self) -> dict[str, int]:
         """How many claims are in quarantine, by reason."""
-        query = "SELECT reason, COUNT(*) FROM tallystick_quarantine GROUP BY reason ORDER BY reason"
+        query = f"SELECT reason, COUNT(*) FROM {QUARANTINE} GROUP BY reason ORDER BY reason"
         return dict(self.connection.rows(query))
 
     def waiting_for(self, tasks: Sequence[bytes]) -> Iterator[Claim]:
@@ -95,14 +93,16 @@ class ClaimRows:
 
     def counts(self, scope: bytes) -> Counts:
         """How many claims a validator made that are pinned to an epoch, by round and rank."""
-        rows = checked_rows(self.connection, [COUNTS], f"FROM {COUNTS} WHERE scope = ?", (scope,))
+        rows = checked_rows(
+            self.connection, [CLAIM_COUNTS], f"FROM {CLAIM_COUNTS} WHERE scope = ?", (scope,)
+        )
         return {(number, rank): claims for _, number, rank, claims in rows}
 
     def put_counts(self, scope: bytes, counts: Counts) -> None:
         """Keep the counts of a scope in place of those of before."""
-        delete(self.connection, COUNTS, "scope", scope)
+        delete(self.connection, CLAIM_COUNTS, "scope", scope)
         rows = [(scope, *key, claims) for key, claims in counts.items() if claims]
-        insert(self.connection, COUNTS, rows)
+        insert(self.connection, CLAIM_COUNTS, rows)
 
     def cleared(self) -> Mapping[str, int]:
         """By hotkey, the number of the entry that last cleared its flags."""
@@ -138,15 +138,15 @@ class ClaimRows:
         )
         insert(self.connection, QUARANTINE, rows)
 
-    def _among(self, table: str, column: str, values: Sequence[object]) -> Iterator[Claim]:
+    def _among(self, table: StoreTable, column: str, values: Sequence[object]) -> Iterator[Claim]:
         for start in range(0, len(values), MOST_VALUES):
             page = values[start : start + MOST_VALUES]
             yield from self._claims(table, f"{column} IN ({marks(page)})", page)
 
-    def _claims(self, table: str, condition: str, values: Iterable[Any]) -> list[Claim]:
+    def _claims(self, table: StoreTable, condition: str, values: Iterable[Any]) -> list[Claim]:
         """The claims of a table, recorded or in quarantine, that a condition holds for."""
         source = f"FROM {table} JOIN {LOG} USING (seq) WHERE {condition}"
-        names = (*COLUMNS[table], *COLUMNS[LOG])
+        names = (*table.names, *LOG.names)
         rows = checked_rows(self.connection, [table, LOG], source, values)
         found = (dict(zip(names, row, strict=True)) for row in rows)
         return [
@@ -169,19 +169,15 @@ STATING = ("batch", "pools", "rules", "trust", "withdraw")
 """The kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
-_ENTRIES = "FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
-_SNAPSHOT = "FROM tallystick_snapshots WHERE epoch = ?"
-# SQLite uses the index of rare kinds only where the query has its very term
-_RARE = "kind NOT IN ('signal', 'own', 'signed')"
-_RULES = f"FROM tallystick_log WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {_RARE}"
-_BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
+_ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
+_SNAPSHOT = f"FROM {SNAPSHOTS} WHERE epoch = ?"
+_RULES = f"FROM {LOG} WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {RARE}"
+_BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
 # a canonical line begins with the first of its keys
 _ALIGNED = '{"alignment":'
-_ROUNDS_OF_RECORDS = (
-    "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
-)
+_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = ?"
 _ROUNDS_WITH_ROLE = (
-    "FROM tallystick_signals WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
+    f"FROM {EVENTS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
 )
 
 
@@ -225,7 +221,7 @@ class Transaction:
 
     def log_hash(self) -> str | None:
         """The hash of the last entry of the log, as the head has it; None without a head."""
-        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")  # noqa: S608  # ours
+        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")
         return rows[0][0] if rows else None
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
@@ -247,8 +243,8 @@ class Transaction:
     def flagged_rounds(self, hotkey: str, skill_type: str) -> list[int]:
         """The rounds for which the engine has flagged a miner in a skill type, ascending."""
         query = (
-            f"SELECT seq, tallystick_signals.round {_BODY_OF} hotkey = ? AND is_record = ? "
-            "AND skill_type = ? AND kind = 'flag' ORDER BY tallystick_signals.round"
+            f"SELECT seq, {EVENTS}.round {_BODY_OF} hotkey = ? AND is_record = ? "
+            f"AND skill_type = ? AND kind = 'flag' ORDER BY {EVENTS}.round"
         )
         return [row[1] for row in self.connection.rows(query, (hotkey, False, skill_type))]
 
@@ -267,7 +263,7 @@ class Transaction:
 
     def claimed(self) -> Iterator[StateEvent]:
         """The event of every claim, recorded or not, in the order of the log."""
-        source = f"FROM tallystick_log WHERE seq > ? AND NOT ({_RARE}) ORDER BY seq LIMIT ?"
+        source = f"FROM {LOG} WHERE seq > ? AND NOT ({RARE}) ORDER BY seq LIMIT ?"
         after = 0
         while rows := self._log(source, (after, _READ)):
             yield from (StateEvent.from_line(body) for _, _, body, _ in rows)
@@ -278,9 +274,9 @@ class Transaction:
         """The claims, those in quarantine too."""
         return ClaimRows(self.connection)
 
-    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
+    def rows(self, table: StoreTable) -> Iterator[tuple[Any, ...]]:
         """Every row of a table as the database has it, in the order of its key."""
-        return map(_plain, rows_of(self.connection, table.name))
+        return map(_plain, rows_of(self.connection, table))
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
@@ -336,7 +332,7 @@ class Transaction:
 
     def snapshots(self) -> Iterator[tuple[int, str, str]]:
         """Epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
-        epochs = self.connection.rows("SELECT epoch FROM tallystick_snapshots ORDER BY epoch")
+        epochs = self.connection.rows(f"SELECT epoch FROM {SNAPSHOTS} ORDER BY epoch")
         for epoch in epochs:
             ((number, digest, body),) = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, epoch)
             yield number, digest, body
@@ -368,13 +364,13 @@ class Transaction:
         return next(of_types, None)
 
     def _closed_before(self, seq: int) -> set[int]:
-        source = f"FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"
+        source = f"FROM {LOG} WHERE kind = 'round' AND {RARE} AND seq < ?"
         rows = self._log(source, (seq,))
         return {json.loads(body)["round"] for _, _, body, _ in rows}
 
     def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
         query = (
-            "SELECT 1 FROM tallystick_signals WHERE round = ? AND is_record = ? "  # noqa: S608  # ours
+            f"SELECT 1 FROM {EVENTS} WHERE round = ? AND is_record = ? "
             f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
         )
         return bool(self.connection.rows(query, (number, True, counted_by, *types)))
@@ -382,8 +378,7 @@ class Transaction:
     def newest_rounds(self, limit: int) -> list[int]:
         """The highest rounds with records, so many at most, the last first."""
         query = (
-            "SELECT DISTINCT round FROM tallystick_signals WHERE is_record = ? "
-            "ORDER BY round DESC LIMIT ?"
+            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? ORDER BY round DESC LIMIT ?"
         )
         return [number for (number,) in self.connection.rows(query, (True, limit))]
 
@@ -397,7 +392,7 @@ class Transaction:
             that they name.
         """
         query = (
-            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM tallystick_signals "
+            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM {EVENTS} "
             "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
         )
         rows = self.connection.rows(query, (True, first, last))
@@ -405,7 +400,7 @@ class Transaction:
 
     def counted_events(self) -> dict[int, int]:
         """By epoch, how many events were recorded while it was open; others have none."""
-        query = "SELECT counted_in, COUNT(*) FROM tallystick_signals GROUP BY counted_in"
+        query = f"SELECT counted_in, COUNT(*) FROM {EVENTS} GROUP BY counted_in"
         return dict(self.connection.rows(query))
 
     def bodies_of_kind(self, kind: str) -> Iterator[str]:
@@ -414,15 +409,13 @@ class Transaction:
 
     def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
         """The same bodies, each with the number of its entry."""
-        rows = self._log(f"FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq", (kind,))
+        rows = self._log(f"FROM {LOG} WHERE kind = ? AND {RARE} ORDER BY seq", (kind,))
         return [(seq, body) for seq, _, body, _ in rows]
 
     def closing(self, epoch: int) -> str | None:
         """The body of the entry with which an epoch was closed; None of one that is not."""
         # they are closed one after the other, from the first
-        source = (
-            f"FROM tallystick_log WHERE kind = 'epoch' AND {_RARE} ORDER BY seq LIMIT 1 OFFSET ?"
-        )
+        source = f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq LIMIT 1 OFFSET ?"
         rows = [] if epoch < 0 else self._log(source, (epoch,))
         return rows[0][2] if rows else None
 
@@ -443,9 +436,7 @@ class Transaction:
         return max((block for block in newest if block is not None), default=None)
 
     def _newest_block(self, kind: str) -> int | None:
-        source = (
-            f"FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
-        )
+        source = f"FROM {LOG} WHERE kind = ? AND {RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
         rows = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
         while rows:
             for _, _, body, _ in rows:
@@ -463,7 +454,7 @@ class Transaction:
 
     def has_envelopes(self) -> bool:
         """Whether there is any."""
-        return bool(self.connection.rows("SELECT 1 FROM tallystick_envelopes LIMIT 1"))
+        return bool(self.connection.rows(f"SELECT 1 FROM {ENVELOPES} LIMIT 1"))
 
     def put_envelope(self, statement: str, envelope: str) -> None:
         """Keep an envelope, in place of one of the same statement."""
@@ -542,14 +533,14 @@ class Transaction:
         """
         chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
         values = (value,) if counted_by is None else (value, counted_by)
-        query = f"SELECT seq FROM tallystick_signals WHERE {chosen} ORDER BY seq"  # noqa: S608
+        query = f"SELECT seq FROM {EVENTS} WHERE {chosen} ORDER BY seq"
         numbers = [row[0] for row in self.connection.rows(query, values)]
         for start in range(0, len(numbers), MOST_VALUES):
             page = numbers[start : start + MOST_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
             among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
             rows = self._log(
-                f"FROM tallystick_log WHERE seq {among} ORDER BY seq",
+                f"FROM {LOG} WHERE seq {among} ORDER BY seq",
                 (page[0], page[-1]) if dense else page,
             )
             if len(rows) < len(page):
