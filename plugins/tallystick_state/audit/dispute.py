@@ -256,7 +256,7 @@ class _Maker:
         return found
 
     def _key(self) -> Key:
-        """Return the key of the first row that differs: the smaller of two, which the other lacks."""
+        """Return the key of the first row that differs: of two keys the smaller one."""
         place, found = self._place.row or 0, list[Key]()
         for side in LETTERS:
             rows = self._steps(side)
@@ -329,9 +329,7 @@ def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple
 
 
 def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
-    """Return a verdict whose reason names the steps that were passed over: one side has them
-    alone.
-    """
+    """Return a verdict whose reason names the steps that only one side has."""
     if not passed:
         return verdict
     told = f"{verdict.reason}; only one of them has {', '.join(passed)}"

@@ -284,7 +284,7 @@ class _Audit:
             row, last, number = next(rows, None), number, 0
 
     def _number(self, row: PublishedRow, each: _Derived | None, last: int) -> int:
-        """Return the number of the record of a row: the row's own, unless it is the expected row."""
+        """Return the number of the record of a row."""
         if each is not None and self.mapping.columns is None and _is_line_of(row, each):
             return each.record
         column = self.mapping.column("record")

@@ -76,7 +76,7 @@ class StepRows:
         return read_row(self.data[place])
 
     def span(self, prefix: Key) -> tuple[int, int]:
-        """Return the range of the rows whose keys begin with a prefix, as its first and its end."""
+        """Return the range of the rows whose keys begin with a prefix: first and end."""
         key = _beginning(len(prefix))
         places = range(len(self.data))
         low = bisect_left(places, prefix, key=lambda place: key(self.data[place]))
@@ -184,9 +184,7 @@ def _within(epoch: int, mine: EpochLeaf, theirs: EpochLeaf, a: Compared, b: Comp
 
 
 def first_leaf(a: TileTree, b: TileTree) -> int:
-    """Return the first leaf in which two trees of other roots differ, reading a tile of each
-    level.
-    """
+    """Return the first leaf in which two trees differ, reading a tile of each level."""
     index = 0
     for level in reversed(range(min(a.height, b.height))):
         tile, place = index // TILE_WIDTH, index % TILE_WIDTH

@@ -424,9 +424,9 @@ def read_checkpoint_file(path: Path) -> Checkpoint:
         TrustError: the file holds no checkpoint.
     """
     from tallystick_state.trust.checkpoint import (
-        MAX_ENVELOPE_BYTES,
+        MAX_NOTE_BYTES,
         read_checkpoint,  # loads what signs
     )
     from tallystick_state.trust.encoding import read_file
 
-    return read_checkpoint(read_file(path, MAX_ENVELOPE_BYTES, "a checkpoint"))
+    return read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))

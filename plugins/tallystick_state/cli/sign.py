@@ -234,13 +234,13 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
     from tallystick_state.trust.checkpoint import (
-        MAX_ENVELOPE_BYTES,
+        MAX_NOTE_BYTES,
         read_checkpoint,  # loads what signs
     )
     from tallystick_state.trust.encoding import read_file
     from tallystick_state.trust.statement import checkpoint
 
-    found = read_checkpoint(read_file(path, MAX_ENVELOPE_BYTES, "a checkpoint"))
+    found = read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
     said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
     _write(said.envelope().signed(by), **options)
 

@@ -159,9 +159,7 @@ class TrustRoot:
                 yield self.keys[name].public
 
     def keys_for(self, hotkey: str) -> tuple[PublicKey, ...]:
-        """Return the keys that sign for a hotkey: those that name it, and its own sr25519 key
-        (SS58).
-        """
+        """Return the keys of a hotkey: those that name it, and its own of sr25519 (SS58)."""
         named = [each.public for each in self.keys.values() if each.hotkey == hotkey]
         own = key_of_hotkey(hotkey)
         return tuple(dict.fromkeys([*named, *([own] if own else [])]))
