@@ -83,6 +83,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     "tallystick.io": (
         "atomic",
         "chunks",
+        "csv_table",
         "documents",
         "inputs",
         "json_schema",

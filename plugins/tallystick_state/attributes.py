@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
-from rfc8785 import CanonicalizationError
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
@@ -67,7 +66,7 @@ def to_body(said: Said) -> dict[str, Any]:
     body = {line: json_value(each) for line, each in sorted(said.items())}
     try:
         size = len(canonical_bytes(body))
-    except CanonicalizationError as error:
+    except CanonicalError as error:
         raise StateError(
             f"found attributes that have no canonical form ({error}), expected Unicode text"
         ) from None

@@ -10,8 +10,6 @@ columns have the names of result rows, and numbers count 1, not 1e-9.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import pickle
 import sqlite3
@@ -23,6 +21,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.io.csv_table import CsvTable
 from tallystick.io.documents import parse_json, read_toml
 from tallystick.io.inputs import opened
 from tallystick.io.json_schema import first_problem
@@ -204,21 +203,9 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Value]:
 
 
 def _csv(path: Path) -> Iterator[PublishedRow]:
-    with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        reader = csv.reader(text, strict=True)
-        try:
-            header = next(reader, [])
-            if len(set(header)) < len(header):
-                raise InputError(f"{path}: found a column twice, expected each once")
-            for cells in reader:
-                if len(cells) != len(header):
-                    told = f"found {len(cells)} cells, expected {len(header)}, as the header has"
-                    raise InputError(f"{path}:{reader.line_num}: {told}")
-                values = dict[str, Value](zip(header, cells, strict=True))
-                yield PublishedRow(reader.line_num, None, values, path)
-        except (csv.Error, UnicodeError) as error:
-            told = f"found no CSV ({error}), expected rows of results"
-            raise InputError(f"{path}:{reader.line_num}: {told}") from error
+    with opened(path) as file:
+        for line, row in CsvTable(file, path):
+            yield PublishedRow(line, None, dict[str, Value](row), path)
 
 
 def _parquet(path: Path) -> Iterator[PublishedRow]:
