@@ -122,8 +122,8 @@ def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -
 def _validate(document: Mapping[str, Any], path: Path) -> None:
     problem = first_problem("mapping-1", document)
     if problem is not None:
-        place = f"{path}: {problem.path}" if problem.path else str(path)
-        raise InputError(f"{place}: {problem.message}: see docs/audit.md")
+        place = problem.path or "the document"
+        raise InputError(f"{path}: {place}: {problem.message}: see docs/audit.md")
 
 
 @attrs.frozen
