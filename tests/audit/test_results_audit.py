@@ -398,7 +398,7 @@ def test_rows_can_be_matched_by_what_the_record_says(audit: Audit, rows: list[Js
     ("text", "told"),
     [
         ("format = 2\n[columns]\nquality = 'q'", "format"),
-        ("format = 1", 'the whole: found no "columns"'),
+        ("format = 1", "the document"),
         ("format = 1\n[columns]\nquality = 1", "columns.quality"),
         ("format = 1\n[columns]\nquality = 'q'\n[numbers]\nscale = 'milli'", "numbers.scale"),
         ("format = 1\n[columns]\nlevitation = 'q'", "found the field 'levitation'"),
