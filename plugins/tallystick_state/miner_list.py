@@ -40,7 +40,7 @@ _DUPLICATE = "duplicate-miner"
 CODES: Mapping[str, str] = MappingProxyType(
     {_DUPLICATE: "another line of the list has the same hotkey or the same uid"}
 )
-"""What is wrong with a line of a list besides the codes of records."""
+"""Codes of a line of a list, besides those of records."""
 
 _BYTE_ORDER_MARK = "\ufeff"
 _MOST_DIGITS = 9
@@ -68,7 +68,7 @@ Row = tuple[int, Any]
 def slots_of(
     source: Path | Iterable[Mapping[str, Any]], rules: TypeRules, name: str
 ) -> tuple[Slot, ...]:
-    """The slots of a list, by uid.
+    """Return the slots of a list, by uid.
 
     Args:
         source: a file, or the lines as mappings.
@@ -121,7 +121,7 @@ def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
 
 
 def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
-    """What a list of slots changed.
+    """Return the changes that a list of slots makes.
 
     Args:
         before: the miners before, by hotkey.
@@ -213,7 +213,7 @@ def _csv(path: Path, text: str) -> Iterator[Row]:
 
 
 def _cells(header: list[str], cells: list[str]) -> dict[str, Any] | RecordError:
-    """A row of CSV as the object that it stands for."""
+    """Return a row of CSV as the object that it stands for."""
     if len(cells) != len(header):
         expected = f"{len(header)} cells: {','.join(header)}"
         return RecordError("missing-field", "", f"{len(cells)} cells", expected)
