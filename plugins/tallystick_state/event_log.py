@@ -77,7 +77,7 @@ The first is the word that every log has for them, which hashes cover.
 """
 _KINDS = {rank: kind for kind, rank in RANKS.items()}
 RECORDED = "recorded"
-"""What a claim is that is not in quarantine."""
+"""Status of a claim that is not in quarantine."""
 
 
 class EventLog:
@@ -119,7 +119,7 @@ class EventLog:
 
     @property
     def hearing(self) -> Hearing:
-        """Whose claims are taken."""
+        """The allowed validators."""
         return self.in_force.trust.hearing(self.named)
 
     def begin(self) -> None:
@@ -486,7 +486,7 @@ class EventLog:
         return self._register
 
     def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
-        """The claims in quarantine with some numbers, in their order.
+        """Return the claims in quarantine with some numbers, in their order.
 
         Raises:
             StateError: one of them is not there.
@@ -539,7 +539,7 @@ class EventLog:
         return entry
 
     def snapshot(self, epoch: int) -> Snapshot:
-        """The snapshot of an epoch.
+        """Return the snapshot of an epoch.
 
         Raises:
             StateError: the epoch has not begun.

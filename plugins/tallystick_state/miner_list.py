@@ -40,7 +40,7 @@ _DUPLICATE = "duplicate-miner"
 CODES: Mapping[str, str] = MappingProxyType(
     {_DUPLICATE: "another line of the list has the same hotkey or the same uid"}
 )
-"""What is wrong with a line of a list besides the codes of records."""
+"""Codes of a line of a list, besides those of records."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_DIGITS = 9
@@ -68,7 +68,7 @@ Row = tuple[int, Any]
 def slots_of(
     source: Path | Iterable[Mapping[str, Any]], rules: TypeRules, name: str
 ) -> tuple[Slot, ...]:
-    """The slots of a list, by uid.
+    """Return the slots of a list, by uid.
 
     Args:
         source: a file, or the lines as mappings.
@@ -121,7 +121,7 @@ def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
 
 
 def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
-    """What a list of slots changed.
+    """Return the changes that a list of slots makes.
 
     Args:
         before: the miners before, by hotkey.
