@@ -84,9 +84,10 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     "tallystick.io": (
         "atomic",
         "chunks",
+        "csv_table",
         "documents",
-        "json_schema",
         "inputs",
+        "json_schema",
         "lines",
         "parquet",
         "paths",

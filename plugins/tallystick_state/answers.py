@@ -203,7 +203,7 @@ class ClosedRound:
 
 @attrs.frozen
 class Synced:
-    """What a list of miners and their slots changed.
+    """The changes that a list of miners and their slots made.
 
     Attributes:
         registered: hotkeys that came, or came back.
@@ -222,7 +222,7 @@ class Synced:
 
 @attrs.frozen
 class ClosedEpoch:
-    """What closing an epoch came to.
+    """The outcome of closing an epoch.
 
     Attributes:
         epoch: the epoch that is closed.
@@ -237,7 +237,7 @@ class ClosedEpoch:
 
 @attrs.frozen
 class Taken:
-    """What became of a batch of events; they are named by their places in it.
+    """The outcome of recording a batch of events, which are named by their places in it.
 
     Attributes:
         entries: those that have an entry of the log, in its order.

@@ -1,4 +1,4 @@
-"""What rules ask of a round and of miners beside the records, as a state is told it.
+"""Attributes of miners and of rounds: values beside the records that rules ask for.
 
 Who closes an epoch says it once for all rounds that the epoch has counted. It stands in the entry
 of the log, by line, in one spelling, so that whoever replays the log reads the same.
@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
-from rfc8785 import CanonicalizationError
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
@@ -25,7 +24,7 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.transaction import Transaction
 
 Said = Mapping[str, RoundFile]
-"""By line, what was said; of a line to whose rules nothing was said there is none."""
+"""By line, its file of the round; a line without attributes is left out."""
 ATTRIBUTES = "attributes"
 """The key of the entry of an epoch that has it."""
 IMMUNE = "immune"
@@ -41,7 +40,7 @@ _WHAT = "a file of the round, or what stands in it"
 
 
 def read_said(source: PathLike | Mapping[str, Any], lines: Iterable[StateRules]) -> Said:
-    """What a file says, or a mapping, to the rules of each line.
+    """Return the attributes in a file, or in a mapping, by line.
 
     Raises:
         InputError: it cannot be read, or says something that no line asks for.
@@ -53,7 +52,7 @@ def read_said(source: PathLike | Mapping[str, Any], lines: Iterable[StateRules])
 
 
 def to_body(said: Said) -> dict[str, Any]:
-    """What the entry of an epoch says of it.
+    """Return the attributes as the entry of an epoch holds them.
 
     Raises:
         StateError: it is too large for the log, has no canonical form, or says who is immune.
@@ -67,7 +66,7 @@ def to_body(said: Said) -> dict[str, Any]:
     body = {line: json_value(each) for line, each in sorted(said.items())}
     try:
         size = len(canonical_bytes(body))
-    except CanonicalizationError as error:
+    except CanonicalError as error:
         raise StateError(
             f"found attributes that have no canonical form ({error}), expected Unicode text"
         ) from None
@@ -80,7 +79,7 @@ def to_body(said: Said) -> dict[str, Any]:
 
 
 def of_body(body: Mapping[str, Any], lines: Iterable[StateRules]) -> Said:
-    """What the entry of an epoch says, to the rules of the lines that counted it.
+    """Return the attributes in the entry of an epoch, by the lines that counted it.
 
     Raises:
         StateError: the rules do not ask for it.
@@ -98,7 +97,7 @@ def of_body(body: Mapping[str, Any], lines: Iterable[StateRules]) -> Said:
 
 
 def said_of(transaction: Transaction, in_force: RulesInForce, line: str, epoch: int) -> RoundFile:
-    """What a line was told as an epoch was closed; nothing before the first one."""
+    """Return the attributes with which an epoch of a line was closed; none before the first one."""
     rules = in_force.lines[line].at(max(epoch, 0))
     if rules.allocation is None or not rules.allocation.attributes:
         return NOTHING_SAID
@@ -107,7 +106,7 @@ def said_of(transaction: Transaction, in_force: RulesInForce, line: str, epoch: 
 
 
 def not_carried(error: AllocationError) -> StateError:
-    """That an epoch cannot be closed, as a step refuses what it is told beside the records."""
+    """Return the error of an epoch that cannot be closed, as a step refuses an attribute."""
     advice = _ADVICE if error.code in OF_ATTRIBUTES else ""
     return StateError(f"{error}{advice}", code=error.code)
 
@@ -157,7 +156,7 @@ def check_closed_with(
 
 
 def _closing(transaction: Transaction, epoch: int) -> Mapping[str, Any]:
-    """The entry with which an epoch was closed; nothing of one that is not."""
+    """Return the entry with which an epoch was closed; nothing of one that is not."""
     body = transaction.closing(epoch)
     found: Mapping[str, Any] = {} if body is None else json.loads(body)
     return found

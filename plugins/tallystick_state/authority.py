@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Authority:
-    """What stands behind an adoption, a withdrawal, a batch of events, or a trust file.
+    """The signatures and the block behind an adoption, a withdrawal, a batch, or a trust file.
 
     Attributes:
         envelope: the signed statement; None where the operator decides alone.
@@ -45,7 +45,7 @@ class Authority:
         return None if self.envelope is None else self.envelope.statement_digest
 
     def signed(self, what: str) -> Envelope:
-        """The envelope, where there must be one.
+        """Return the envelope, where there must be one.
 
         Args:
             what: what it has to be of, for the error.
@@ -91,11 +91,11 @@ Envelopes = Callable[[str], "Envelope | None"]
 
 
 def no_envelopes(_: str) -> None:
-    """Of a log of which nothing is signed."""
+    """Return no envelope: that of every statement in a log without signatures."""
 
 
 def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
-    """What stands behind an entry of a log.
+    """Return the authority behind an entry of a log.
 
     Args:
         body: of the entry, which may name a statement and state a block.
@@ -118,7 +118,7 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
 
 
 def stored_envelope(text: str, where: str) -> Envelope:
-    """The envelope in a text that a store or an export has.
+    """Return the envelope in a text that a store or an export has.
 
     Raises:
         DamagedError: it is none, or not as it was written.
@@ -136,7 +136,7 @@ def stored_envelope(text: str, where: str) -> Envelope:
 
 
 def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
-    """The envelopes of a store.
+    """Return the envelopes of a store.
 
     Args:
         kept: gives the text of one, by the digest of its statement.
@@ -151,7 +151,7 @@ def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes
 
 
 def envelope_text(envelope: Envelope) -> str:
-    """The envelope as a store and an export keep it: RFC 8785."""
+    """Return the envelope as a store and an export keep it: RFC 8785."""
     return canonical_bytes(envelope.to_value()).decode()
 
 
@@ -161,7 +161,7 @@ ROTATION = "trust"
 
 @attrs.frozen
 class TrustInForce:
-    """Whose signatures count.
+    """The trust file of a state, and those before it.
 
     Attributes:
         root: the trust file in force; None while the operator decides alone.
@@ -175,11 +175,11 @@ class TrustInForce:
 
     @classmethod
     def begun(cls, root: TrustRoot | None) -> TrustInForce:
-        """Of a state that begins with a trust file, or without one."""
+        """Return the trust of a state that begins with a trust file, or without one."""
         return cls(root, root)
 
     def hearing(self, named: Hearing) -> Hearing:
-        """Whose claims are taken: whom the trust file names, where there is one.
+        """Return the allowed validators: those that the trust file names, where there is one.
 
         Args:
             named: whom the state named as it began.
@@ -189,7 +189,7 @@ class TrustInForce:
         return attrs.evolve(named, heard=frozenset(self.root.events))
 
     def rotated(self, root: TrustRoot, authority: Authority) -> TrustInForce:
-        """What is in force after a rotation.
+        """Return the trust after a rotation.
 
         Args:
             root: the trust file that comes.
@@ -210,11 +210,11 @@ class TrustInForce:
 
 
 OPERATORS = TrustInForce()
-"""Of a state that has no trust file."""
+"""The trust of a state without a trust file."""
 
 
 def read_root(path: PathLike) -> TrustRoot:
-    """The trust file at a place, with its snapshots of stake beside it.
+    """Return the trust file at a place, with its snapshots of stake beside it.
 
     Raises:
         InputError: a file cannot be read.
@@ -226,13 +226,13 @@ def read_root(path: PathLike) -> TrustRoot:
 
 
 def root_to_dict(root: TrustRoot) -> dict[str, Any]:
-    """What an entry says of a trust file: all that it rests on."""
+    """Return a trust file as an entry holds it, with all that it rests on."""
     stakes = {name: each.text for name, each in root.stakes.items()}
     return {"digest": root.digest, "stakes": stakes, "text": root.text}
 
 
 def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
-    """The trust file that an entry holds.
+    """Return the trust file that an entry holds.
 
     Args:
         said: what `root_to_dict` gave.
@@ -280,12 +280,12 @@ class Batch:
     authority: Authority
 
     def holds(self, event: StateEvent) -> bool:
-        """Whether its validator stands for an event."""
+        """Return whether its validator stands for an event."""
         return event.validator == self.validator and event.claim_digest in self.events
 
 
 def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
-    """The batch that an envelope is, once its signature is found to hold.
+    """Return the batch that an envelope is, once its signature is found to hold.
 
     Args:
         root: the trust root in force.
@@ -305,7 +305,7 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
 def batch_with(
     transaction: Transaction, validator: str, claim_digest: str, where: str
 ) -> Envelope | None:
-    """The signed batch of a validator that lists an event, if a state has taken one.
+    """Return the signed batch of a validator that lists an event, if a state has taken one.
 
     Args:
         transaction: of the state.

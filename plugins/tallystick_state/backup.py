@@ -137,7 +137,7 @@ def _taken(
 
 @contextmanager
 def _staged(path: Path) -> Iterator[Path]:
-    """A file to fill, which takes the name when the block ends without an error."""
+    """Yield a file to fill, which takes the name when the block ends without an error."""
     with atomic_files(path) as (file,):
         if not isinstance(file, AtomicFile):
             raise OutputError(f"{path}: found a stream, expected the name of a file to write")
@@ -179,7 +179,7 @@ def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _checked(store: Store) -> Exported:
-    """What a store holds that is found to be sound."""
+    """Check a store; return the size and hash of its log."""
     store.check()
     with store.reading() as transaction:
         head = transaction.head()

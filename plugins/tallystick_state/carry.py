@@ -24,7 +24,7 @@ from tallystick_state.samples import Records, samples_of
 
 
 def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
-    """The columns that the allocation of a rule set carries, in the order of its steps."""
+    """Return the columns that the allocation of a rule set carries, in the order of its steps."""
     rules = rule_set.section(ALLOCATION)
     steps = () if rules is None else rules.steps
     return tuple(step.name for step in steps if isinstance(step, Average))
@@ -39,7 +39,7 @@ def carried(  # noqa: PLR0913  # what columns come of
     *,
     said: RoundFile = NOTHING_SAID,
 ) -> Columns:
-    """The columns of a line after an epoch, or after what it has counted so far.
+    """Return the columns of a line after an epoch, or after what it has counted so far.
 
     A round for which a step refuses what the records came to moves nothing.
 
@@ -82,7 +82,7 @@ def carried(  # noqa: PLR0913  # what columns come of
 
 
 def with_columns(state: State, line: str, columns: Columns) -> State:
-    """The state with other columns of a line; none are left out."""
+    """Return the state with other columns of a line; none are left out."""
     others = {name: each for name, each in state.carry.items() if name != line}
     carry = {**others, line: columns} if columns else others
     return State(state.epoch, state.miners, state.thresholds, dict(sorted(carry.items())))

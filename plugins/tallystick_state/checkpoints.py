@@ -21,7 +21,7 @@ _GENESIS_DIGITS = 16
 
 
 def checkpoint(ledger: StoredState, origin: str | None = None) -> Checkpoint:
-    """The checkpoint of a state, which nobody has signed yet; it covers every closed epoch.
+    """Return the checkpoint of a state, which nobody has signed yet; it covers every closed epoch.
 
     Args:
         ledger: the state.
@@ -35,7 +35,7 @@ def checkpoint(ledger: StoredState, origin: str | None = None) -> Checkpoint:
 
 
 def default_origin(ledger: StoredState) -> str:
-    """The name of the log of a state: of its network, or what it began under, and its validator."""
+    """Return the name of a state's log: its network, or its genesis, and its validator."""
     in_force = ledger.in_force
     begun = in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
     network = begun if in_force.root is None else in_force.root.network
@@ -49,7 +49,7 @@ def row_proof(
     key: Sequence[Any],
     signed: Checkpoint | None = None,
 ) -> Proof:
-    """What shows that a row is in a step of an epoch, and the epoch in the log.
+    """Return the proof that a row is in a step of an epoch, and the epoch in the log.
 
     Args:
         ledger: the state.
@@ -85,7 +85,7 @@ def row_proof(
 
 
 def growth(ledger: StoredState, old: Checkpoint, new: Checkpoint) -> Growth:
-    """What shows that the log of a state only grew between two checkpoints.
+    """Return the proof that the log of a state only grew between two checkpoints.
 
     Raises:
         StateError: the older one covers nothing, or more than the newer one.
@@ -129,7 +129,7 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
 
 
 def check_signed(found: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-    """Which of some keys have signed a checkpoint, at least one of them.
+    """Return the keys, of those given, that signed a checkpoint: at least one.
 
     Raises:
         TrustError: none has, or a signature of one does not hold.
@@ -149,7 +149,7 @@ def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:
 
 
 def _place(rows: Sequence[bytes], step: Step, key: Key) -> int:
-    """The place of the row with a key."""
+    """Return the place of the row with a key."""
     if step not in STEPS or len(key) != KEY_SIZES[step]:
         raise StateError(
             f"found a key of {len(key)} parts, expected the {KEY_SIZES[step]} of {step}"

@@ -69,7 +69,7 @@ class Move:
 
 @attrs.frozen
 class Settled:
-    """What became of claims.
+    """The claims that a batch recorded or moved.
 
     Attributes:
         recorded: new ones that are recorded and move no other.
@@ -99,7 +99,7 @@ class ClaimRegister:
         self._changed, self._passed = set[_Scope](), set[_Scope]()
 
     def sift(self, events: Sequence[StateEvent], rank: Rank, epoch: int) -> Sifted:
-        """Tell the new events of a batch from those that are known, and from those too many.
+        """Sort the events of a batch into new ones, known ones and those above a limit.
 
         Args:
             events: those that the state admits.
@@ -134,7 +134,7 @@ class ClaimRegister:
     def settle(
         self, new: Sequence[Numbered], raised: Iterable[Claim], rank: Rank, epoch: int
     ) -> Settled:
-        """Decide about what was found new or raised by `sift`.
+        """Decide about the claims that `sift` found new or raised.
 
         Args:
             new: the new ones.
@@ -167,7 +167,7 @@ class ClaimRegister:
     def _told_apart(
         self, new: Sequence[Numbered], rank: Rank
     ) -> tuple[list[Numbered], list[Numbered]]:
-        """New claims that are recorded for sure, and those about which is to decide."""
+        """Return the new claims that are recorded for sure, and those yet to decide."""
         times = Counter(event.identity for _, event in new)
         simple, others = list[Numbered](), list[Numbered]()
         for seq, event in new:
@@ -210,7 +210,7 @@ class ClaimRegister:
     def _waiting_for(
         self, known: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
     ) -> _Groups:
-        """The events that came alone about tasks that are recorded now, or are no more."""
+        """Return the events that came alone about tasks that are recorded now, or are no more."""
         found = set[bytes]()
         if self._has_quarantine:
             tasks = [task for task, epoch in known.items() if epoch is not None]
@@ -224,7 +224,7 @@ class ClaimRegister:
     def _judged(
         self, group: Sequence[Claim], epoch: int, known: Mapping[bytes, int | None]
     ) -> Iterator[Claim]:
-        """The claims of one identity, each with what becomes of it."""
+        """Yield the claims of one identity, each with what becomes of it."""
         over = {each.seq for each in group if self._is_over(each)}
         for each, lost in contenders(group, epoch, over):
             if each.is_final(epoch):
@@ -237,7 +237,7 @@ class ClaimRegister:
             )
 
     def _held(self, claim: Claim, known: Mapping[bytes, int | None]) -> str | None:
-        """Why a claim that no other stands against is not recorded."""
+        """Return the reason why a claim without rivals is not recorded; None where it is."""
         event = claim.event
         waits = claim.rank < Rank.ACCEPTED and self._waits(event)
         return UNKNOWN if waits and known.get(event.task) != event.epoch else None
@@ -280,7 +280,7 @@ class ClaimRegister:
         raised: Mapping[int, Claim],
         rank: Rank,
     ) -> set[int]:
-        """Count what comes; gives the places of what comes after too many."""
+        """Count the claims of a batch; return the indexes of those above a limit."""
         by_scope = defaultdict[_Scope, list[int]](list)
         for place in sorted([*new, *raised]):
             by_scope[events[place].validator, events[place].epoch].append(place)
@@ -315,7 +315,7 @@ class ClaimRegister:
             self._passed.add(scope)
 
     def _limits(self, scope: _Scope) -> Limits:
-        """The limits on what a validator claims of an epoch: those of the rules of that epoch."""
+        """Return the limits on a validator's claims of an epoch: those of the epoch's rules."""
         _, epoch = scope
         if epoch not in self._limits_of:
             lines = self._in_force.at(epoch).lines
@@ -323,7 +323,7 @@ class ClaimRegister:
         return self._limits_of[epoch]
 
     def _waits(self, event: StateEvent) -> bool:
-        """Whether an event waits for its task, as the rules of its own epoch say."""
+        """Return whether an event waits for its task, by the rules of its own epoch."""
         if event.is_record or not self._waiting:
             return False
         rules = self._in_force.of_type(event.skill_type, event.epoch)
@@ -341,7 +341,7 @@ class ClaimRegister:
 
 
 def _groups(claims: Iterable[Claim]) -> tuple[_Groups, _Groups]:
-    """Claims by identity: the records, and the events that came alone."""
+    """Return claims by identity: the records, and the events that came alone."""
     records, alone = defaultdict[bytes, list[Claim]](list), defaultdict[bytes, list[Claim]](list)
     for each in claims:
         (records if each.event.is_record else alone)[each.event.identity].append(each)
@@ -349,5 +349,5 @@ def _groups(claims: Iterable[Claim]) -> tuple[_Groups, _Groups]:
 
 
 def _epoch_of(group: Iterable[Claim]) -> int | None:
-    """The epoch of the record that is recorded of a group, if one is."""
+    """Return the epoch of the record that is recorded of a group, if one is."""
     return next((each.event.epoch for each in group if each.reason is None), None)

@@ -43,16 +43,16 @@ REASONS: Mapping[str, str] = MappingProxyType(
         UNKNOWN: "its validator has recorded no such task in this state: it waits for it",
     }
 )
-"""Why a claim is in quarantine, and what it means."""
+"""Reasons why a claim is in quarantine, each with its meaning."""
 
 EVERY_ROUND = -1
-"""In place of a round: all rounds of an epoch."""
+"""The round of counts that are of a whole epoch."""
 Counts = Mapping[tuple[int, int], int]
-"""How many claims a validator has made of one epoch, by round and rank."""
+"""Numbers of claims of one validator and epoch, by round and rank."""
 
 
 class Rank(IntEnum):
-    """How much a claim counts against others."""
+    """The weight of a claim against others."""
 
     IMPORTED = 1
     """Somebody says that a validator said so."""
@@ -83,13 +83,13 @@ class Claim:
     counted_in: int | None = None
 
     def is_final(self, epoch: int) -> bool:
-        """Whether it is counted already, while the given epoch is open."""
+        """Return whether an epoch before the open one has counted it."""
         return self.reason is None and self.counted_in is not None and self.counted_in < epoch
 
 
 @attrs.frozen
 class Hearing:
-    """Whose claims a state takes.
+    """The allowed validators of a state: those whose claims it takes.
 
     Attributes:
         validator: its own validator; None when it names none.
@@ -112,27 +112,27 @@ class Hearing:
         return cls(validator, frozenset(heard) or None)
 
     def hears(self, validator: str) -> bool:
-        """Whether the claims of a validator are taken."""
+        """Return whether the state takes the claims of a validator."""
         return self.heard is None or validator in self.heard or validator == self.validator
 
     def is_own(self, event: StateEvent) -> bool:
-        """Whether an event is of the state's own validator."""
+        """Return whether an event is of the state's own validator."""
         return self.validator is not None and event.validator == self.validator
 
     def to_dict(self) -> dict[str, Any]:
-        """What the first entry of a log says of it; nothing for a state that hears all."""
+        """Return the JSON object of the first entry of a log; empty for a state that allows all."""
         named = {} if self.validator is None else {"validator": self.validator}
         return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
 
 
 EVERYONE = Hearing()
-"""Of a state that names nobody."""
+"""The allowed validators of a state that names none: all."""
 
 
 def contenders(
     claims: Sequence[Claim], epoch: int, over: Collection[int] = ()
 ) -> Iterator[tuple[Claim, str | None]]:
-    """Each claim of one identity, and why it is not recorded; None for the one that can be.
+    """Yield each claim of one identity, and why it is not recorded; None for the one that can be.
 
     Args:
         claims: all that there are of one identity, no two of which are the same.
@@ -158,7 +158,7 @@ def contenders(
 
 
 def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
-    """The ranks and rounds of which a validator claims more than the limits allow.
+    """Return the ranks and rounds of which a validator claims more than the limits allow.
 
     A claim counts against those of its own rank and of the ranks below: what others put into the
     mouth of a validator takes nothing from what it says itself. Of a round with too many claims one
@@ -184,17 +184,17 @@ def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
 
 
 def is_over(event: StateEvent, rank: Rank, over: Collection[tuple[Rank, int]]) -> bool:
-    """Whether a claim is among those of which there are too many; see `exceeded`."""
+    """Return whether a claim is above a limit; see `exceeded`."""
     return (rank, EVERY_ROUND) in over or (rank, event.round) in over
 
 
 def has_limits(limits: Limits) -> bool:
-    """Whether there is a limit that counts claims."""
+    """Return whether a limit counts claims."""
     return (limits.per_round, limits.per_epoch, limits.rounds_per_epoch) != (None, None, None)
 
 
 def united(limits: Sequence[Limits]) -> Limits:
-    """The limits of several lines in one state, as a claim is of a validator and names no line.
+    """Return the limits of several lines in one state: claims count by validator, not by line.
 
     A validator may claim as much as the lines allow together, of as many rounds as one of them
     does; where one sets no limit there is none.

@@ -36,7 +36,7 @@ class AlignmentRow:
 def flags_of(
     rows: Iterable[AlignmentRow], rules: Collusion, flagged: Iterable[int] = (), since: int = 0
 ) -> tuple[int, ...]:
-    """The rounds for which a miner is newly flagged, ascending.
+    """Return the rounds for which a miner is newly flagged, ascending.
 
     Args:
         rows: of one miner and one skill type, of each round at most one.
@@ -75,7 +75,7 @@ TASK = "collusion"
 
 
 def rows_of(events: Iterable[StateEvent]) -> list[AlignmentRow]:
-    """The rows of one miner and skill type: of each round the mean over its groups, published."""
+    """Return the rows of one miner and skill type: by round the published mean over its groups."""
     sides: dict[int, list[tuple[Fraction, Fraction]]] = defaultdict(list)
     for event in events:
         if event.alignment is not None:
@@ -93,7 +93,7 @@ def rows_of(events: Iterable[StateEvent]) -> list[AlignmentRow]:
 def collusion_flags(
     epoch: int, in_force: RulesInForce, transaction: Transaction
 ) -> list[StateEvent]:
-    """The flags that the engine gives as an epoch closes, in the order of their identities.
+    """Return the flags that the engine gives as an epoch closes, in the order of their identities.
 
     For each miner and type with a row of the epoch, every round from the first of these rows on is
     judged by all rows that were recorded by now; the flags of before stay.
@@ -121,7 +121,7 @@ def collusion_flags(
 
 
 def collusion_of(rules: StateRules) -> Collusion | None:
-    """What rules say of collusion, if anything."""
+    """Return the collusion rules of a rule set; None where it has none."""
     reputation = rules.rule_set.section(REPUTATION)
     return None if reputation is None else reputation.collusion
 
@@ -129,7 +129,7 @@ def collusion_of(rules: StateRules) -> Collusion | None:
 def _since(
     transaction: Transaction, hotkey: str, skill_type: str, after: int
 ) -> Iterator[StateEvent]:
-    """The records of a miner and a type of the rounds after one."""
+    """Yield the records of a miner and a type of the rounds after one."""
     for event in transaction.scored(hotkey):
         if event.round <= after:
             return
@@ -138,7 +138,7 @@ def _since(
 
 
 def flag_of(hotkey: str, skill_type: str, number: int, epoch: int) -> StateEvent:
-    """The flag that the engine gives a miner for a round as an epoch closes."""
+    """Return the flag that the engine gives a miner for a round as an epoch closes."""
     return StateEvent(
         validator=ENGINE,
         hotkey=hotkey,

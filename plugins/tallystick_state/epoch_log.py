@@ -36,7 +36,7 @@ from tallystick_state.weights import LineRecords, is_of_round
 
 @attrs.frozen
 class Closed:
-    """What the entry says with which an epoch was closed.
+    """The entry with which an epoch was closed.
 
     Attributes:
         seq: its number.
@@ -67,7 +67,7 @@ class EpochLog:
 
     @cached_property
     def closed(self) -> tuple[Closed, ...]:
-        """By epoch, how it was closed."""
+        """The closing of each epoch, in order."""
         found = []
         for seq, body in self.transaction.numbered_bodies_of_kind("epoch"):
             said = json.loads(body)
@@ -86,11 +86,11 @@ class EpochLog:
         return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves)
 
     def tree_at(self, size: int) -> TileTree:
-        """The tree of the first leaves."""
+        """Return the tree of the first leaves."""
         return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
 
     def rows(self, epoch: int) -> Mapping[Step, list[bytes] | None]:
-        """The rows of each step of a closed epoch.
+        """Return the rows of each step of a closed epoch.
 
         Raises:
             StateError: the epoch is not closed.
@@ -115,7 +115,7 @@ class EpochLog:
         return found
 
     def _adopted(self, epoch: int) -> dict[str, StateRules]:
-        """By line, the rules that begin with the epoch after this."""
+        """Return by line the rules that begin with the epoch after this."""
         begun = ((line, each.begins(epoch + 1)) for line, each in self.in_force.lines.items())
         return {line: rules for line, rules in begun if rules is not None}
 
@@ -152,7 +152,7 @@ class EpochLog:
         return found
 
     def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
-        """What the weights are as an epoch closes, without immunity, by hotkey and line.
+        """Yield hotkey and line with the weight as an epoch closes, without immunity.
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """

@@ -19,9 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from rfc8785 import CanonicalizationError
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick_state.adoption import (
@@ -78,7 +77,7 @@ The first is the word that every log has for them, which hashes cover.
 """
 _KINDS = {rank: kind for kind, rank in RANKS.items()}
 RECORDED = "recorded"
-"""What a claim is that is not in quarantine."""
+"""Status of a claim that is not in quarantine."""
 
 
 class EventLog:
@@ -120,7 +119,7 @@ class EventLog:
 
     @property
     def hearing(self) -> Hearing:
-        """Whose claims are taken."""
+        """The allowed validators."""
         return self.in_force.trust.hearing(self.named)
 
     def begin(self) -> None:
@@ -420,7 +419,7 @@ class EventLog:
     def _write(self, kind: str, body: Mapping[str, Any]) -> None:
         try:
             text = canonical_bytes(body).decode()
-        except CanonicalizationError as error:
+        except CanonicalError as error:
             raise StateError(
                 f"found a value that has no canonical form ({error}), expected Unicode text and "
                 "whole numbers below 2^53"
@@ -487,7 +486,7 @@ class EventLog:
         return self._register
 
     def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
-        """The claims in quarantine with some numbers, in their order.
+        """Return the claims in quarantine with some numbers, in their order.
 
         Raises:
             StateError: one of them is not there.
@@ -540,7 +539,7 @@ class EventLog:
         return entry
 
     def snapshot(self, epoch: int) -> Snapshot:
-        """The snapshot of an epoch.
+        """Return the snapshot of an epoch.
 
         Raises:
             StateError: the epoch has not begun.

@@ -78,7 +78,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "unknown-miner": "no miner of this state has the hotkey",
     }
 )
-"""Why a state refuses the whole file of a good record or event, and what it means."""
+"""Codes of a good record or event for which a state refuses the whole file, with meanings."""
 LEFT_OUT = "event-left-out"
 UNHEARD, UNSIGNED, NOT_IN_BATCH = "unheard-validator", "unsigned", "not-in-batch"
 LINE_CODES: Mapping[str, str] = MappingProxyType(
@@ -90,12 +90,12 @@ LINE_CODES: Mapping[str, str] = MappingProxyType(
         UNSIGNED: "the state has a trust file, and no signed batch came with the events of others",
     }
 )
-"""Why a state refuses a line alone, or something of it, and what it means."""
+"""Codes of a line that a state refuses alone, or of a part of it, with meanings."""
 
 
 @attrs.frozen
 class Ingested:
-    """What became of a file of events.
+    """The outcome of ingesting a file of events.
 
     Attributes:
         events: how many were new and are recorded.
@@ -131,7 +131,7 @@ class Ingested:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every line is recorded, known, or only waits for its task."""
+        """True where every line is recorded, known, or only waits for its task."""
         return not self.refused and self.quarantined.keys() <= {UNKNOWN}
 
 
@@ -165,7 +165,7 @@ class Rounds:
             self.epochs[number] = min(epochs, key=lambda epoch: (-epochs[epoch], epoch))
 
     def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
-        """Why some records do not belong to the rounds, by line."""
+        """Return by line the reject of each record that does not belong to the rounds."""
         found = ((line, self._refusal(line, event)) for line, event in lines)
         return {line: reject for line, reject in found if reject is not None}
 
@@ -182,7 +182,7 @@ class Rounds:
         return None
 
     def _closes(self, event: StateEvent) -> bool:
-        """Whether an event closes its round: a late one does not, nor what others say of theirs."""
+        """Return whether an event closes its round: late events and records of others do not."""
         return event.is_record and self.hearing.validator in {None, event.validator}
 
 
@@ -206,7 +206,7 @@ class _Lines:
         self._left_out = Counter[str]()
 
     def heard(self, lines: Iterable[Line]) -> list[Line]:
-        """Those of validators that the state hears."""
+        """Return the lines of allowed validators; refuse the others."""
         hearing, found = self._log.hearing, list[Line]()
         for line, event in lines:
             if hearing.hears(event.validator):
@@ -220,7 +220,7 @@ class _Lines:
         return found
 
     def signed(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
-        """Those that their validators have signed, as far as the state asks for it.
+        """Yield the lines that their validators have signed, as far as the state requires it.
 
         Args:
             lines: of validators that are heard.
@@ -255,7 +255,7 @@ class _Lines:
                 self._leave_out(*lines[place])
 
     def ingested(self) -> Ingested:
-        """What became of them in the end."""
+        """Return the outcome of all lines."""
         moved, quarantined = dict(self._log.moved), dict[int, str]()
         displaced = list[int]()
         released = known = 0
@@ -310,7 +310,7 @@ class _Lines:
             self._told.append(reject)
 
     def _waiting(self, reasons: Mapping[int, str]) -> list[tuple[int, Claim]]:
-        """The claims of the file that are in quarantine, with their lines, the first ones."""
+        """Return the first claims of the file in quarantine, with their lines."""
         lines = {seq: self._line_of(seq) for seq in reasons}
         first = sorted(reasons, key=lines.__getitem__)
         if self._most is not None:
@@ -319,7 +319,7 @@ class _Lines:
         return sorted(((lines[each.seq], each) for each in claims), key=itemgetter(0))
 
     def _quarantined(self, waiting: Iterable[tuple[int, Claim]]) -> Iterator[Reject]:
-        """Why lines of the file are in quarantine."""
+        """Yield a reject for each line in quarantine."""
         claims = self._log.transaction.claims
         for line, each in waiting:
             alone = None
@@ -330,7 +330,7 @@ class _Lines:
             yield _held(line, each.event, reason, wanted)
 
     def _displaced(self, numbers: Iterable[int]) -> tuple[ClaimInfo, ...]:
-        """Claims that were recorded and are in quarantine, the first ones."""
+        """Return the first claims that were recorded before and are in quarantine now."""
         claims = self._log.transaction.claims.numbered(sorted(numbers)[: self._most])
         found = (ClaimInfo.of(each, str(each.reason)) for each in claims)
         return tuple(sorted(found, key=attrgetter("seq")))
@@ -524,7 +524,7 @@ def _record(lines: _Lines, log: EventLog, admitted: list[Line], rounds: Rounds |
 
 
 def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
-    """Why a state cannot take an event, if so; pinned epochs that are over are welcome (E40)."""
+    """Return the reject of an event that a state cannot take; past epochs are taken (E40)."""
     miner = state.miners.get(event.hotkey)
     path = "miner.hotkey" if event.is_record else "hotkey"
     if miner is None:
@@ -553,7 +553,7 @@ def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) 
 
 
 def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
-    """The events of a record that the rules of its own epoch no longer have.
+    """Return the events of a record that the rules of its own epoch no longer have.
 
     A missed deadline is none of them: by it a record says that there is no submission.
     """
@@ -566,7 +566,7 @@ def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
 def _takes_any_epoch(
     in_force: RulesInForce, rules: StateRules, epoch: int, event: StateEvent
 ) -> bool:
-    """Whether rules take records of any epoch: they have none, and others are not scheduled."""
+    """Return whether rules take records of any epoch: they have none, and none are scheduled."""
     has_epochs = rules.rule_set.section(EPOCHS) is not None
     return not has_epochs and rules is in_force.of_type(event.skill_type, epoch)
 
@@ -574,13 +574,13 @@ def _takes_any_epoch(
 def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
     line: int, event: StateEvent, code: str, path: str, value: str, expected: str
 ) -> Reject:
-    """Why an event is refused, and whose it is."""
+    """Return the reject of an event, with its identity."""
     who = Identity(event.task_id, None, event.hotkey, event.validator)
     return Reject.of(RecordError(code, path, value, expected), line, who)
 
 
 def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
-    """Why a line is not recorded although it is good."""
+    """Return the reject of a good line that is not recorded."""
     path, value = ("task_id", event.task_id) if event.id is None else ("id", event.id)
     if code == OVER:
         path, value = "validator", event.validator
@@ -590,12 +590,12 @@ def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
 
 
 def _above(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
-    """A claim above a limit, which is kept nowhere."""
+    """Return a claim above a limit, which is kept nowhere."""
     return ClaimInfo.of(Claim(0, event, rank), OVER, line)
 
 
 def _without_group(claims: Iterable[Claim]) -> int | None:
-    """The claim without its group, where one of the record with it is all it conflicts with."""
+    """Return the claim without its group, if its only rival is the same record with its group."""
     rivals = [each for each in claims if each.reason == CONFLICT]
     alone = [each.seq for each in rivals if each.event.alignment is None]
     return alone[0] if len(rivals) == 2 and len(alone) == 1 else None

@@ -46,7 +46,7 @@ class Standing:
 
 
 def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
-    """The ranks by hotkey; who is not selectable has none.
+    """Return the ranks by hotkey; who is not selectable has none.
 
     Raises:
         StateError: the rule set has no groups.
@@ -55,7 +55,7 @@ def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
 
 
 def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> int | None:
-    """The rank of a miner; None when it is unknown or not selectable.
+    """Return the rank of a miner; None when it is unknown or not selectable.
 
     Raises:
         StateError: the rule set has no groups.
@@ -64,7 +64,7 @@ def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> in
 
 
 def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standing]:
-    """The selectable miners of a type, the best first, by hotkey among equals.
+    """Return the selectable miners of a type, the best first, by hotkey among equals.
 
     Raises:
         StateError: the rule set has no groups.
@@ -83,7 +83,7 @@ def rounds_dispatched(
     at: datetime | None,
     rules: StateRules,
 ) -> int:
-    """In how many rounds of the last hours a miner was dispatched.
+    """Return the number of rounds within the last hours in which a miner was dispatched.
 
     A round without a time counts at the time of the nearest round before it that has one. One that
     has none before it does not count, unless no time is recorded at all: then every round does. So
@@ -112,7 +112,7 @@ def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standi
 
 
 def _in_window(age: timedelta, visibility: Visibility) -> bool:
-    """Whether something so long ago lies in the window; its edges as the rule set says."""
+    """Return whether an age lies in the window, whose edges the rule set includes or not."""
     length, now = timedelta(hours=visibility.window_hours), timedelta()
     return (
         now < age < length
@@ -122,11 +122,11 @@ def _in_window(age: timedelta, visibility: Visibility) -> bool:
 
 
 WHOLE: Collection[str] = get_args(OwnValue)
-"""All that there is to see of a miner, as its operator does."""
+"""Values of a miner that its operator sees: all."""
 
 
 def seen_by(viewer: str, hotkey: str, *rules: StateRules) -> Collection[str]:
-    """What a miner sees of a miner: of itself, what the rule set says.
+    """Return the values of a miner that it may see of itself, by the rule set.
 
     Args:
         viewer: who asks.

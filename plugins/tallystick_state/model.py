@@ -65,7 +65,7 @@ class Miner:
 
 @attrs.frozen
 class State:
-    """What the next transition reads.
+    """The live state, which transitions read.
 
     Attributes:
         epoch: the open epoch, from 0.
@@ -107,13 +107,13 @@ class Snapshot:
 
 
 def unstructure(value: State | Snapshot) -> dict[str, Any]:
-    """A state or a snapshot as JSON values."""
+    """Return a state or a snapshot as JSON values."""
     found: dict[str, Any] = _converter().unstructure(value)
     return found
 
 
 def structure(found: Mapping[str, Any], cls: type[_T]) -> _T:
-    """The state or the snapshot that `unstructure` made JSON values of.
+    """Return the state or the snapshot that `unstructure` made JSON values of.
 
     Raises:
         KeyError: a key is missing.

@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint
 
 TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
-"""Everything that a store holds and its log leads to, the shortest to read first."""
+"""Tables that follow from the log, the shortest to read first."""
 FLAGS = "flag"
 """The kind of the entries that say whom the engine flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
-"""How many state events in a row are applied at a time."""
+"""Maximum number of state events in a row that are applied at a time."""
 
 
 class _Miner(TypedDict):
@@ -144,7 +144,7 @@ class _Group(TypedDict):
 
 @attrs.frozen
 class Verified:
-    """What was proved.
+    """The result of a replay that found no difference.
 
     Attributes:
         entries: so many entries of the log are chained and lead to what is stored.
@@ -278,7 +278,7 @@ def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
 
 
 def _unlike(log: EventLog, entry: Entry) -> DamagedError:
-    """What an entry says that the entries before it do not lead to."""
+    """Return the error of an entry that does not follow from those before it."""
     if entry.kind == "epoch":
         found = str(msgspec.json.decode(entry.body).get("snapshot"))[:80]
         derived = log.snapshot(log.state.epoch).digest
@@ -291,7 +291,7 @@ def _unlike(log: EventLog, entry: Entry) -> DamagedError:
 
 
 def _run(entry: Entry) -> tuple[str, int]:
-    """What entries that are applied together share: events in a row do, others stand alone."""
+    """Return the key of entries that are applied together: events in a row share one."""
     if entry.kind == FLAGS:
         return FLAGS, 0
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
@@ -407,7 +407,7 @@ _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
 
 
 def _same_rows(table: StoreTable, stored: Transaction, replayed: Transaction) -> int:
-    """How many rows a table has, which are those that the log leads to."""
+    """Return the number of rows of a table, once each is found to follow from the log."""
     number = 0
     for number, (found, wanted) in enumerate(
         zip_longest(stored.rows(table), replayed.rows(table)), 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class RoundReport:
-    """What a round has.
+    """The records of a round, counted.
 
     Attributes:
         records: how many records of it are recorded.
@@ -70,7 +70,7 @@ class ThresholdMove:
 
 @attrs.frozen
 class EpochReport:
-    """What closing an epoch did.
+    """The changes that closing an epoch made.
 
     Attributes:
         records: how many records it counted.
@@ -140,7 +140,7 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
 
 
 def _reputations(before: State, after: State, rules: EpochRules) -> Iterator[ReputationMove]:
-    """Each reputation; who registered while the epoch was open began with the initial one."""
+    """Yield each reputation; who registered while the epoch was open began with the initial one."""
     for hotkey, miner in after.miners.items():
         for skill_type, nano in miner.reputation.items():
             own = rules.type_rules.get(skill_type)

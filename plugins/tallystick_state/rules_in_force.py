@@ -78,7 +78,7 @@ class Adoption:
     signed_by: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What its entry says."""
+        """Return the adoption as its entry holds it."""
         optional = {"block": self.block, "statement": self.statement, "major": self.major or None}
         return {
             "epoch": self.epoch,
@@ -92,7 +92,7 @@ class Adoption:
 
 @attrs.frozen(eq=False, slots=False)
 class RulesInForce:
-    """Which rules each line of a state has in each epoch.
+    """The rules of each line of a state in each epoch.
 
     Attributes:
         lines: by name, in the order of names; most states have one.
@@ -118,42 +118,42 @@ class RulesInForce:
 
     @classmethod
     def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:
-        """A rule set that holds in every epoch; rules in force as they are."""
+        """Return a rule set that holds in every epoch; rules in force as they are."""
         if isinstance(rules, RulesInForce):
             return rules
         return cls({rules.line: Timeline(rules)}, rules.registry)
 
     def at(self, epoch: int) -> EpochRules:
-        """The rules of every line in an epoch."""
+        """Return the rules of every line in an epoch."""
         return self._epochs.at(epoch)
 
     def of_type(self, skill_type: str, epoch: int) -> StateRules | None:
-        """The rules of a skill type in an epoch; None where they have no such type then."""
+        """Return the rules of a skill type in an epoch; None where they have no such type then."""
         return self.at(epoch).type_rules.get(skill_type)
 
     def line_of(self, skill_type: str) -> str | None:
-        """The line that has a skill type in some epoch; None where none ever has."""
+        """Return the line that has a skill type in some epoch; None where none ever has."""
         return self._line_of.get(skill_type)
 
     def types_apart(self, line: str) -> Sequence[str] | None:
-        """The skill types that a line has in some epoch; None where all are of the only line."""
+        """Return the skill types of a line in any epoch; None in a state of one line."""
         if len(self.lines) == 1:
             return None
         return [name for name, owner in self._line_of.items() if owner == line]
 
     def rule_sets(self) -> Mapping[str, StateRules]:
-        """Every rule set that is ever in force, by digest, each once, by line and epoch."""
+        """Return every rule set that is ever in force, by digest, each once, by line and epoch."""
         every = (rules for timeline in self.lines.values() for rules in timeline.values())
         return {rules.digest: rules for rules in every}
 
     def dropped_events(self, skill_type: str, epoch: int) -> frozenset[str]:
-        """The events that some earlier rules of a type list, and those of an epoch no longer do."""
+        """Return the events of a type's earlier rules that those of an epoch no longer have."""
         line = self.line_of(skill_type)
         return frozenset() if line is None else self._dropped[line].at(epoch)
 
     @property
     def changes(self) -> bool:
-        """Whether the rules of some line ever change."""
+        """True where the rules of some line ever change."""
         return bool(self._epochs.later)
 
     @property
@@ -185,7 +185,7 @@ class RulesInForce:
         return digest({"format": 1, "lines": lines, **shared})
 
     def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
-        """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
+        """Return the statement to sign for an adoption or a withdrawal; None without a trust file.
 
         Args:
             action: ``adopt`` or ``withdraw``.
@@ -239,7 +239,7 @@ class RulesInForce:
         return tuple(sorted(each.name for each in known if each.public in signers))
 
     def pools_statement(self, change: PoolsChange) -> Statement | None:
-        """What has to be signed to change the pools; None without a trust file."""
+        """Return the statement to sign for a change of pools; None without a trust file."""
         if self.root is None:
             return None
         from tallystick_state.trust.statement import pools as statement  # if signed
@@ -263,17 +263,17 @@ class RulesInForce:
         return self._authorised("pools", "adopt", self.pools_statement(change), authority)
 
     def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
-        """The same rules in a state that begins with a trust file and pools, or without them."""
+        """Return the rules of a state that begins with a trust file and pools, or without them."""
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
         return attrs.evolve(self, trust=trust, pools=shared)
 
     def at_genesis(self) -> RulesInForce:
-        """The rules as the state began, without any adoption."""
+        """Return the rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
         return RulesInForce(lines, self.plugins).begun_with(self.trust.first, self.pools.first)
 
     def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
-        """The same rules after an entry that puts a trust file in force.
+        """Return the same rules after an entry that puts a trust file in force.
 
         Raises:
             TrustError: as `TrustInForce.rotated`.
@@ -281,7 +281,7 @@ class RulesInForce:
         return attrs.evolve(self, trust=self.trust.rotated(root, authority), seq=seq)
 
     def with_pools(self, change: PoolsChange, seq: int) -> RulesInForce:
-        """The same rules after an entry that changes the pools.
+        """Return the same rules after an entry that changes the pools.
 
         Raises:
             ValueError: it is not the next change.
@@ -289,7 +289,7 @@ class RulesInForce:
         return attrs.evolve(self, pools=self.pools.changed(change), seq=seq)
 
     def adopted(self, adoption: Adoption) -> RulesInForce:
-        """The rules after an entry that adopts a rule set, which its line allows."""
+        """Return the rules after an entry that adopts a rule set, which its line allows."""
         line = adoption.line
         timeline = self.lines[line].extended(adoption.epoch, adoption.rules)
         return attrs.evolve(
@@ -301,7 +301,7 @@ class RulesInForce:
         )
 
     def withdrawn(self, line: str, sequence: int, seq: int) -> RulesInForce:
-        """The rules after an entry that withdraws the last adoption of a line."""
+        """Return the rules after an entry that withdraws the last adoption of a line."""
         return attrs.evolve(
             self,
             lines={**self.lines, line: self.lines[line].shortened()},
@@ -370,7 +370,7 @@ def read(
     plugins: Plugins | None = None,
     envelopes: Envelopes = no_envelopes,
 ) -> RulesInForce:
-    """The rules that the entries of a log say, each as the trust file before it allows.
+    """Return the rules that the entries of a log say, each as the trust file before it allows.
 
     Args:
         genesis: the first entry, if the log has one.
@@ -416,7 +416,7 @@ def _rule_sets(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def format_of(genesis: Entry | None, where: str) -> int:
-    """The format of the state that a log leads to.
+    """Return the format of the state that a log leads to.
 
     Raises:
         DamagedError: the first entry is none.
@@ -453,7 +453,7 @@ def check_format(genesis: Entry | None, where: str) -> None:
 
 
 def renewed(genesis: Entry) -> str:
-    """The body of the first entry of an older log, as this format has it."""
+    """Return the body of the first entry of an older log, as this format has it."""
     said = dict(first_body(genesis, "the log"))
     rule_sets = _rule_sets(said)
     for name in ("rule_set", "rule_sets"):
@@ -485,7 +485,7 @@ def begin_under(
 
 
 def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
-    """The rules of a state that begins, one rule set for each of its lines.
+    """Return the rules of a state that begins, one rule set for each of its lines.
 
     Args:
         rules: of the lines, in any order.
@@ -535,7 +535,7 @@ def continued(
     where: str,
     envelopes: Envelopes = no_envelopes,
 ) -> RulesInForce:
-    """The rules after more entries that adopt, withdraw and rotate; see `read`."""
+    """Return the rules after more entries that adopt, withdraw and rotate; see `read`."""
     for entry in later:
         try:
             found = _after(found, entry, where, envelopes)
@@ -599,7 +599,7 @@ def _with_pools(
 
 
 def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
-    """Whose claims the state takes, as the first entry of its log says.
+    """Return the allowed validators that the first entry of a log names.
 
     Args:
         genesis: the first entry, if the log has one.
@@ -641,7 +641,7 @@ def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> State
 
 
 def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
-    """The rule set that an entry holds.
+    """Return the rule set that an entry holds.
 
     Raises:
         DamagedError: the plugins give it another meaning than the entry says.
@@ -661,7 +661,7 @@ def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
 
 
 def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
-    """What the entry says that begins a log.
+    """Return the JSON object of the entry that begins a log.
 
     Raises:
         DamagedError: the log begins with something else.

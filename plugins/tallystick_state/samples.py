@@ -21,13 +21,13 @@ class Records(Protocol):
     """The records of one line of a state, as far as an allocation reads them."""
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        """Those of a miner, newest first: by round, task, skill type and validator."""
+        """Return the records of a miner, newest first: by round, task, skill type and validator."""
 
     def reputation(self, event: StateEvent) -> int:
-        """The reputation, in nano, that the round of a record pins."""
+        """Return the reputation, in nano, that the round of a record pins."""
 
     def rules_of(self, event: StateEvent) -> StateRules:
-        """The rules by which a record was scored: those of the epoch that it names."""
+        """Return the rules by which a record was scored: those of the epoch that it names."""
 
 
 def samples_of(
@@ -37,7 +37,7 @@ def samples_of(
     of_round: Iterable[StateEvent],
     last: int | None = None,
 ) -> Collected:
-    """What the steps collect.
+    """Collect the samples of the steps.
 
     Args:
         rules: the steps.
@@ -62,7 +62,7 @@ def samples_of(
 
 @attrs.frozen(eq=False, slots=False)
 class Collected:
-    """What steps collect, by their ``value``, by group and by hotkey.
+    """Samples that steps collect, by their ``value``, by group and by hotkey.
 
     Attributes:
         rules: the steps.
@@ -78,7 +78,7 @@ class Collected:
 
     @property
     def hotkeys(self) -> set[str]:
-        """Of whom there is anything."""
+        """The hotkeys of all samples."""
         return {
             hotkey
             for samples in (self.of_round, self.of_all)
@@ -89,7 +89,7 @@ class Collected:
 
     @cached_property
     def windows(self) -> Mapping[str, int | None]:
-        """What is collected of all rounds, and over how many tasks at most; None over all."""
+        """The values collected of all rounds, each with its maximum number of tasks (None: all)."""
         found: dict[str, int | None] = {}
         for each in self._collects:
             if each.records == "window":
@@ -172,7 +172,7 @@ _FACTORS: Mapping[str, Callable[[Records, StateEvent], int]] = {
     "base_weight": lambda records, event: records.rules_of(event).base_weights[event.skill_type],
     "reputation": lambda records, event: records.reputation(event),
 }
-"""What a weighted mean of a state can weigh a record by, in nano."""
+"""Factors in nano by which a weighted mean of a state can weigh a record."""
 
 
 def _value(event: StateEvent, value: str) -> int | Fraction | None:

@@ -41,7 +41,7 @@ class StoredState:
 
     @property
     def in_force(self) -> RulesInForce:
-        """Which rules the state has in each epoch, as its log says now."""
+        """The rules of the state in each epoch, as its log has them now."""
         with self.store.reading() as transaction:
             return self._in_force(transaction)
 
@@ -56,19 +56,19 @@ class StoredState:
             return queries.rules.only()
 
     def open_epoch(self) -> int:
-        """The number of the open epoch."""
+        """Return the number of the open epoch."""
         with self.queries() as queries:
             return queries.state.epoch
 
     @contextmanager
     def queries(self) -> Iterator[StateQueries]:
-        """Queries that all see the state at one instant."""
+        """Give queries that all see the state at one instant."""
         with self.store.reading() as transaction:
             yield StateQueries(transaction, self._in_force(transaction))
 
     @contextmanager
     def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
-        """The closed epochs, with their leaves and rows.
+        """Yield the closed epochs, with their leaves and rows.
 
         Args:
             keep: whether leaves that are computed are kept in the store.
@@ -81,7 +81,7 @@ class StoredState:
 
     @contextmanager
     def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
-        """A scorer that scores each record by the rules and the snapshot that it is pinned to.
+        """Give a scorer that scores each record by its pinned rules and snapshot.
 
         Args:
             scorer: of a rule set that the state follows, in whatever epoch; where it follows no
@@ -106,7 +106,7 @@ class StoredState:
 
     @property
     def scorer(self) -> Scorer:
-        """What scores records, each by the rules that its epoch has.
+        """The scorer of the state, which scores each record by the rules of its epoch.
 
         Raises:
             RuleSetError: formulas, types and schemas do not fit.
@@ -128,7 +128,7 @@ class StoredState:
         return known[1]
 
     def _bound(self, rules: StateRules) -> BoundRules:
-        """A rule set, bound once."""
+        """Return a rule set, bound once."""
         if rules.digest not in self._scorers:
             from tallystick.scoring.scorer import bind  # a query needs none
 
@@ -136,7 +136,7 @@ class StoredState:
         return self._scorers[rules.digest]
 
     def _in_force(self, transaction: Transaction) -> RulesInForce:
-        """The rules as a transaction sees them: another process may have adopted some."""
+        """Return the rules as a transaction sees them: another process may have adopted some."""
         # a local, as another thread may be in a transaction that sees another log
         last, known = transaction.last_rules_seq(), self._known
         if last < known.seq:

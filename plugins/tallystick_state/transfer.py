@@ -57,7 +57,7 @@ _START = b'{"entries":'
 
 @attrs.frozen
 class Exported:
-    """What a file holds.
+    """The entries and hash of an exported file.
 
     Attributes:
         entries: how many entries.
@@ -76,7 +76,7 @@ class Exported:
     other_snapshots: tuple[int, ...] = ()
 
     def to_line(self) -> bytes:
-        """The header of the file."""
+        """Return the header of the file."""
         plain, signed = (OLDER, SIGNED_OLDER) if self.older else (FORMAT, SIGNED_FORMAT)
         version = signed if self.signed else plain
         header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
@@ -117,7 +117,7 @@ def export_state(
 
 
 def _statement_of(entry: Entry) -> str | None:
-    """The signed statement that an entry names, if it does."""
+    """Return the signed statement that an entry names, if it does."""
     if entry.kind not in STATING:
         return None
     found: str | None = json.loads(entry.body).get("statement")
@@ -125,7 +125,7 @@ def _statement_of(entry: Entry) -> str | None:
 
 
 def _envelope_line(statement: str, text: str | None) -> bytes:
-    """The line of an envelope in the file."""
+    """Return the line of an envelope in the file."""
     if text is None:
         raise DamagedError(
             f"found no envelope of {statement}, expected the one that the log names: restore a copy"
@@ -134,7 +134,7 @@ def _envelope_line(statement: str, text: str | None) -> bytes:
 
 
 def line_of(entry: Entry) -> bytes:
-    """The line of an entry in the file."""
+    """Return the line of an entry in the file."""
     head = f'{{"hash":"{entry.hash}","seq":{entry.seq},"kind":"{entry.kind}","body":'
     return head.encode() + entry.body.encode() + b"}\n"
 
@@ -234,7 +234,7 @@ def _imported(
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file begins as `export_state` begins one; not of what is no file.
+    """Return whether a file begins as `export_state` begins one; False where there is no file.
 
     Raises:
         InputError: it cannot be read.
@@ -294,7 +294,7 @@ class _Lines:
         self.signed, self.last = False, ""
 
     def entries(self) -> Iterator[Entry]:
-        """The entries, one after the other; the envelope before one is kept for it."""
+        """Yield the entries, one after the other; the envelope before one is kept for it."""
         lines = iter(lambda: self._file.readline(LONGEST_ENTRY), b"")
         before: str | None = None
         for number, line in enumerate(lines, 2):
@@ -311,7 +311,7 @@ class _Lines:
             yield entry
 
     def envelopes_of(self, transaction: Transaction) -> Envelopes:
-        """The envelopes: those that were read and not used yet, and those that are stored."""
+        """Return the envelopes: those read and not yet used, and those of the store."""
         stored = stored_envelopes(transaction.envelope, str(self._path))
 
         def envelopes(statement: str) -> Envelope | None:
@@ -324,7 +324,7 @@ _ENVELOPE = b'{"envelope":'
 
 
 def _envelope(path: Path, number: int, line: bytes) -> tuple[str, Envelope]:
-    """The envelope of a line, behind the digest of its statement."""
+    """Return the envelope of a line, behind the digest of its statement."""
     text, _, statement = line.removeprefix(_ENVELOPE).rpartition(b',"statement":"')
     found = stored_envelope(text.decode("utf-8", "replace"), f"{path}:{number}")
     digest = found.statement_digest

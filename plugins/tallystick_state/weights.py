@@ -49,7 +49,7 @@ from tallystick_state.store.transaction import Transaction
 
 @attrs.frozen
 class LineWeights:
-    """What the miners of a line weigh.
+    """The weights of the miners of a line.
 
     Attributes:
         weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; empty where nobody has one.
@@ -67,7 +67,7 @@ class LineWeights:
 
 @attrs.frozen(kw_only=True)
 class Weighing:
-    """What the weights of a line come of.
+    """The inputs of the weights of a line.
 
     Attributes:
         rules: which give them.
@@ -88,7 +88,7 @@ class Weighing:
     said: RoundFile = attrs.field(factory=RoundFile)
 
     def population(self, rules: AllocationRules) -> Population:
-        """The miners, and what is known of them."""
+        """Return the miners, and what is known of them."""
         hotkeys = {*self.hotkeys}
         found = samples_of(rules, self.records, hotkeys, self.of_round)
         if is_of_round(self.rules.rule_set):
@@ -107,7 +107,7 @@ class Weighing:
 
 
 def weigh(weighing: Weighing) -> LineWeights:
-    """The weights of a line; what is carried takes the place of the step that carries it."""
+    """Return the weights of a line; what is carried takes the place of the step that carries it."""
     bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
     if bound is None or rules is None:
         return LineWeights({}, {}, None)
@@ -124,7 +124,7 @@ def weigh(weighing: Weighing) -> LineWeights:
 
 
 def before_carried(found: Allocation) -> Mapping[str, Values]:
-    """What the steps before a carried column give of the records of the last closed round.
+    """Return the columns before a carried one, computed from the last closed round.
 
     Weights come of what is carried, so that these are only to be shown; none where a step refuses
     that round alone.
@@ -140,7 +140,7 @@ def before_carried(found: Allocation) -> Mapping[str, Values]:
 
 
 def scores_of(weighing: Weighing) -> Mapping[str, int]:
-    """The values of the step `base_of` by hotkey, in nano, of miners that may be a few of all."""
+    """Return the values of the step `base_of` by hotkey, in nano, of all miners or of a few."""
     bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
     base = None if bound is None else base_of(bound)
     if bound is None or rules is None or base is None:
@@ -156,7 +156,7 @@ def scores_of(weighing: Weighing) -> Mapping[str, int]:
 
 
 def is_of_each(bound: BoundAllocation) -> bool:
-    """Whether what weights come of, and what is carried, is of each miner's own records alone."""
+    """Return whether base and carry of the weights are of each miner's own records alone."""
     base = base_of(bound)
     if base is None:
         return False
@@ -176,12 +176,12 @@ def _is_of_each(rules: StepRules) -> bool:
 
 
 def _has_columns(step: AllocationStep) -> bool:
-    """Whether a step reads columns alone, and no number of all miners."""
+    """Return whether a step reads columns alone, and no number of all miners."""
     return all(each.shape != "number" for each in step.inputs)
 
 
 def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int]:
-    """The weights in nano, by hotkey, that come of the scores of all; empty where nobody has one.
+    """Return the weights in nano, by hotkey, for all scores; empty where nobody has one.
 
     Args:
         rules: which give them.
@@ -191,7 +191,7 @@ def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int
 
 
 def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
-    """The same with every column, and with the reason where a step refuses."""
+    """Return the same with every column, and with the reason where a step refuses."""
     bound = rules.allocation
     base = None if bound is None else base_of(bound)
     if bound is None or base is None:
@@ -206,7 +206,7 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
 
 
 def base_of(bound: BoundAllocation) -> AllocationStep | None:
-    """The last step before the weight whose rounded values are all that the weight comes of."""
+    """Return the last step whose rounded values alone decide the weight; None without one."""
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):
             after = bound.needed((bound.weight,), {step.name: Number(None)})
@@ -216,13 +216,13 @@ def base_of(bound: BoundAllocation) -> AllocationStep | None:
 
 
 def is_of_round(rule_set: RuleSet) -> bool:
-    """Whether weights are of who has a record in the round alone."""
+    """Return whether weights are of miners with a record in the round alone."""
     rules = rule_set.section(ALLOCATION)
     return rules is not None and rules.miners == "round"
 
 
 def _weights(found: Allocation) -> Mapping[str, int]:
-    """None rather than one of 0 for each, where nobody has a weight."""
+    """Return the weights of an allocation; none where all are 0."""
     return found.weights if any(found.weights.values()) else {}
 
 
@@ -261,31 +261,31 @@ class LineRecords:
         return self.in_force.lines[self.line]
 
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
-        """Those of a miner, newest first; see `samples.Records`."""
+        """Return the records of a miner, newest first; see `samples.Records`."""
         # lazily: a window ends long before the records do
         return self.own(self.transaction.scored(hotkey, self.counted_by))
 
     def reputation(self, event: StateEvent) -> int:
-        """The reputation, in nano, that the round of a record pins."""
+        """Return the reputation, in nano, that the round of a record pins."""
         pinned = self.state(event.epoch)
         return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
 
     def rules_of(self, event: StateEvent) -> StateRules:
-        """The rules of the epoch that a record names."""
+        """Return the rules of the epoch that a record names."""
         return self.timeline.at(event.epoch)
 
     def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
-        """The events of the line."""
+        """Return the events of the line."""
         return (each for each in events if self.in_force.line_of(each.skill_type) == self.line)
 
     def of_round(self, number: int | None) -> list[StateEvent]:
-        """The events of a round; none where there is no round."""
+        """Return the events of a round; none where there is no round."""
         if number is None:
             return []
         return [*self.own(self.transaction.events_of_round(number, self.counted_by))]
 
     def columns(self, rules: StateRules, epoch: int, hotkeys: Collection[str]) -> Columns:
-        """What the rules carry as an epoch ends, or so far in the open one.
+        """Return the carried columns of the rules as an epoch ends, or so far in the open one.
 
         Rules that hold no more carry what they did as their last epoch ended.
 
@@ -315,7 +315,7 @@ class LineRecords:
         number: int | None,
         immune: Collection[str] = (),
     ) -> LineWeights:
-        """What the miners of the line weigh as an epoch ends, or so far in the open one.
+        """Return the weights of the line as an epoch ends, or so far in the open one.
 
         Args:
             rules: which give the weights.
@@ -342,7 +342,7 @@ class LineRecords:
 
 
 def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int) -> int | None:
-    """The last epoch up to one in which some rules hold; None where they hold in none."""
+    """Return the last epoch up to one in which some rules hold; None where they hold in none."""
     spans = [(a, b) for a, b, held in timeline.spans() if held is rules and a <= epoch]
     return max((epoch if b is None else min(b - 1, epoch) for _, b in spans), default=None)
 
@@ -372,7 +372,7 @@ class Weights:
 
 
 def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
-    """The weights above 0 by slot.
+    """Return the weights above 0 by slot.
 
     Args:
         weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; a hotkey without a slot,
@@ -392,7 +392,7 @@ def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, i
 def chain_weights(
     weights: Mapping[int, int], without: Mapping[str, str], miners: int, reason: str
 ) -> Weights:
-    """Weights by slot as the chain is given them.
+    """Return weights by slot as the chain takes them.
 
     Args:
         weights: in nano, by slot.
@@ -415,7 +415,7 @@ def chain_weights(
 def pooled(
     pools: Pools, lines: Mapping[str, Mapping[str, int]], slots: Mapping[str, int]
 ) -> Mapping[str, int]:
-    """The weights that lines come to by their pools, in nano, rounded once.
+    """Return the weights that lines come to by their pools, in nano, rounded once.
 
     Args:
         pools: the shares of the lines, and what becomes of that of an idle one.

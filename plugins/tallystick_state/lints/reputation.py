@@ -1,4 +1,4 @@
-"""Where the reputation rules lead the best and the worst behaviour (E26, E31 of docs/errata.md).
+"""Lints of reputation rules: where they lead the best and the worst behaviour (E26, E31).
 
 A behaviour is the events of every record of a miner. Its trajectory is exact, by the engine's own
 transition: each epoch is published before the next begins.
@@ -31,7 +31,7 @@ _LONGEST = 20_000
 
 @attrs.frozen
 class _Dynamics:
-    """What the checks ask about.
+    """The reputation rules of a type, as the checks read them.
 
     Attributes:
         floor: the lowest reputation, in nano.
@@ -52,7 +52,7 @@ class _Dynamics:
 
 @lru_cache(maxsize=1)
 def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
-    """The dynamics of a rule set, once; none if it has no reputation with events that count."""
+    """Yield the dynamics of a rule set; none without a reputation with events that count."""
     if scorer.rule_set.section(REPUTATION) is None:
         return ()
     rules = state_rules_of(scorer)
@@ -272,11 +272,11 @@ class Trajectory:
         return self.values[-1]
 
     def below(self, limit: int) -> int | None:
-        """After how many epochs it is below a limit in nano; None if it never is."""
+        """Return the number of epochs until it is below a limit in nano; None if it never is."""
         return next((epoch for epoch, value in enumerate(self.values) if value < limit), None)
 
     def figures(self, filter_: int, floor: int) -> dict[str, Any]:
-        """What a reader wants to know of it; reputations as text of nine places."""
+        """Return the figures of the trajectory; reputations as text of nine places."""
         below = self.below(filter_)
         return {
             "events": list(self.events),
@@ -290,7 +290,7 @@ class Trajectory:
 
 
 def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajectory:
-    """What a reputation in nano becomes while every record has the same events."""
+    """Return the reputations in nano, round by round, while every record has the same events."""
     values = [start]
     while len(values) <= _LONGEST:
         following = damped(rules, values[-1], record_delta(rules, values[-1], events))
@@ -301,7 +301,7 @@ def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajec
 
 
 def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The single event that raises a reputation most, and the one that lowers it most.
+    """Return the single event that raises a reputation most, and the one that lowers it most.
 
     Both are asked at the reputation of a newcomer; of equal ones the first in the file counts.
     """
@@ -314,7 +314,7 @@ def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def rewards(rules: StateRules) -> tuple[str, ...]:
-    """Every event that can raise a reputation, at most one of those that bands exclude."""
+    """Return every event that can raise a reputation, at most one of those that bands exclude."""
     table = rules.reputation.events
     adding = [name for name, event in table.items() if gain(event) > 0 and event.in_mean]
     banded = [name for name in adding if table[name].consensus is not None]
@@ -464,18 +464,18 @@ def _event_compounds(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _ends(reputation: Reputation) -> tuple[int, int]:
-    """The floor and the ceiling in nano: a change is linear between them."""
+    """Return the floor and the ceiling in nano: a change is linear between them."""
     return from_decimal(reputation.floor), from_decimal(reputation.ceiling)
 
 
 def _delta(rules: StateRules, name: str, reputation: int) -> Fraction:
-    """What an event does to a reputation in nano; what stays out of the mean does nothing."""
+    """Return the delta of an event on a reputation in nano; 0 for one outside the mean."""
     event = rules.reputation.events[name]
     return record_delta(rules, reputation, (name,)) if event.in_mean else Fraction(0)
 
 
 def _bands(reputation: Reputation) -> list[str]:
-    """The events that are bands of a score, from the lowest band to the highest."""
+    """Return the events that are bands of a score, from the lowest band to the highest."""
     found = [(_begin(band), name) for name, e in reputation.events.items() if (band := e.consensus)]
     return [name for _, name in sorted(found)]
 
@@ -485,17 +485,17 @@ def _begin(band: Band) -> Fraction:
 
 
 def gain(event: ReputationEvent) -> Fraction:
-    """What an event adds, or what it multiplies beyond 1."""
+    """Return the gain of an event: its addition, or its multiplier beyond 1."""
     return Fraction(event.add or 0) + Fraction(1 if event.multiply is None else event.multiply) - 1
 
 
 def does_nothing(event: ReputationEvent) -> bool:
-    """Whether an event neither adds nor multiplies."""
+    """Return whether an event neither adds nor multiplies."""
     return not event.add and event.multiply in (None, 1)
 
 
 def uncovered(events: Mapping[str, ReputationEvent]) -> Iterable[tuple[Fraction, Fraction]]:
-    """The parts of [0, 1] that no band covers, each from its low end to its high end."""
+    """Yield the parts of [0, 1] that no band covers, each from its low end to its high end."""
     bands = [event.consensus for event in events.values() if event.consensus is not None]
     if not bands:
         return
