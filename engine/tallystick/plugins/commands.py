@@ -47,6 +47,9 @@ _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 class Command(NamedTuple):
     """A command.
 
+    >>> Command(("hail",), "acme_hail:hail", "Greet a validator.").heading
+    'plugins'
+
     Attributes:
         path: its words; one word, or one below a group of `NESTED_GROUPS`.
         home: where the command of click is, as ``module:attribute``.
