@@ -20,7 +20,7 @@ from tallystick_state.cli.state_options import opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
-    from tallystick_state.attributes import Said
+    from tallystick_state.attributes import RoundFiles
     from tallystick_state.queries import StateQueries
     from tallystick_state.weights import LineWeights, Weights
 
@@ -76,15 +76,15 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
             echo(*lines, *(explanation_lines(told[name]) if name in told else []))
 
 
-def _said(queries: StateQueries, path: Path | None) -> Said:
+def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
     """By line, what a file says of the round."""
-    from tallystick_state.attributes import NOTHING_SAID, read_said
+    from tallystick_state.attributes import NO_ATTRIBUTES, read_attributes
 
     if path is None:
         return {}
     lines = [*queries.in_force.lines]
-    found = read_said(path, map(queries.weighing, lines))
-    return {line: found.get(line, NOTHING_SAID) for line in lines}
+    found = read_attributes(path, map(queries.weighing, lines))
+    return {line: found.get(line, NO_ATTRIBUTES) for line in lines}
 
 
 def _explained(
