@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
+from tallystick.json_values import JsonObject, Key, json_object, json_value
 
 LOADING = "loading"
 """The check that comes first: whether the plugin can be used at all."""
@@ -23,6 +24,15 @@ class Checked:
     findings: tuple[Diagnostic, ...] = ()
 
 
+_FINDING = ("code", "where", "message", "remedy", "evidence")
+"""The attributes of a `Diagnostic` that the JSON of a report has."""
+
+
+@json_object(
+    *("plugin", "version", "passed"),
+    Key("checks", lambda report: [checked.name for checked in report.checked]),
+    Key("findings", form=lambda all_: [{n: getattr(d, n) for n in _FINDING} for d in all_]),
+)
 @attrs.frozen
 class Report:
     """What the checks say of one plugin.
@@ -55,24 +65,10 @@ class Report:
         """Whether nothing was found."""
         return not self.findings
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return {
-            "plugin": self.plugin,
-            "version": self.version,
-            "passed": self.passed,
-            "checks": [each.name for each in self.checked],
-            "findings": [
-                {
-                    "code": found.code,
-                    "where": found.where,
-                    "message": found.message,
-                    "remedy": found.remedy,
-                    "evidence": found.evidence,
-                }
-                for found in self.findings
-            ],
-        }
+    def to_dict(self) -> JsonObject:
+        """Return the report as JSON values."""
+        value: JsonObject = json_value(self)
+        return value
 
 
 def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:

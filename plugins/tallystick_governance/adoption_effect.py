@@ -14,6 +14,7 @@ from functools import cached_property
 import attrs
 
 from tallystick.errors import StateError
+from tallystick.json_values import json_fields
 from tallystick_state.adoption import adopt
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
@@ -34,6 +35,7 @@ class PoolChange:
     leave: tuple[str, ...]
 
 
+@json_fields(nano=("before", "after"))
 @attrs.frozen
 class ThresholdChange:
     """A threshold of a skill type in nano; None where the rules have none of the name."""
@@ -55,6 +57,8 @@ class TierMove:
     records: int
 
 
+# most rules carry nothing from epoch to epoch
+@json_fields(empty=("dropped", "begun"), hidden=("bounds",))
 @attrs.frozen
 class AdoptionEffect:
     """What an adoption would change in a state as it is.

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
-from rfc8785 import CanonicalizationError
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import AllocationError, InputError, StateError
 from tallystick.io.paths import PathLike, path_of
+from tallystick.json_values import json_value
 from tallystick.records.messages import shown
 from tallystick_allocation.files import RoundFile, read_document, round_of
 from tallystick_allocation.rules import MINER
@@ -67,10 +67,10 @@ def to_body(said: RoundFiles) -> dict[str, Any]:
                 f"found that {shown(hotkey)} is or is not {IMMUNE}, expected nothing of it: epochs "
                 "are closed without immunity, which tallystick weights is told"
             )
-    body = {line: round_file.to_dict() for line, round_file in sorted(said.items())}
+    body = {line: json_value(round_file) for line, round_file in sorted(said.items())}
     try:
         size = len(canonical_bytes(body))
-    except CanonicalizationError as error:
+    except CanonicalError as error:
         raise StateError(
             f"found attributes that have no canonical form ({error}), expected Unicode text"
         ) from None

@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX
+from tallystick.canonical import PREFIX, plain_encoder
 from tallystick.errors import DamagedError, NumberError
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import from_text, to_text
@@ -32,8 +32,8 @@ NUMBER_LIMIT = 2**53
 Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
 """A number of a round, an epoch or a slot."""
 
-# RFC 8785 as long as keys are ASCII and numbers are whole
-_json = msgspec.json.Encoder(order="sorted").encode
+# keys are ASCII and numbers are whole
+_json = plain_encoder()
 
 
 @attrs.frozen

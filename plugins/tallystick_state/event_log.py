@@ -19,9 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from rfc8785 import CanonicalizationError
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick_state.adoption import (
@@ -420,7 +419,7 @@ class EventLog:
     def _write(self, kind: str, body: Mapping[str, Any]) -> None:
         try:
             text = canonical_bytes(body).decode()
-        except CanonicalizationError as error:
+        except CanonicalError as error:
             raise StateError(
                 f"found a value that has no canonical form ({error}), expected Unicode text and "
                 "whole numbers below 2^53"

@@ -6,10 +6,8 @@ same keys (``schemas/miner-1.schema.json``).
 
 from __future__ import annotations
 
-import csv
 import io
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError, RecordError, RefusedError
+from tallystick.io.csv_table import CsvTable
+from tallystick.io.documents import read_json
 from tallystick.io.inputs import whole
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
@@ -42,7 +42,7 @@ CODES: Mapping[str, str] = MappingProxyType(
 )
 """Codes of a line of a list, besides those of records."""
 
-_BYTE_ORDER_MARK = "\ufeff"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_DIGITS = 9
 
 
@@ -172,52 +172,43 @@ def _check_apart(slot: Slot, line: int, hotkeys: dict[str, int], uids: dict[int,
 
 @cache
 def _validator() -> RecordValidator:
-    return RecordValidator(json.loads(schema_path("miner-1").read_bytes()))
+    return RecordValidator(read_json(schema_path("miner-1")))
 
 
 def _rows(path: Path) -> Iterator[Row]:
     data = whole(path, LARGEST, f"a list of at most {LAST_UID + 1} miners")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: found byte {error.start + 1}, which is not UTF-8, expected text in UTF-8"
-        ) from error
-    text = text.removeprefix(_BYTE_ORDER_MARK)
-    return _json_lines(text) if text.lstrip().startswith("{") else _csv(path, text)
+    if data.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+        return _json_lines(data.removeprefix(_BYTE_ORDER_MARK))
+    return _csv(path, data)
 
 
-def _json_lines(text: str) -> Iterator[Row]:
+def _json_lines(data: bytes) -> Iterator[Row]:
     # a text can have other line ends than this one in it, which JSON allows
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
         try:
-            yield number, parse(line.encode())
+            yield number, parse(line)
         except RecordError as error:
             yield number, error
 
 
-def _csv(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    header = [name.strip() for name in next(reader, [])]
-    if sorted(header) != sorted(COLUMNS):
+def _csv(path: Path, data: bytes) -> Iterator[Row]:
+    table = CsvTable(io.BytesIO(data), path, is_spaced=True)
+    if sorted(table.header) != sorted(COLUMNS):
         raise InputError(
-            f"{path}: found the header {','.join(header)[:80]!r}, expected {','.join(COLUMNS)}, or "
-            "one JSON object a line"
+            f"{path}: found the header {','.join(table.header)[:80]!r}, expected "
+            f"{','.join(COLUMNS)}, or one JSON object a line"
         )
-    try:
-        for cells in reader:
-            if cells:
-                yield reader.line_num, _cells(header, cells)
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+    # a row with other cells is refused with its line, beside the others
+    for line, cells in table.rows():
+        yield line, _cells(table.header, cells)
 
 
-def _cells(header: list[str], cells: list[str]) -> dict[str, Any] | RecordError:
+def _cells(header: Sequence[str], cells: list[str]) -> dict[str, Any] | RecordError:
     """Return a row of CSV as the object that it stands for."""
     if len(cells) != len(header):
         expected = f"{len(header)} cells: {','.join(header)}"
         return RecordError("missing-field", "", f"{len(cells)} cells", expected)
-    row: dict[str, Any] = dict(zip(header, map(str.strip, cells), strict=True))
+    row: dict[str, Any] = dict(zip(header, cells, strict=True))
     digits = row["uid"]
     is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
     row["uid"] = int(digits) if is_number else digits

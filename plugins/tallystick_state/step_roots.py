@@ -33,9 +33,8 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import attrs
-import msgspec
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import canonical_bytes, plain_encoder
 from tallystick.numbers.nano import from_text, to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
@@ -69,8 +68,8 @@ ALIGNMENT = "alignment"
 KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
 """Numbers of parts of the keys of each step."""
 
-# RFC 8785 as long as keys are ASCII and numbers are whole
-_json = msgspec.json.Encoder(order="sorted").encode
+# keys are ASCII and numbers are whole
+_json = plain_encoder()
 
 
 @attrs.frozen

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.json_values import JsonObject as View
+from tallystick.json_values import nano_value as decimals
 from tallystick.numbers.nano import to_text
-from tallystick.views import View, decimals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

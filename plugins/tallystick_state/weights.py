@@ -33,7 +33,7 @@ from tallystick_allocation.rules import (
 )
 from tallystick_allocation.rules import Pools as PoolsRules
 from tallystick_allocation.share import PoolsStep, slot_of
-from tallystick_allocation.step import BoundAllocation, Given, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
@@ -183,7 +183,7 @@ def _is_of_each(rules: StepRules) -> bool:
     return False
 
 
-def _has_columns(step: Step) -> bool:
+def _has_columns(step: AllocationStep) -> bool:
     """Return whether a step reads columns alone, and no number of all miners."""
     return all(source.shape != "number" for source in step.inputs)
 
@@ -213,7 +213,7 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     return LineWeights(_weights(allocation), scores, allocation)
 
 
-def base_of(bound: BoundAllocation) -> Step | None:
+def base_of(bound: BoundAllocation) -> AllocationStep | None:
     """Return the last step whose rounded values alone decide the weight; None without one."""
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):

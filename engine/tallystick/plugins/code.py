@@ -30,6 +30,7 @@ import attrs
 from tallystick import resources
 from tallystick.canonical import digest
 from tallystick.errors import PluginError
+from tallystick.json_values import json_fields
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -68,6 +69,7 @@ class ShadowedError(PluginError):
         )
 
 
+@json_fields(empty=("sections",))
 @attrs.frozen
 class Code:
     """The code that results are made with.

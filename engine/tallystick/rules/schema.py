@@ -8,9 +8,7 @@ editors; nothing reads it here.
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Collection
-from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,7 @@ import attrs
 from tallystick import resources
 from tallystick.diagnostics import nearest
 from tallystick.errors import MOST_TOLD
+from tallystick.io.documents import read_json
 from tallystick.plugins.entries import RefusedPluginError
 from tallystick.rules.findings import Finding, mistake, one_of, shown
 
@@ -263,8 +262,8 @@ def schema_of(sections: tuple[SchemaPart, ...]) -> DocumentSchema:
 @cache
 def core_schema() -> Mapping[str, Any]:
     """Return the schema of the sections that no plugin brings."""
-    text = resources.schema_path(CORE_SCHEMA).read_text(encoding="utf-8")
-    schema: Mapping[str, Any] = json.loads(text, parse_float=Decimal)
+    path = resources.schema_path(CORE_SCHEMA)
+    schema: Mapping[str, Any] = read_json(path, numbers="decimal")
     return schema
 
 
@@ -293,7 +292,7 @@ class SchemaPart:
             RefusedPluginError: the file cannot be read, or holds no JSON object.
         """
         try:
-            found = json.loads(self.file.read_text(encoding="utf-8"), parse_float=Decimal)
+            found = read_json(self.file, numbers="decimal")
         except (OSError, ValueError) as error:
             raise wrong_section(f"its schema cannot be read: {error}") from error
         if not isinstance(found, dict) or found.get("type") != "object":

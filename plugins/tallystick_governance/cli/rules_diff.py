@@ -9,8 +9,10 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import complain
+from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json, print_text
+from tallystick.cli.shown import print_json, print_text
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @as_json
-@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@markdown_option
 @click.option(
     "--check", is_flag=True, help="Exit with 1 if NEW raises its version less than it has to."
 )
@@ -65,7 +67,7 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         else:
             found = difference(before, after, effect.bounds, effect.epoch)
     if as_json:
-        said = {} if effect is None else {"state": adoption_text.as_json(effect)}
+        said = {} if effect is None else {"state": json_value(effect)}
         print_json({**render.as_json(found), **said})
     else:
         print_text(render.as_markdown(found) if markdown else render.as_text(found))

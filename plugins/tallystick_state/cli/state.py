@@ -11,14 +11,14 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
+from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
+from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
-from tallystick.views import View
-from tallystick.views import error as error_view
 from tallystick_state import views
 from tallystick_state.cli.adopt import (
     adopt_command,
@@ -26,18 +26,14 @@ from tallystick_state.cli.adopt import (
     rules_command,
     withdraw_command,
 )
-from tallystick_state.cli.checkpoint import (
-    checkpoint_command,
-    evidence_command,
-    proof_group,
-    read_checkpoint_file,
-    signed_checkpoint_options,
-)
-from tallystick_state.cli.state_options import (
+from tallystick_state.cli.checkpoint import checkpoint_command, evidence_command, proof_group
+from tallystick_state.cli.options import (
+    PoolOptions,
     as_option,
     at_option,
-    given_pools,
     pools_options,
+    read_checkpoint_file,
+    signed_checkpoint_options,
     state_option,
     trust_option,
 )
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def state() -> None:
-    """The state of a subnet: reputations and thresholds, kept in a store."""
+    """Begin, show, move and verify a state: reputations and thresholds, kept in a store."""
 
 
 @state.command(
@@ -70,7 +66,7 @@ def state() -> None:
         "    --trust trust.toml --state subnet.db",
     ),
 )
-@lines_option
+@rules_option("Once for each line.", required=True, multiple=True)
 @state_option
 @click.option(
     "--validator",
@@ -83,7 +79,7 @@ def state() -> None:
     metavar="HOTKEY",
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
-@trust_option
+@trust_option("The trust file that the state begins with.")
 @pools_options
 @locked_options
 @as_json
@@ -109,7 +105,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
-    pools = given_pools(shares, idle)
+    pools = PoolOptions.read(shares, idle)
     for reference in references:
         held.require_reference(reference)
     with Ledger.create(
@@ -140,7 +136,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
-    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    """Show a state: its rules, open epoch, miners, rounds and the end of its log."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -159,7 +155,7 @@ def info_command(where: str, as_json: bool) -> None:
         echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
 
 
-def _cells(view: View) -> Iterator[tuple[str, str]]:
+def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in view.items():
         if name == "lines":
             for line, each in value.items():
@@ -193,7 +189,7 @@ def _cell(value: object) -> str:
 def show_command(
     hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
 ) -> None:
-    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
+    """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
@@ -242,7 +238,7 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 @state_option
 @as_json
 def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
-    """The leaderboard of a skill type: everyone who can be selected, the best first.
+    """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
@@ -274,7 +270,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state, and that of its rules in force and scheduled.
+    """Show the digest of the state, and that of its rules in force and scheduled.
 
     The first is the same for all who were fed the same records; the second for all who have adopted
     the same. Peers compare both: an adoption is in no state before it begins.
@@ -295,7 +291,7 @@ def digest_command(where: str, as_json: bool) -> None:
         "tallystick state export subnet.jsonl --state subnet.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @follow_links_option
 @as_json
@@ -320,9 +316,9 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
         "tallystick state import subnet.jsonl --trust trust.toml --state copy.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
-@trust_option
+@trust_option("The trust file that the state begins with.")
 @locked_options
 @as_json
 def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
@@ -354,7 +350,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
         "tallystick state backup backup.db --state postgresql://me@host/subnet",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @follow_links_option
 @as_json
@@ -382,7 +378,7 @@ def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
         "tallystick state restore backup.db --state postgresql://me@host/restored",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @locked_options
 @as_json
@@ -439,7 +435,7 @@ def verify_command(
             verified = verify(ledger, expected, known)
     except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
-            print_json({"valid": False, **error_view(error)})
+            print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
     if as_json:

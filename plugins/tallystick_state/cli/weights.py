@@ -10,13 +10,14 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
-from tallystick_allocation.command import explanation_lines
+from tallystick_allocation.command import explain_option, explanation_lines, round_option
 from tallystick_state import views
-from tallystick_state.cli.state_options import opened, state_option
+from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
@@ -35,14 +36,9 @@ if TYPE_CHECKING:
 )
 @state_option
 @click.option("--immune", multiple=True, metavar="HOTKEY", help="A miner that warms up; repeat.")
-@click.option("--line", metavar="LINE", help="Of a state of several lines, the weights of one.")
-@click.option("--explain", "hotkey", metavar="HOTKEY", help="Show every column of one miner.")
-@click.option(
-    "--round",
-    "round_file",
-    type=click.Path(path_type=Path),
-    help="What the rules ask of the open epoch's rounds and of miners, as JSON.",
-)
+@line_option("Of a state of several lines, the weights of one.")
+@explain_option
+@round_option("Attributes of the open epoch's rounds and of miners that the rules read, as JSON.")
 @locked_options
 @as_json
 def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -54,9 +50,9 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """The weights of the miners, exact and as Bittensor's uint16, and who has none, and why.
+    """Show the weights of the miners, exact and as Bittensor's uint16; who has none, and why.
 
-    They are what the steps of the rule set make of the records. Each line of a state has its own;
+    The steps of the rule set compute them from the records. Each line of a state has its own;
     where pools share all weight, theirs come first, which are those to set.
     """
     with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
@@ -77,7 +73,7 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
-    """By line, what a file says of the round."""
+    """Return the attributes of the round in a file, by line."""
     from tallystick_state.attributes import NO_ATTRIBUTES, read_attributes
 
     if path is None:
@@ -90,7 +86,7 @@ def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
 def _explained(
     queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
 ) -> dict[str, AllocationExplanation]:
-    """By line, every column of a miner, where the line has any of it."""
+    """Return the explanation of a miner, by line, for the lines that have the miner."""
     from tallystick_allocation.explanation import explained
     from tallystick_state.weights import before_carried
 
