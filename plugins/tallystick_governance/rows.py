@@ -9,7 +9,8 @@ COMMANDS = CommandRows(
         Command(
             ("backtest",),
             "tallystick_governance.cli.backtest:backtest",
-            "Many rule sets over one history.",
+            "Compare rule sets over one history.",
+            heading="govern",
         ),
         Command(
             ("rules", "diff"),
@@ -38,8 +39,9 @@ COMMANDS = CommandRows(
         Command(
             ("shadow",),
             "tallystick_governance.cli.shadow:shadow",
-            "Rules tried beside those in force: report.",
+            "Report on rules that are tried beside those in force.",
             below=("report",),
+            heading="govern",
         ),
     ),
     options=(

@@ -21,7 +21,7 @@ from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_log import read
+from tallystick_state.rules_in_force import read
 from tallystick_state.store.checksums import COLUMNS, EVENTS, insert, rows_of
 from tallystick_state.store.connection import TIMEOUT, place_of
 from tallystick_state.store.store import PLACE, Store

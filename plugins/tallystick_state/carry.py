@@ -16,10 +16,10 @@ from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.rules import ALLOCATION, Average
+from tallystick_state.attributes import NOTHING_SAID, OF_ATTRIBUTES
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules
-from tallystick_state.said import NOTHING_SAID, OF_ATTRIBUTES
 from tallystick_state.samples import Records, samples_of
 
 

@@ -13,9 +13,8 @@ from tallystick.errors import StateError, TrustError
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
 from tallystick_state.stored_state import StoredState
-from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.trust.checkpoint import Checkpoint, check_name
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.note import check_name
 from tallystick_state.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
 
 _GENESIS_DIGITS = 16

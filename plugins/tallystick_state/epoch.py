@@ -8,30 +8,40 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
+from heapq import nlargest
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tallystick.errors import AllocationError, StateError
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.numbers.statistics import median
 from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_allocation.files import RoundFile
+from tallystick_state.adoption import FlaggedBy, adopt
+from tallystick_state.attributes import NOTHING_SAID, Said, check_said, not_carried
 from tallystick_state.carry import carried, carried_names, with_columns
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import has_declared, pinned_reputation
 from tallystick_state.model import Miner, State
 from tallystick_state.reputation import damped, effect, mean_delta
+from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
-from tallystick_state.said import NOTHING_SAID, check_said, not_carried
-from tallystick_state.sections.epochs import EPOCHS, Step
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.sections.epochs import EPOCHS, Step, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.thresholds import next_baselines, next_threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tallystick_state.store.transaction import Transaction
 
 Owner = tuple[str, str]
 """What has a reputation: a hotkey and a skill type."""
@@ -357,3 +367,157 @@ def _next_thresholds(
 ) -> Thresholds:
     names = rules.epochs.thresholds
     return {name: next_threshold(rules, skill_type, name, old, events) for name in names}
+
+
+def next_baselines(
+    rules: StateRules, skill_type: str, old: Thresholds, events: Iterable[StateEvent]
+) -> Thresholds:
+    """The baseline of a skill type after an epoch, by its name among the thresholds, in nano.
+
+    Args:
+        rules: the rules.
+        skill_type: one with tiers.
+        old: the thresholds that the state tracks.
+        events: those of the epoch of this type that feed thresholds; what is not scored does not.
+
+    Returns:
+        The median quality of the epoch, published once, or the seed, as the rule set says; the
+        old one when nothing was scored, or when nothing tracks it (E19).
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    tracking, names = rules.epochs.baseline, rules.tiers[skill_type].tracked
+    if tracking is not None and tracking.mode == "published":
+        return {name: rules.seeds[skill_type][name] for name in names}
+    results = _qualities(events, tracking.roles) if tracking is not None else []
+    if not results:
+        return {name: old[name] for name in names}
+    return dict.fromkeys(names, median(results))
+
+
+def next_threshold(
+    rules: StateRules, skill_type: str, name: str, old: Thresholds, events: Iterable[StateEvent]
+) -> int:
+    """A tracked threshold of a skill type after an epoch, in nano (E20, E21).
+
+    The median of the best results, smoothed with the old threshold, published once; too few results
+    keep the old one. It is at least what the threshold's own formula gives at the new baseline.
+
+    Args:
+        rules: the rules.
+        skill_type: one with tiers.
+        name: of a threshold that the rule set tracks.
+        old: the thresholds that the state tracks, with the new baseline.
+        events: those of the epoch of this type that feed thresholds; what is not scored does not.
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    tracking, tiers = rules.epochs.thresholds[name], rules.tiers[skill_type]
+    best = nlargest(tracking.best, _results(tracking, events))
+    enough = len(best) >= tracking.minimum
+    floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
+    return max(floor, _smoothed(tracking, best, old[name]) if enough else old[name])
+
+
+def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int:
+    """The new share of the median, descending, and the old share of the old, in nano."""
+    middle = Fraction(best[(len(best) - 1) // 2] + best[len(best) // 2], 2)
+    exact = Fraction(tracking.new) * middle + Fraction(tracking.old) * old
+    return round_half_even(exact.numerator, exact.denominator)
+
+
+def _results(tracking: ThresholdTracking, events: Iterable[StateEvent]) -> Iterable[int]:
+    """The results that count: all, or the best of each miner."""
+    if not tracking.per_miner:
+        return _qualities(events, tracking.roles)
+    best: dict[str, int] = {}
+    for event in events:
+        if event.quality is not None and event.role in tracking.roles:
+            best[event.hotkey] = max(event.quality, best.get(event.hotkey, event.quality))
+    return best.values()
+
+
+def _qualities(events: Iterable[StateEvent], roles: Roles) -> list[int]:
+    return [s.quality for s in events if s.quality is not None and s.role in roles]
+
+
+def next_epoch(
+    state: State,
+    events: Sequence[StateEvent],
+    in_force: RulesInForce,
+    transaction: Transaction,
+    said: Said,
+) -> State:
+    """The state as the next epoch begins.
+
+    Args:
+        state: as the open one ends.
+        events: all that were recorded while it was open.
+        in_force: the rules of each line in each epoch.
+        transaction: has the snapshots of epochs before, their records, and who flagged whom.
+        said: by line, what the rules ask of the rounds and of miners beside the records.
+    """
+    closed = _closed(state, events, in_force, transaction, said)
+    return _adopted(closed, in_force, transaction.claims.flags_by)
+
+
+def _closed(
+    state: State,
+    events: Sequence[StateEvent],
+    in_force: RulesInForce,
+    transaction: Transaction,
+    said: Said,
+) -> State:
+    """The state after the open epoch: each line closes over the events of its types."""
+    epoch = state.epoch
+    for rules in in_force.at(epoch).lines:
+        line = rules.line
+        own = [each for each in events if in_force.line_of(each.skill_type) == line]
+        # rules without epochs pin nothing, and take records of any epoch
+        pins = {event.epoch for event in own} if rules.rule_set.section(EPOCHS) else set[int]()
+
+        def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
+            records = transaction.scored(hotkey, counted_by=epoch)
+            return (each for each in records if in_force.line_of(each.skill_type) == line)
+
+        closed = close_epoch(
+            state,
+            own,
+            rules,
+            {pin: _pinned(transaction, pin) for pin in sorted(pins)},
+            base_rules=in_force.lines[line].at,
+            newest=newest,
+            said=said.get(line),
+        )
+        state = attrs.evolve(closed, epoch=epoch)
+    return attrs.evolve(state, epoch=epoch + 1)
+
+
+def _pinned(transaction: Transaction, epoch: int) -> State:
+    found = transaction.snapshot(epoch)
+    if found is None:
+        raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
+    return found.state
+
+
+def _adopted(state: State, in_force: RulesInForce, flags_by: Callable[[], FlaggedBy]) -> State:
+    """The state of a new epoch under the rules that begin with it, line by line."""
+    epoch = state.epoch
+    # of the lines that come later still those of the epoch before
+    held = {rules.line: rules for rules in in_force.at(epoch - 1).lines}
+    for line, timeline in in_force.lines.items():
+        new = timeline.begins(epoch)
+        if new is not None:
+            old = held.pop(line)
+            raised = new.quorum > 1 and old.quorum == 1
+            state = adopt(
+                state,
+                old,
+                new,
+                flagged_by=flags_by() if raised else None,
+                quorum_elsewhere=max((each.quorum for each in held.values()), default=1),
+            )
+            held[line] = new
+    return state

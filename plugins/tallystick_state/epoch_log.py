@@ -15,13 +15,11 @@ import attrs
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
 from tallystick_allocation.rules import round_score
-from tallystick_state.line_records import LineRecords
-from tallystick_state.line_weights import is_of_round
+from tallystick_state.attributes import said_of
 from tallystick_state.model import State
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.said import said_of
 from tallystick_state.step_roots import (
     Counted,
     EpochLeaf,
@@ -33,6 +31,7 @@ from tallystick_state.step_roots import (
 )
 from tallystick_state.store.transaction import Transaction
 from tallystick_state.trust.merkle import TileTree, leaf_hash
+from tallystick_state.weights import LineRecords, is_of_round
 
 
 @attrs.frozen

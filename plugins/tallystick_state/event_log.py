@@ -30,35 +30,41 @@ from tallystick_state.adoption import (
     check_pools,
     check_withdrawal,
 )
-from tallystick_state.alignments import collusion_flags
-from tallystick_state.arguments import checked_salt
-from tallystick_state.authority import OPERATOR, Authority, envelope_text, stored_envelope
+from tallystick_state.answers import Taken
+from tallystick_state.argument_checks import checked_salt
+from tallystick_state.attributes import ATTRIBUTES, Said, to_body
+from tallystick_state.authority import (
+    OPERATOR,
+    ROTATION,
+    Authority,
+    envelope_text,
+    root_to_dict,
+    stored_envelope,
+)
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.claim_register import ClaimRegister, Numbered, Settled
 from tallystick_state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
-from tallystick_state.epoch_change import next_epoch
+from tallystick_state.collusion import collusion_flags
+from tallystick_state.epoch import next_epoch
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick_state.model import Snapshot, State
-from tallystick_state.outcomes import Taken
 from tallystick_state.pools import POOLS, Pools, PoolsChange
-from tallystick_state.rules import GENESIS, StateRules
+from tallystick_state.rules import GENESIS, EpochRules, StateRules
 from tallystick_state.rules_in_force import (
     ADOPTION,
+    FORMAT,
+    RULE_SETS,
     WITHDRAWAL,
     Adoption,
-    EpochRules,
     RulesInForce,
 )
-from tallystick_state.rules_log import FORMAT, RULE_SETS
-from tallystick_state.said import ATTRIBUTES, Said, to_body
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.store.transaction import LogHead, Transaction
-from tallystick_state.trust_in_force import ROTATION, root_to_dict
 
 if TYPE_CHECKING:
-    from tallystick_state.batches import Batch
+    from tallystick_state.authority import Batch
     from tallystick_state.trust.policy import TrustRoot
 
 LATEST = "~"
@@ -196,7 +202,7 @@ class EventLog:
         Raises:
             TrustError: the state has no trust file, or the batch does not hold by it.
         """
-        from tallystick_state.batches import batch_of  # where something is signed
+        from tallystick_state.authority import batch_of  # where something is signed
 
         if self.in_force.root is None:
             raise TrustError(
@@ -328,22 +334,16 @@ class EventLog:
             StateError: the state does not allow it; see `adoption.CODES`.
             TrustError: nobody has signed it who may.
         """
-        check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
+        adoption = check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
         self._check_unnamed(rules.line, epoch)
-        line = rules.line
-        adoption = Adoption(
-            line=line,
-            epoch=epoch,
+        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
+        adoption = attrs.evolve(
+            adoption,
             block=authority.block,
-            rules=rules,
-            previous=self.in_force.lines[line].at(epoch).digest,
-            sequence=self.in_force.sequences.get(line, 0) + 1,
-            major=major,
             seq=self.entries + 1,
             statement=authority.statement,
+            signed_by=signed_by,
         )
-        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
-        adoption = attrs.evolve(adoption, signed_by=signed_by)
         self._write_stating(ADOPTION, adoption.to_dict(), authority)
         self._follow(self.in_force.adopted(adoption))
         return adoption

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
-from tallystick.errors import MOST_TOLD, RecordError, RefusedError
+from tallystick.errors import MOST_TOLD, RecordError, RefusedError, TrustError
 from tallystick.io.sources import ItemSource, Source
 from tallystick.numbers.text import repr_as
 from tallystick.records.decoding import MISSED
@@ -34,7 +34,8 @@ from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick_state.answers import ClaimInfo
-from tallystick_state.arguments import one_of, path_or_items
+from tallystick_state.argument_checks import one_of, path_or_items
+from tallystick_state.authority import nothing_to_sign
 from tallystick_state.claims import (
     CLOSED,
     CONFLICT,
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
     from tallystick_state.round_groups import RoundGroups
+    from tallystick_state.stored_state import StoredState
+    from tallystick_state.trust.statement import Statement
 
 Bad = Literal["refuse", "reject"]
 """The fate of a bad line: it refuses all of them, or is rejected alone."""
@@ -456,6 +459,59 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
     rejects = lines.rejects or {}
     outcomes = sorted((results | rejects).items())
     return attrs.evolve(lines.ingested(), results=tuple(outcome for _, outcome in outcomes))
+
+
+def batch_statement(
+    state: StoredState,
+    scorer: Scorer,
+    path: Path,
+    validator: str,
+    groups: PathLike | None = None,
+) -> Statement:
+    """Return the statement that a validator signs so that others take its records and late events.
+
+    Args:
+        state: that of any validator of the network.
+        scorer: the rules of the state. A score is no part of an event's digest, so that snapshots
+            of epochs are not needed.
+        path: a file of the validator's records and events, and of nobody else's.
+        validator: its hotkey.
+        groups: a file of the groups of the records, whose consensus is signed with them.
+
+    Raises:
+        InputError: a file cannot be read.
+        RefusedError: lines of it are no records, events or groups, or contradict their group.
+        StateError: the state has no trust file.
+        TrustError: a line is of another validator, or there are too many.
+    """
+    from tallystick_state.trust import statement  # seldom
+
+    in_force = state.in_force
+    if in_force.root is None:
+        raise nothing_to_sign()
+    source, joined, digests = source_of(path), None, list[str]()
+    if groups is not None:
+        from tallystick_state.round_groups import groups_of
+
+        with state.store.reading() as transaction:
+            joined = groups_of(groups, scorer, transaction)
+    for batch in events_of(source, scorer, joined):
+        if batch.rejects:
+            raise RefusedError(str(path), batch.rejects)
+        for line, event in batch.events:
+            if event.validator != validator:
+                message = f"{path}:{line}: found an event of {event.validator!r}, expected those of"
+                raise TrustError(f"{message} {validator!r} alone", code="other-validator")
+            digests.append(event.claim_digest)
+    return statement.events(
+        genesis=in_force.genesis,
+        network=in_force.root.network,
+        validator=validator,
+        digests=digests,
+        file=path.name,
+        # complete once all is read
+        digest=source.digest,
+    )
 
 
 def _record(lines: _Lines, log: EventLog, admitted: list[Line], rounds: Rounds | None) -> None:

@@ -16,23 +16,33 @@ from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
 from tallystick.plugins.registry import installed_plugins
-from tallystick_state.answers import MinerInfo, SnapshotInfo
-from tallystick_state.arguments import check_text, path_or_items, texts, timestamp, whole
-from tallystick_state.authority import OPERATOR, Authority, stored_envelopes
+from tallystick_state.answers import (
+    ClosedEpoch,
+    ClosedRound,
+    MinerInfo,
+    SnapshotInfo,
+    Synced,
+    synced,
+)
+from tallystick_state.argument_checks import check_text, path_or_items, texts, timestamp, whole
+from tallystick_state.attributes import check_closed_with, read_said
+from tallystick_state.authority import OPERATOR, Authority, read_root, stored_envelopes
 from tallystick_state.claims import EVERYONE, Hearing
 from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.miners import check_hotkey, miner_of
-from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced, synced
 from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, proved_rules_of
-from tallystick_state.rules_in_force import Adoption, RulesInForce
-from tallystick_state.rules_log import begun, check_format, genesis_hearing, read
-from tallystick_state.said import check_closed_with, read_said
+from tallystick_state.rules_in_force import (
+    Adoption,
+    RulesInForce,
+    begun,
+    check_format,
+    genesis_hearing,
+    read,
+)
 from tallystick_state.store.store import PLACE, Store
-from tallystick_state.stored_snapshots import StoredSnapshots
-from tallystick_state.stored_state import StoredState
-from tallystick_state.trust_in_force import read_root
+from tallystick_state.stored_state import StoredSnapshots, StoredState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -228,7 +238,7 @@ class Ledger(StoredState):
             InputError: the file cannot be read, or has no miners.
             RefusedError: a line is bad; nothing has changed.
         """
-        from tallystick_state.slots import slots_of  # a query needs none
+        from tallystick_state.miner_list import slots_of  # a query needs none
 
         given = path_or_items(source, "a file of miners, or an iterable of mappings")
         name = str(given) if isinstance(given, Path) else "miners"

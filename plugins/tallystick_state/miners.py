@@ -12,8 +12,7 @@ from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.model import Miner, State
 from tallystick_state.reputation import initial_reputation
-from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import TypeRules
+from tallystick_state.rules import StateRules, TypeRules
 from tallystick_state.sections.reputation import REPUTATION
 
 Flags = Mapping[tuple[str, str], int]

@@ -13,118 +13,45 @@ from decimal import Decimal
 from functools import cached_property
 from operator import attrgetter
 
-import attrs
-
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
-from tallystick.numbers.nano import to_decimals
+from tallystick.numbers.nano import from_decimal, to_decimals, to_text
+from tallystick.numbers.text import numbered
 from tallystick.records.messages import shown
 from tallystick_allocation.files import RoundFile
-from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
-from tallystick_state.chain_weights import Weights, by_slot, chain_weights, pooled
+from tallystick_allocation.rules import ALLOCATION, Collect
+from tallystick_state.answers import (
+    ClaimInfo,
+    ClosedRound,
+    EpochInfo,
+    MinerInfo,
+    Profile,
+    Rerun,
+    RoundInfo,
+    SnapshotInfo,
+    StateInfo,
+)
+from tallystick_state.attributes import NOTHING_SAID, said_of
+from tallystick_state.carry import carried_names
 from tallystick_state.claims import DROPPED
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
+from tallystick_state.groups import is_ejected
 from tallystick_state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
-from tallystick_state.line_records import LineRecords
-from tallystick_state.line_weights import LineWeights
 from tallystick_state.miners import miner_of, pinned_reputation
 from tallystick_state.model import Snapshot, State, unstructure
-from tallystick_state.outcomes import ClosedRound
-from tallystick_state.reasons import NO_LINE, NO_RECORD, REFUSED, no_candidates, no_weights
 from tallystick_state.round_scores import round_epoch, round_scores
-from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import EpochRules, RulesInForce
-from tallystick_state.said import NOTHING_SAID, said_of
+from tallystick_state.rules import EpochRules, StateRules
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.transaction import LogHead, Transaction
-
-
-@attrs.frozen
-class Profile:
-    """A miner, whole.
-
-    Attributes:
-        hotkey: who it is.
-        epoch: the open epoch.
-        reputation: by skill type.
-        rank: by declared skill type, its rank; None while it cannot be selected.
-        rounds: in how many rounds it was dispatched lately.
-    """
-
-    hotkey: str
-    epoch: int
-    reputation: Mapping[str, Decimal]
-    rank: Mapping[str, int | None]
-    rounds: int
-
-
-@attrs.frozen
-class StateInfo:
-    """A state at a glance.
-
-    Attributes:
-        epoch: the open epoch.
-        snapshot: the digest of the snapshot that it began with.
-        miners: how many hotkeys are known.
-        slots: how many of them hold a slot.
-        records_round: the last round with records; None when there is none.
-        closed_rounds: how many rounds are closed.
-        open_events: how many events are recorded in the open epoch.
-        entries: how many entries the log has.
-        hash: of the last entry.
-        quarantine: how many claims are in quarantine, without those that were dropped.
-    """
-
-    epoch: int
-    snapshot: str
-    miners: int
-    slots: int
-    records_round: int | None
-    closed_rounds: int
-    open_events: int
-    entries: int
-    hash: str
-    quarantine: int = 0
-
-
-@attrs.frozen
-class RoundInfo:
-    """A round with records.
-
-    Attributes:
-        round: its number.
-        epoch: the epoch that it is pinned to: the first that its records name.
-        closed: whether it was closed; records can come by an import alone.
-        at: when, as it was said; None when nobody said.
-        records: how many records there are.
-        miners: of how many miners.
-    """
-
-    round: int
-    epoch: int
-    closed: bool
-    at: str | None
-    records: int
-    miners: int
-
-
-@attrs.frozen
-class EpochInfo:
-    """An epoch that has begun.
-
-    Attributes:
-        epoch: its number.
-        is_open: whether it is the open one.
-        at: when it was closed, as it was said; None when nobody said, or it is open.
-        events: how many events were recorded while it was open.
-        snapshot: the state that it began with.
-    """
-
-    epoch: int
-    is_open: bool
-    at: str | None
-    events: int
-    snapshot: SnapshotInfo
+from tallystick_state.weights import (
+    LineRecords,
+    LineWeights,
+    Weights,
+    by_slot,
+    chain_weights,
+    pooled,
+)
 
 
 class StateQueries:
@@ -569,3 +496,68 @@ class StateQueries:
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
+
+
+_REGISTER = "register miners with tallystick miner register or miner sync"
+NO_MINERS = f"no miner is registered: {_REGISTER}"
+"""Why a state has no miners."""
+NO_RECORD = "no record in the round"
+"""Why a miner has no weight under rules that give weights to those of one round alone."""
+REFUSED = "the rules refuse what they are given"
+"""Why nobody has a weight where a step refuses the round."""
+NO_LINE = "no weight in any line"
+"""Why a miner has no weight in a state whose lines share all."""
+NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
+"""Why a state has no rounds."""
+
+
+def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
+    """Why no miner can be selected for a type."""
+    declared = [each for each in state.miners.values() if skill_type in each.types]
+    if not declared:
+        return f"no miner declares {skill_type}: {_REGISTER}"
+    left = {
+        "without a slot": [each for each in declared if each.uid is None],
+        "ejected by collusion flags": [
+            each for each in declared if each.uid is not None and is_ejected(rules, each)
+        ],
+    }
+    others = len(declared) - sum(map(len, left.values()))
+    parts = [f"{len(found)} {why}" for why, found in left.items() if found]
+    if others:
+        minimum = to_text(from_decimal(rules.groups.minimum_reputation))
+        parts.append(f"{others} below the minimum reputation {minimum}")
+    return f"{numbered(len(declared), 'miner')} of {skill_type}: {', '.join(parts)}"
+
+
+def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
+    """Why no miner has a weight.
+
+    Args:
+        state: the live state.
+        rules: its rules.
+        last_round: the last closed round; None when none is.
+    """
+    if not state.miners:
+        return NO_MINERS
+    if all(each.uid is None for each in state.miners.values()):
+        return f"no miner holds a slot: {_REGISTER}"
+    allocation = rules.rule_set.section(ALLOCATION)
+    if allocation is None:
+        return (
+            f"{rules.rule_set.reference} has no [allocation]: it scores records, and weighs nobody"
+        )
+    steps = allocation.steps
+    if any(isinstance(step, Collect) and step.records == "window" for step in steps):
+        return (
+            "no miner with a slot has a score above 0 in its window: close rounds with tallystick "
+            "round close"
+        )
+    if carried_names(rules.rule_set):
+        return (
+            "no miner with a slot has a score above 0 in any round: close rounds with tallystick "
+            "round close"
+        )
+    if last_round is None:
+        return "no round is closed yet: close one with tallystick round close"
+    return f"no miner with a slot has a score above 0 in round {last_round}, the last closed one"

@@ -19,12 +19,14 @@ import msgspec
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.records.messages import shown
+from tallystick_state.attributes import of_body
 from tallystick_state.authority import (
     OPERATOR,
     Authority,
     Envelopes,
     authority_of,
     no_envelopes,
+    root_of,
     stored_envelopes,
 )
 from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
@@ -35,8 +37,7 @@ from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.ingest import refusal
 from tallystick_state.pools import read_pools
 from tallystick_state.rules import GENESIS
-from tallystick_state.rules_log import load_rules, renewed
-from tallystick_state.said import of_body
+from tallystick_state.rules_in_force import load_rules, renewed
 from tallystick_state.store.integrity import check_integrity
 from tallystick_state.store.integrity import data_checksums as checksums_of_pages
 from tallystick_state.store.store import Store
@@ -53,7 +54,6 @@ from tallystick_state.store.tables import (
 from tallystick_state.store.transaction import STATING
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust_in_force import root_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Table

@@ -16,7 +16,7 @@ from tallystick_state.sections.reputation import REPUTATION
 if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
     from tallystick_state.model import State
-    from tallystick_state.rules_in_force import EpochRules
+    from tallystick_state.rules import EpochRules
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ from tallystick.numbers.text import numbered
 from tallystick.records.rejects import Reject
 from tallystick_consensus.join import Join, with_consensus
 from tallystick_consensus.run import GroupFile, GroupScorer, Key, item_of, key_of
-from tallystick_state.arguments import path_or_items
+from tallystick_state.argument_checks import path_or_items
 
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 
+from tallystick.canonical import digest
+from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import Registry
+from tallystick.records.messages import shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.timeline import Timeline
 from tallystick_state.sections.epochs import EPOCHS, Epochs
 from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION, Reputation
@@ -170,6 +174,84 @@ class StateRules:
         return section
 
 
+class TypeRules(Protocol):
+    """The rules of some skill types, of one line or of several."""
+
+    @property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """By skill type, the rules of its line."""
+
+    @property
+    def quorum(self) -> int:
+        """How many validators flags have to come from that eject a miner; the most of any line."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class EpochRules:
+    """The rules of every line in one epoch.
+
+    Attributes:
+        lines: of each line, in the order of their names.
+    """
+
+    lines: tuple[StateRules, ...]
+
+    def __repr__(self) -> str:
+        return f"<EpochRules of {' and '.join(each.rule_set.reference for each in self.lines)}>"
+
+    @cached_property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """By skill type, the rules of its line."""
+        return {name: rules for rules in self.lines for name in rules.rule_set.skill_types}
+
+    @property
+    def quorum(self) -> int:
+        """How many validators flags have to come from that eject a miner; the most of any line."""
+        return max(rules.quorum for rules in self.lines)
+
+    @property
+    def seeds(self) -> Mapping[str, Thresholds]:
+        """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
+        return {name: seeds for rules in self.lines for name, seeds in rules.seeds.items()}
+
+    @property
+    def digest(self) -> str:
+        """What a snapshot names: the digest of the only rule set, or that of all by their lines."""
+        if len(self.lines) == 1:
+            return self.lines[0].digest
+        return digest({rules.line: rules.digest for rules in self.lines})
+
+    def only(self) -> StateRules:
+        """The rules of a state that has one line.
+
+        Raises:
+            StateError: it has several.
+        """
+        if len(self.lines) > 1:
+            names = ", ".join(rules.line for rules in self.lines)
+            raise StateError(f"found a state of the lines {names}, expected one line: name it")
+        return self.lines[0]
+
+    def watching(self) -> StateRules:
+        """The rules that say over which hours dispatches count: those of the first line that do."""
+        told = (each for each in self.lines if each.rule_set.section(REPUTATION) is not None)
+        return next((r for r in told if r.reputation.visibility is not None), self.lines[0])
+
+    def of_type(self, skill_type: str) -> StateRules:
+        """The rules of the line that has a skill type.
+
+        Raises:
+            StateError: no line has it.
+        """
+        if skill_type not in self.type_rules:
+            known = self.type_rules
+            raise StateError(
+                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
+                f"{nearest(skill_type, known)}"
+            )
+        return self.type_rules[skill_type]
+
+
 def state_rules_of(rules: BoundRules) -> StateRules:
     """The rules of a state that follows the bound rule set."""
     return StateRules(rules.loaded, rules.registry)
@@ -185,3 +267,43 @@ def proved_rules_of(rules: BoundRules) -> StateRules:
 
     proved_allocation(rules)
     return state_rules_of(rules)
+
+
+def first_block(epoch: int, timeline: Timeline[StateRules]) -> int | None:
+    """The first block of an epoch; None where rules without epochs hold before it.
+
+    Args:
+        epoch: from 0.
+        timeline: the rules of a line.
+    """
+    blocks = 0
+    for start, end, rules in timeline.spans():
+        if epoch <= start:
+            break
+        epochs = rules.rule_set.section(EPOCHS)
+        if epochs is None:
+            return None
+        last = epoch if end is None else min(epoch, end)
+        blocks += (last - start) * epochs.blocks
+    return blocks
+
+
+def epoch_of(block: int, timeline: Timeline[StateRules]) -> int:
+    """The epoch that a block belongs to.
+
+    Args:
+        block: from 0.
+        timeline: the rules of a line.
+
+    Raises:
+        StateError: the block is negative, or rules without epochs hold by then.
+    """
+    if block < 0:
+        raise StateError(f"found the block {block}, expected at least 0")
+    before = 0
+    for start, end, rules in timeline.spans():
+        epoch = start + (block - before) // rules.epochs.blocks
+        if end is None or epoch < end:
+            return epoch
+        before += (end - start) * rules.epochs.blocks
+    raise AssertionError  # the last span has no end

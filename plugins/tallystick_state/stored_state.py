@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, Hearing
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.rules_log import continued
+from tallystick_state.rules_in_force import RulesInForce, continued
 from tallystick_state.store.store import Store
+from tallystick_state.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from tallystick_state.epoch_log import EpochLog
@@ -86,3 +87,23 @@ class StoredState:
             known = continued(known, later, where, envelopes)
         self._known = known
         return known
+
+
+class StoredSnapshots(Mapping[int, ThresholdSnapshot]):
+    """The snapshots of a store by epoch, each read when a record first names its epoch."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
+        found = self._transaction.snapshot(epoch)
+        if found is None:
+            raise KeyError(epoch)
+        return ThresholdSnapshot(found.state.thresholds, found.digest)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        head = self._transaction.head()
+        return head.epoch + 1 if head is not None else 0

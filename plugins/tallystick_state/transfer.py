@@ -25,17 +25,22 @@ from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
-from tallystick_state.authority import Envelopes, stored_envelope, stored_envelopes
+from tallystick_state.authority import (
+    ROTATION,
+    Envelopes,
+    read_root,
+    stored_envelope,
+    stored_envelopes,
+)
 from tallystick_state.chain import Entry, check
 from tallystick_state.event_log import EventLog
 from tallystick_state.replay import Renewal, replay
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_log import FORMAT as STATE_FORMAT
-from tallystick_state.rules_log import format_of, genesis_hearing, read
+from tallystick_state.rules_in_force import FORMAT as STATE_FORMAT
+from tallystick_state.rules_in_force import format_of, genesis_hearing, read
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.transaction import STATING, Transaction
 from tallystick_state.stored_state import StoredState
-from tallystick_state.trust_in_force import ROTATION, read_root
 
 if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope

@@ -18,19 +18,29 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from decimal import Decimal
 
-    from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun
-    from tallystick_state.chain_weights import Weights
+    from tallystick_state.answers import (
+        ClaimInfo,
+        ClosedEpoch,
+        ClosedRound,
+        EpochInfo,
+        MinerInfo,
+        Profile,
+        Rerun,
+        RoundInfo,
+        StateInfo,
+        Synced,
+    )
     from tallystick_state.claims import Hearing
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
-    from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick_state.pools import Pools, PoolsChange, PoolsInForce
-    from tallystick_state.queries import EpochInfo, Profile, RoundInfo, StateInfo
     from tallystick_state.replay import Verified
-    from tallystick_state.rules_in_force import Adoption, EpochRules, RulesInForce
+    from tallystick_state.rules import EpochRules
+    from tallystick_state.rules_in_force import Adoption, RulesInForce
     from tallystick_state.transfer import Exported
     from tallystick_state.trust.policy import TrustRoot
+    from tallystick_state.weights import Weights
 
 
 def begun(
@@ -130,7 +140,7 @@ def info(
 
 def adoption(found: Adoption, in_force: RulesInForce) -> View:
     """Rules that a line adopts, or was to adopt, with the block that they begin with."""
-    from tallystick_state.epoch_clock import first_block  # where it is asked for
+    from tallystick_state.rules import first_block  # where it is asked for
 
     return {
         "line": found.line,
@@ -183,7 +193,7 @@ def _span(start: int, end: int | None, epoch: int) -> View:
 
 
 def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
-    from tallystick_state.epoch_clock import first_block
+    from tallystick_state.rules import first_block
 
     timeline = found.lines[line]
     adoptions = {each.epoch: each for each in found.adoptions.get(line, ())}
@@ -263,7 +273,7 @@ def cleared(hotkey: str, flags: int) -> View:
 
 
 def profile(found: Profile, seen: Collection[str]) -> View:
-    """A miner, as far as somebody sees it; see `tallystick_state.visibility`."""
+    """A miner, as far as somebody sees it; see `tallystick_state.leaderboard`."""
     view: View = {"hotkey": found.hotkey}
     if "reputation" in seen:
         view["reputation"] = decimals(found.reputation)

@@ -10,8 +10,9 @@ import attrs
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, print_table
+from tallystick.cli.shown import echo, print_json, print_table
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
 

@@ -24,15 +24,13 @@ from tallystick.lock import lock_file
 from tallystick.lock.write import lock_of
 from tallystick.plugins.registry import installed_plugins
 from tallystick_state.audit import mapping
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
 from tallystick_state.audit.results_audit import audit_results
 from tallystick_state.audit.side import opened_side
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.ledger import Ledger
-from tallystick_state.trust.checkpoint import read_checkpoint
-from tallystick_state.trust.note import read_note
+from tallystick_state.trust.checkpoint import read_checkpoint, read_note
 from tallystick_state.trust.proof import Proof, proof_bytes, read_proof
 
 RULES = "skills@1.1.0"

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from cli.command import SKILLS, environment, message_of, run, start
 
+from tallystick.plugins.commands import HEADINGS
+
 GROUPS = [
     (),
     ("epoch",),
@@ -121,10 +123,25 @@ def test_every_command_speaks_json(command: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_the_help_of_a_group_lists_its_commands(group: tuple[str, ...]) -> None:
-    section = run(*group, "--help").out.partition("Commands:")[2].partition("\n\n")[0]
-    listed = re.findall(r"^ {2}([a-z-]+) ", section, re.MULTILINE)
     inner = {path[len(group)] for path in COMMANDS if path[: len(group)] == group}
-    assert listed == sorted(inner)
+    sections = listed(*group)
+    assert sorted(name for names in sections.values() for name in names) == sorted(inner)
+    assert all(names == sorted(names) for names in sections.values())
+
+
+def listed(*group: str) -> dict[str, list[str]]:
+    """Return the commands in the help of a group, by their headings."""
+    text = run(*group, "--help").out.partition("\nOptions:")[2].partition("\n  Examples:")[0]
+    sections = (section.partition(":\n") for section in text.split("\n\n")[1:])
+    return {
+        heading: re.findall(r"^ {2}([a-z-]+) ", lines, re.MULTILINE)
+        for heading, _, lines in sections
+    }
+
+
+def test_the_help_has_headings_in_their_order() -> None:
+    assert list(listed()) == [heading.capitalize() for heading in HEADINGS]
+    assert list(listed("rules")) == ["Commands"]
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)

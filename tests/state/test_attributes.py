@@ -23,11 +23,11 @@ from tallystick.errors import DamagedError, InputError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.explanation import explained
+from tallystick_state.attributes import read_said
 from tallystick_state.ledger import Ledger
-from tallystick_state.line_weights import before_carried
 from tallystick_state.replay import verify
-from tallystick_state.said import read_said
 from tallystick_state.transfer import export_state, import_state
+from tallystick_state.weights import before_carried
 
 __all__ = ["database", "server", "where"]
 

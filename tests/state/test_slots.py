@@ -9,8 +9,8 @@ import pytest
 from state.subnet import TYPES
 
 from tallystick.errors import InputError, RefusedError
+from tallystick_state.answers import Synced
 from tallystick_state.ledger import Ledger
-from tallystick_state.outcomes import Synced
 from tallystick_state.replay import verify
 from tallystick_state.transfer import export_state, import_state
 

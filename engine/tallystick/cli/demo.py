@@ -9,8 +9,9 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json, print_table
+from tallystick.cli.shown import print_json, print_table
 from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def demo(as_json: bool) -> None:
 
 
 def _results(scorer: Scorer, registry: Registry) -> list[Result]:
-    """The results of the examples of the rule set's types."""
+    """Return the results of the examples of the rule set's types."""
     from tallystick.records.rejects import Reject
 
     files: dict[Path, None] = dict.fromkeys(

@@ -11,9 +11,10 @@ import click
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.log import complain
+from tallystick.cli.options import as_json
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 from tallystick.io.text import masked
 from tallystick.json_values import error_value

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.shown import echo, print_json
 from tallystick.lock.lock_file import FILE, LARGEST
 
 if TYPE_CHECKING:
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
 @click.option("--check", "checks", is_flag=True, help="Compare what is installed with FILE.")
 @click.option("--list", "lists", is_flag=True, help="Show each file that FILE pins.")
 @click.option("--self-test", "tests", is_flag=True, help="Score the vectors of the engine first.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help=f"The file to write, else {FILE}."
-)
+@output_option(f"The file to write, else {FILE}.", required=False)
 @follow_links_option
 @as_json
 def lock(  # noqa: PLR0913, PLR0917  # one argument for each option

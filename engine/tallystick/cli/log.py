@@ -65,7 +65,7 @@ class _Text(logging.Formatter):
     """A record as text: what happened, and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Return one line."""
         told = [f"{name}={value}" for name, value in _fields(record).items()]
         line = "  ".join([f"{record.levelname.lower()}: {record.getMessage()}", *told])
         return escaped(masked(line))
@@ -75,7 +75,7 @@ class _Json(logging.Formatter):
     """A record as a JSON object: when, how serious, where, what happened, and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Return one line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         head = {"time": when, "level": record.levelname.lower(), "logger": record.name}
         told = {**head, "event": record.getMessage(), **_fields(record)}
@@ -91,12 +91,12 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def is_json() -> bool:
-    """Whether the error output of this run is JSON lines alone."""
+    """Return whether the error output of this run is JSON lines alone."""
     return any(isinstance(each.formatter, _Json) for each in logging.getLogger(ROOT).handlers)
 
 
 def is_on() -> bool:
-    """Whether this run is logged."""
+    """Return whether this run is logged."""
     return any(type(each) is _Handler for each in logging.getLogger(ROOT).handlers)
 
 
@@ -170,7 +170,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, wanted: bool) -
 
 
 def options() -> list[click.Option]:
-    """The options of every command: which settings count, and what is logged."""
+    """Return the options of every command: which settings count, and what is logged."""
     return [
         settings.option(),
         Setting(

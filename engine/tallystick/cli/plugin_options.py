@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 from click.core import ParameterSource
 
+from tallystick.cli import options
 from tallystick.cli.settings import Setting
 from tallystick.errors import PluginError
 
@@ -77,7 +78,7 @@ class PluginOptions:
 
     @contextmanager
     def scoring(self, reference: str | None, held: Held) -> Iterator[Scorer]:
-        """The scorer of a rule set, or of another source if one is given.
+        """Open the scorer of a rule set, or of another source if one is given.
 
         A rule set that only the settings name is for what is scored without another source.
 
@@ -110,7 +111,7 @@ class PluginOptions:
             yield scorer
 
     def second_passes(self) -> list[tuple[str, Any]]:
-        """The second passes, each with its flag.
+        """Return the second passes, each with its flag.
 
         Raises:
             RuleSetError: a rule set does not load.
@@ -165,22 +166,18 @@ class _RulesOption(Setting):
     """The option that names a rule set, where another source may say which."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The names of the option, and its help with the sources that stand in for it."""
-        self.help = f"{_RULES_HELP}{_default(ctx.command)}"
+        """Return the names of the option, and its help with the sources that stand in for it."""
+        self.help = f"{options.RULES_HELP}{_default(ctx.command)}"
         return super().get_help_record(ctx)
 
 
-_RULES_HELP = "name@version, a path or a digest; pin one with @sha256:…."
-
-rules_option = click.option(
-    "--rules", "reference", cls=_RulesOption, key="rules", metavar="RULES", help=_RULES_HELP
-)
+rules_option = options.rules_option(cls=_RulesOption)
 """The option that names a rule set where another source may say which."""
 
 
 @contextmanager
 def named_rules(reference: str | None, held: Held) -> Iterator[Scorer]:
-    """The scorer of a rule set that has to be named.
+    """Open the scorer of a rule set that has to be named.
 
     Raises:
         MissingParameter: none is named.
@@ -199,7 +196,7 @@ def named_rules(reference: str | None, held: Held) -> Iterator[Scorer]:
 
 
 def on_command_line(reference: str | None) -> str | None:
-    """The rule set that the command line names; None for one of the settings."""
+    """Return the rule set that the command line names; None for one of the settings."""
     source = click.get_current_context().get_parameter_source("reference")
     return reference if source == ParameterSource.COMMANDLINE else None
 

@@ -11,9 +11,10 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
 from tallystick.cli.rules_paths import paths_command
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import RuleSetError, TallystickError
 from tallystick.json_values import error_value, json_value
 

@@ -6,7 +6,8 @@ import attrs
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.options import as_json
+from tallystick.cli.shown import echo, print_json, table_lines
 
 _LONGEST = 30
 

@@ -28,8 +28,12 @@ _LONGEST_SHOWN = 60
 _NOT_NESTING = bytes(set(range(256)) - set(b'[]{}"'))
 _ONE_KIND = bytes.maketrans(b"{}", b"[]")
 
-Numbers = Literal["double", "decimal", "whole"]
-"""The value of a JSON number with a point or an exponent: a float, a `Decimal`, or none."""
+Numbers = Literal["double", "decimal", "whole", "written"]
+"""The value of a JSON number with a point or an exponent: a float, a `Decimal`, or none.
+
+"written" is for files of strangers that are compared and not computed with: as "decimal", and NaN
+and the infinities are their names as text.
+"""
 
 
 def read_text(path: Path) -> str:
@@ -109,7 +113,7 @@ def parse_json(data: bytes, *, numbers: Numbers = "double") -> Any:  # noqa: ANN
         value = json.loads(
             text,
             object_pairs_hook=_object,
-            parse_constant=_refuse_constant,
+            parse_constant=str if numbers == "written" else _refuse_constant,
             parse_float=_FLOATS[numbers],
         )
     except json.JSONDecodeError as error:
@@ -174,4 +178,5 @@ _FLOATS: dict[Numbers, Callable[[str], Any]] = {
     "double": _finite,
     "decimal": Decimal,
     "whole": _refuse_fraction,
+    "written": Decimal,
 }

@@ -28,13 +28,17 @@ SOURCE, SECOND_PASS, VALUE = "source", "second-pass", "value"
 value that the second pass of another option reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
+HEADINGS = ("score", "state", "govern", "verify", "write")
+"""Headings of the commands in ``tallystick --help``, in their order."""
+OTHER_HEADING = "plugins"
+"""Heading of the commands whose rows name none; the last."""
 WRONG_ROW = "wrong-row"
 """Code of the refusal of rows that have another form."""
 
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_Row = TypeVar("_Row", "Command", "CommandOption")
+_Row = TypeVar("_Row", "Command", "CommandOption", "SettingRow")
 _KINDS = (SOURCE, SECOND_PASS, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
@@ -49,6 +53,8 @@ class Command(NamedTuple):
         sentence: what the help of its group says of it.
         example: the command line that the help of its group shows; empty for none.
         below: the names of the commands of a group, which completion offers.
+        heading: a word under which ``tallystick --help`` lists a command of one word: one of
+            `HEADINGS`, or the plugin's own.
     """
 
     path: Path
@@ -56,6 +62,7 @@ class Command(NamedTuple):
     sentence: str
     example: str = ""
     below: tuple[str, ...] = ()
+    heading: str = OTHER_HEADING
 
 
 class CommandOption(NamedTuple):
@@ -88,11 +95,24 @@ class CommandOption(NamedTuple):
     example: str = ""
 
 
+class SettingRow(NamedTuple):
+    """A key of ``tallystick.toml`` that options of a plugin's own commands read.
+
+    Attributes:
+        key: the name in the file, whose value is a text.
+        is_path: whether a relative value that is no URL is relative to the folder of the file.
+    """
+
+    key: str
+    is_path: bool = False
+
+
 class CommandRows(NamedTuple):
-    """The commands, and the options of other commands, that a plugin brings."""
+    """The commands, the options of other commands, and the settings that a plugin brings."""
 
     commands: tuple[Command, ...] = ()
     options: tuple[CommandOption, ...] = ()
+    settings: tuple[SettingRow, ...] = ()
 
 
 class _Owned(NamedTuple):
@@ -111,6 +131,7 @@ class CommandTable:
         self._unusable = dict(plugins.refused())
         self._commands: dict[Path, list[_Owned]] = {}
         self._options: dict[tuple[Path, str], list[_Owned]] = {}
+        self._settings: dict[str, bool] = {}
         for name, rows in plugins.usable():
             is_own = plugins.is_own(name)
             for command in rows.commands:
@@ -118,6 +139,10 @@ class CommandTable:
             for option in rows.options:
                 key = option.command, option.flag
                 self._options.setdefault(key, []).append(_Owned(name, is_own, option))
+            for setting in rows.settings:
+                # a key of the engine's own stays as it is
+                if is_own or setting.key not in self._settings:
+                    self._settings[setting.key] = setting.is_path
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
@@ -145,10 +170,11 @@ class CommandTable:
             if winner and not winner.is_own and isinstance(winner.row, CommandOption):
                 yield winner.name, winner.row
 
-    def setting_keys(self) -> frozenset[str]:
-        """Return the names of the options in a settings file."""
-        rows = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
-        return frozenset(row.key for row in rows if isinstance(row, CommandOption) and row.key)
+    def setting_keys(self) -> Mapping[str, bool]:
+        """Return the keys of a settings file, and whether each is a path."""
+        winners = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
+        keys = (row.key for row in winners if isinstance(row, CommandOption) and row.key)
+        return {**dict.fromkeys(keys, False), **self._settings}
 
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
@@ -241,6 +267,7 @@ def _check(_entry: EntryPoint, rows: CommandRows) -> None:
     problems = (
         *(_command_problem(*row) for row in _rows_of(rows.commands, Command)),
         *(_option_problem(*row) for row in _rows_of(rows.options, CommandOption)),
+        *(_setting_problem(*row) for row in _rows_of(rows.settings, SettingRow)),
     )
     for problem in filter(None, problems):
         raise _wrong_row(problem)
@@ -259,8 +286,8 @@ def _wrong_row(problem: str) -> RefusedPluginError:
     return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
-def _command_problem(
-    path: object, home: object, sentence: object, example: object, below: object
+def _command_problem(  # noqa: PLR0913, PLR0917  # the values of a row
+    path: object, home: object, sentence: object, example: object, below: object, heading: object
 ) -> str:
     """Return what is wrong with the values of a row; empty where nothing is."""
     groups = ", ".join(NESTED_GROUPS)
@@ -273,6 +300,8 @@ def _command_problem(
         return f"the example {example!r}, expected a text"
     if below != () and not _is_path(below):
         return f"the words {below!r} below it, expected a tuple of words"
+    if not _is_word(heading):
+        return f"the heading {heading!r}, expected a word such as {', '.join(HEADINGS)}"
     return _home_problem(home)
 
 
@@ -297,6 +326,13 @@ def _option_problem(  # noqa: PLR0913, PLR0917  # the values of a row
     if not _is_line(description):
         return f"the help {description!r}, expected one line"
     return _home_problem(home)
+
+
+def _setting_problem(key: object, is_path: object) -> str:
+    """Return what is wrong with the values of a row; empty where nothing is."""
+    if not isinstance(key, str) or not _is_word(key.replace("_", "-")):
+        return f"the key {key!r}, expected one such as state"
+    return "" if isinstance(is_path, bool) else f"is_path {is_path!r} of {key}, expected a bool"
 
 
 def _home_problem(home: object) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import MOST_TOLD
 from tallystick.numbers.text import numbered
 

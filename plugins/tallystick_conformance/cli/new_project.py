@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.options import as_json, follow_links_option, output_option
+from tallystick.cli.shown import echo, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,12 +31,8 @@ _PARTS = ("tiers", "emission", "allocation", "reputation")
 )
 @click.argument("name")
 @click.option("--type", "skill_type", metavar="T", help="The skill type; by default from NAME.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="The folder of the project, new or empty; by default NAME.",
+@output_option(
+    "The folder of the project, new or empty; by default NAME.", required=False, metavar="FOLDER"
 )
 @click.option(
     "--with",

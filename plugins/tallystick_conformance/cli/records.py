@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.streams import STANDARD, standard_output
 from tallystick.numbers.text import numbered
 
@@ -37,13 +38,7 @@ _SLOTS = 65536
 @click.option("--validators", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--epochs", type=click.IntRange(1), default=10, show_default=True)
 @click.option("--rounds", type=click.IntRange(1), default=10, show_default=True, help="An epoch.")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="Where the records go; - is the standard output.",
-)
+@output_option("Where the records go; - is the standard output.")
 @click.option(
     "--miner-list",
     metavar="FILE",

@@ -9,8 +9,9 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import complain
+from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json, print_text
+from tallystick.cli.shown import print_json, print_text
 from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @as_json
-@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@markdown_option
 @click.option(
     "--check", is_flag=True, help="Exit with 1 if NEW raises its version less than it has to."
 )

@@ -10,8 +10,9 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
+from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, print_json, print_text
+from tallystick.cli.shown import print_json, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ _SAID = ("code", "severity", "summary", "documentation", "remedy")
 @click.option("--explain", metavar="CODE", help="Print the documentation of a check, or of all.")
 @click.option("--against", metavar="OLD", help="Report only what is new beside OLD, or gone.")
 @click.option("-v", "--verbose", is_flag=True, help="Print the evidence of every single finding.")
-@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@markdown_option
 @click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0 for a host of code.")
 def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str | None,

@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json, follow_links_option, markdown_option
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, follow_links_option, print_json, print_text
+from tallystick.cli.shown import print_json, print_text
 
 
 @click.command(
@@ -48,7 +49,7 @@ from tallystick.cli.shown import as_json, follow_links_option, print_json, print
 )
 @follow_links_option
 @click.option("-v", "--verbose", is_flag=True, help="Print each undecided question, and why.")
-@click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+@markdown_option
 @as_json
 def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     reference: str,

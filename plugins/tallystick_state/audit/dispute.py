@@ -2,13 +2,15 @@
 
 Everything before the first difference is the same on both sides. So the row that differs follows
 from rows that both vouch for, with a proof that they are all there are; whoever derives it knows
-which side is wrong. The same judgement is made of what the sides have, and of the file alone.
+which side is wrong. The same judgement is made of what the sides have, and of the file alone, which
+is RFC 8785 with a line end (``dispute-1``); other spellings are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -17,20 +19,43 @@ import msgspec
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, RecordError, TrustError
 from tallystick.numbers.text import numbered
-from tallystick.plugins.registry import Plugins
+from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick_state.audit import rederive
-from tallystick_state.audit.comparison import Place, first_difference
 from tallystick_state.audit.evidence import Evidence
-from tallystick_state.audit.judgement import Agreed, Question, RowsOf, judge
-from tallystick_state.audit.open_epoch import open_difference
-from tallystick_state.audit.records import RecordsOf
+from tallystick_state.audit.judgement import (
+    LETTERS,
+    Agreed,
+    Question,
+    RecordsOf,
+    RowsOf,
+    Verdict,
+    judge,
+    open_difference,
+    wrong_of,
+)
 from tallystick_state.audit.side import RuleText, Side
-from tallystick_state.audit.step_rows import StepRows, chosen
-from tallystick_state.audit.verdict import LETTERS, Verdict, wrong_of
+from tallystick_state.audit.step_rows import Place, StepRows, chosen, first_difference
 from tallystick_state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_data, row_key
+from tallystick_state.trust.encoding import check_schema, read_file, sound_json
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.policy import key_of_hotkey
+from tallystick_state.trust.proof import (
+    Proof,
+    ProvenEpoch,
+    ProvenRows,
+    bad_proof,
+    check_canonical,
+    proof_of_value,
+    row_text,
+    rows_of_value,
+)
+from tallystick_state.trust.verification import Against, Verified
 
+FORMAT = 1
+"""Version of the format of a dispute file."""
+MAX_DISPUTE_BYTES = 1 << 30
+"""Maximum size of a dispute file, in bytes: some disputes carry every row of a step."""
 _MALFORMED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
     *(NumberError, msgspec.MsgspecError),
@@ -61,7 +86,7 @@ class Dispute:
     record: Mapping[str, Any] | None = None
     batches: Mapping[str, Envelope] = attrs.field(factory=dict)
 
-    def check(self, plugins: Plugins) -> None:
+    def check_schema(self, plugins: Plugins) -> None:
         """Refuse it where a proof does not hold, or the verdict is another one.
 
         Raises:
@@ -122,7 +147,7 @@ class Dispute:
 
 
 def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> RowsOf:
-    """All rows with a prefix, from proven rows; TrustError where they do not show all."""
+    """Return the reader of all rows with a prefix; TrustError where proven rows do not show all."""
     every = tuple(proven)
 
     def rows(epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
@@ -142,7 +167,7 @@ def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> Ro
 
 
 def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None) -> Dispute:
-    """What two sides differ in first, and who is wrong.
+    """Return the first difference of two sides, and who is wrong.
 
     Args:
         a: one side.
@@ -231,7 +256,7 @@ class _Maker:
         return found
 
     def _key(self) -> Key:
-        """The key of the first row that differs: of two keys the smaller, which the other lacks."""
+        """Return the key of the first row that differs: the smaller of two, which the other lacks."""
         place, found = self._place.row or 0, list[Key]()
         for side in LETTERS:
             rows = self._steps(side)
@@ -252,7 +277,7 @@ class _Maker:
         return _those(self._asked[epoch, step, prefix], prefix)
 
     def _batches(self, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Envelope]:
-        """By side, the signed batch that lists its row of inputs."""
+        """Return the signed batch of each side that lists its row of inputs."""
         if self._step != "inputs":
             return {}
         found = {s: self._sides[s].batch(row) for s, own in rows.items() for row in own}
@@ -261,7 +286,7 @@ class _Maker:
     def _record(
         self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[Row]]
     ) -> Mapping[str, Any] | None:
-        """The record that the row is of, where somebody has it: its digest is a proven one."""
+        """Return the record of the row, where somebody has it: its digest is a proven one."""
         if self._step not in _OF_RECORDS or self._records is None or key[-1]:
             return None
         of_inputs = self._step == "inputs"
@@ -278,7 +303,7 @@ class _Maker:
 
 
 def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
-    """The verdict where the leaves of an epoch differ, but no step that both have."""
+    """Return the verdict where the leaves of an epoch differ, but no step that both have."""
     if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
         told = [
             f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(found.items()))}"
@@ -296,7 +321,7 @@ def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
 
 
 def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Of some steps those that one of two leaves lacks; that others differ is refused."""
+    """Return the steps that one of two leaves lacks; steps that differ otherwise are refused."""
     differ = [step for step in steps if mine.steps[step] != theirs.steps[step]]
     if any(None not in (mine.steps[step], theirs.steps[step]) for step in differ):
         raise bad_proof("the dispute", "steps that differ", "the first row in which they do")
@@ -304,7 +329,9 @@ def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple
 
 
 def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
-    """A verdict that tells of the steps which only one side has, so that they were passed over."""
+    """Return a verdict whose reason names the steps that were passed over: one side has them
+    alone.
+    """
     if not passed:
         return verdict
     told = f"{verdict.reason}; only one of them has {', '.join(passed)}"
@@ -312,7 +339,7 @@ def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
 
 
 def _contradicted(sides: Mapping[str, Side]) -> Verdict:
-    """The verdict where the log of a side leads to another snapshot than it says."""
+    """Return the verdict where the log of a side leads to another snapshot than it says."""
     found = {letter: side.contradicted for letter, side in sides.items() if side.contradicted}
     told = "; ".join(
         f"the log of side {letter} says the snapshot {each.found} after the epoch {each.epoch}, "
@@ -342,7 +369,7 @@ def _alike(a: Side, b: Side) -> Verdict:
 
 
 def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Proof:
-    """The leaves of some epochs with their paths, and rows of a side."""
+    """Return the leaves of some epochs with their paths, and rows of a side."""
     signed = side.checkpoint
     covered = signed is not None and max(epochs) < signed.size
     proven = tuple(
@@ -356,12 +383,190 @@ def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Pro
 
 
 def _leaves(proof: Proof) -> dict[int, EpochLeaf]:
-    """The leaves of a proof, without their salts."""
+    """Return the leaves of a proof, without their salts."""
     found = (EpochLeaf.of_value(each.leaf) for each in proof.epochs)
     return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in found}
 
 
 def _those(rows: ProvenRows | None, prefix: Key) -> Sequence[Row]:
-    """Of proven rows those with a prefix."""
+    """Return the proven rows with a prefix."""
     size = len(prefix)
     return [] if rows is None else [r for r in rows.rows if row_key(r)[:size] == tuple(prefix)]
+
+
+def dispute_value(found: Dispute) -> dict[str, Any]:
+    """Return a dispute as a JSON value.
+
+    Raises:
+        TrustError: there are no rows to show.
+    """
+    if not found.proofs:
+        raise TrustError(
+            f"found no row that two sides differ in, expected a dispute: {found.verdict.reason}",
+            code="bad-dispute",
+        )
+    sides = {
+        side: {"name": found.names[side], "proof": found.proofs[side].to_value()}
+        for side in LETTERS
+    }
+    record = {} if found.record is None else {"record": dict(found.record)}
+    batches = {side: each.to_value() for side, each in found.batches.items()}
+    return {
+        **sides,
+        **record,
+        **({"batches": batches} if batches else {}),
+        "evidence": [each.to_value() for each in found.evidence],
+        "format": FORMAT,
+        "rules": [
+            {"digest": each.digest, "reference": each.reference, "text": each.text}
+            for each in found.rules
+        ],
+        "verdict": found.verdict.to_value(),
+    }
+
+
+def dispute_bytes(found: Dispute) -> bytes:
+    """Return the file of a dispute.
+
+    Raises:
+        TrustError: there are no rows to show.
+    """
+    return canonical_bytes(dispute_value(found)) + b"\n"
+
+
+def read_dispute(data: bytes, where: str) -> Dispute:
+    """Return the dispute that a file holds, not yet checked.
+
+    Raises:
+        TrustError: it holds none, or is not in its canonical form.
+    """
+    value = sound_json(data, where, "bad-dispute")
+    check_schema("dispute-1", value, where, "bad-dispute")
+    check_canonical(value, data, where)
+    for side in LETTERS:
+        check_schema("proof-1", value[side]["proof"], f"{where}: side {side}", "bad-dispute")
+        if value[side]["proof"]["kind"] != "inclusion":
+            raise TrustError(
+                f"{where}: side {side}: found a proof of consistency, expected one of inclusion",
+                code="bad-dispute",
+            )
+    said = value["verdict"]
+    return Dispute(
+        verdict=Verdict(**said),
+        names={side: value[side]["name"] for side in LETTERS},
+        proofs={side: proof_of_value(value[side]["proof"]) for side in LETTERS},
+        evidence=tuple(map(rows_of_value, value["evidence"])),
+        rules=tuple(RuleText(**each) for each in value["rules"]),
+        record=value.get("record"),
+        batches={
+            side: Envelope.of_value(each, f"{where}: the batch of side {side}")
+            for side, each in value.get("batches", {}).items()
+        },
+    )
+
+
+def verify_dispute(path: Path, against: Against) -> Verified:
+    """Check a dispute with nothing but its file and the plugins that its rules name.
+
+    Args:
+        path: the file.
+        against: whose signatures the checkpoints of the sides must have.
+
+    Raises:
+        InputError: the file cannot be read.
+        RuleSetError: its rules do not load with the installed plugins.
+        TrustError: a proof does not hold, the verdict does not follow, or nobody signed.
+    """
+    found = read_dispute(read_file(path, MAX_DISPUTE_BYTES, "a dispute"), str(path))
+    found.check(installed_plugins())
+    signers = {side: _signers(found, side, against) for side in LETTERS}
+    batches = {side: _batch_signers(found, side, against) for side in sorted(found.batches)}
+    verdict = found.verdict
+    view = {
+        "kind": "dispute",
+        "verdict": verdict.to_value(),
+        "sides": dict(found.names),
+        "signed_by": {side: against.names(each) for side, each in signers.items()},
+        "batches_signed_by": {side: against.names(each) for side, each in batches.items()},
+        "checked": True,
+    }
+    return Verified(
+        "dispute",
+        checked=True,
+        view=view,
+        lines=(*told(found), *_told(found, signers, against), *_told_batches(batches, against)),
+    )
+
+
+def told(found: Dispute) -> tuple[str, ...]:
+    """Return a dispute for people."""
+    verdict = found.verdict
+    if verdict.epoch is None:
+        return (f"equal: {verdict.reason}",)
+    place = f"epoch {verdict.epoch}"
+    if verdict.step is not None and verdict.key is not None:
+        place += f", step {verdict.step}, row {row_text(verdict.key)}"
+    wrong = {
+        "a": f"a ({found.names['a']}) is wrong",
+        "b": f"b ({found.names['b']}) is wrong",
+        "both": "both are wrong",
+        "undecided": "who is wrong is undecided",
+    }[verdict.wrong]
+    derived = () if verdict.derived is None else (f"derived: {row_text(verdict.derived)}",)
+    return (f"{verdict.kind}: {place}", f"{wrong}: {verdict.reason}", *derived)
+
+
+def _signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
+    """Return the known keys that signed the checkpoint of a side; with keys, one must have.
+
+    A side that brings a signed batch, as stores and exports do, may have no checkpoint.
+    """
+    if against.is_empty or (found.batches and found.proofs[side].checkpoint is None):
+        return frozenset()
+    signers = found.proofs[side].signers(against.known)
+    if not signers:
+        raise TrustError(
+            f"found no signature by a known key on the checkpoint of side {side}, expected one",
+            code="unsigned",
+        )
+    return signers
+
+
+def _batch_signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
+    """Return the keys of its validator that signed a batch; with known keys, one must have.
+
+    The key of a hotkey that is an address is known from it.
+    """
+    assert found.verdict.key is not None  # noqa: S101  # of the row of inputs that it lists
+    validator = str(found.verdict.key[2])
+    own, root = key_of_hotkey(validator), against.root
+    known = [*against.keys, *([own] if own else []), *(root.keys_for(validator) if root else ())]
+    signers = found.batches[side].signers(known)
+    if not signers and (known or root):
+        raise TrustError(
+            f"found no signature by a known key of {validator[:80]} on the batch of side {side}, "
+            "expected one: give the trust file that names its keys (--trust)",
+            code="unsigned",
+        )
+    return signers
+
+
+def _told_batches(batches: Mapping[str, frozenset[PublicKey]], against: Against) -> tuple[str, ...]:
+    unsigned = "signatures not verified: give --trust"
+    named = {side: ", ".join(against.names(each)) for side, each in batches.items()}
+    return tuple(
+        f"batch of {side}: {f'signed by {names}' if names else unsigned}"
+        for side, names in named.items()
+    )
+
+
+def _told(
+    found: Dispute, signers: Mapping[str, frozenset[PublicKey]], against: Against
+) -> tuple[str, ...]:
+    lines = list[str]()
+    for side in LETTERS:
+        names = ", ".join(against.names(signers[side]))
+        signed = found.proofs[side].checkpoint is not None
+        unsigned = "signatures not verified: give --trust or --key" if signed else "nobody signed"
+        lines.append(f"roots of {side}: {f'signed by {names}' if names else unsigned}")
+    return tuple(lines)

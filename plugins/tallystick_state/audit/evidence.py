@@ -25,11 +25,9 @@ from tallystick_state.audit.step_rows import FileRows, StepRows
 from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import STEPS, EpochLeaf, Step
-from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
-from tallystick_state.trust.encoding import json_value
+from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, Checkpoint, read_checkpoint
+from tallystick_state.trust.encoding import check_schema, sound_json
 from tallystick_state.trust.merkle import TileTree, leaf_hash
-from tallystick_state.trust.note import MOST_BYTES
-from tallystick_state.trust.schema import check
 
 FORMAT = 1
 """The version of the file."""
@@ -40,7 +38,7 @@ _START = re.compile(rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":[0-9]+,"format
 
 @attrs.frozen
 class Evidence:
-    """What a file holds.
+    """The content of a file of evidence.
 
     Attributes:
         checkpoint: what covers its leaves; None where nobody signed them.
@@ -55,7 +53,7 @@ class Evidence:
     steps: Mapping[int, Mapping[Step, StepRows | None]]
 
     def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
-        """The rows of an epoch.
+        """Return the rows of an epoch.
 
         Raises:
             StateError: the file has none.
@@ -124,7 +122,7 @@ def write_evidence(
 
 
 def is_evidence(path: Path) -> bool:
-    """Whether a file begins as one of evidence; not of what is no file.
+    """Return whether a path is a file that begins as evidence does.
 
     Raises:
         InputError: it cannot be read.
@@ -132,12 +130,12 @@ def is_evidence(path: Path) -> bool:
     if not path.is_file():
         return False
     with opened(path) as file:
-        return _START.match(file.read(MOST_BYTES)) is not None
+        return _START.match(file.read(MAX_NOTE_BYTES)) is not None
 
 
 @contextmanager
 def read_evidence(path: Path) -> Iterator[Evidence]:
-    """The evidence of a file, whose rows are read from it as long as the block lasts.
+    """Open the evidence of a file, whose rows are read from it as long as the block lasts.
 
     Raises:
         InputError: the file cannot be read.
@@ -160,7 +158,7 @@ class _Reader:
         leaves, steps = list[EpochLeaf](), dict[int, Mapping[Step, StepRows | None]]()
         for epoch in range(header["epochs"]):
             said = self._object("epoch")
-            check("epoch-leaf-1", said["leaf"], self._where, "bad-evidence")
+            check_schema("epoch-leaf-1", said["leaf"], self._where, "bad-evidence")
             leaf = EpochLeaf.of_value(said["leaf"])
             if (leaf.epoch, leaf.genesis) != (epoch, header["genesis"]):
                 raise self._bad(f"the leaf of epoch {leaf.epoch}", f"that of {epoch}")
@@ -199,8 +197,8 @@ class _Reader:
         return StepRows(FileRows(self._file, ends, start), tree)
 
     def _object(self, part: str) -> Mapping[str, Any]:
-        value = json_value(self._line(), self._where, "bad-evidence")
-        check("evidence-1", value, self._where, "bad-evidence")
+        value = sound_json(self._line(), self._where, "bad-evidence")
+        check_schema("evidence-1", value, self._where, "bad-evidence")
         found: Mapping[str, Any] = value
         expected = {"header": "genesis", "epoch": "leaf", "step": "step"}[part]
         if expected not in found:

@@ -39,17 +39,19 @@ from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
-from tallystick_state.audit.index import RowIndex
-from tallystick_state.audit.mapping import (
+from tallystick_state.audit.published import (
     AXES,
     MEASURES,
     OF_RECORDS,
     TEXTS,
     WHOLE,
     ColumnMapping,
+    PublishedRow,
+    RowIndex,
+    Value,
     is_decimal,
+    rows_of,
 )
-from tallystick_state.audit.published import PublishedRow, Value, rows_of
 
 EQUAL, WITHIN, DIFFERS = "equal", "within-tolerance", "differs"
 CODES = {
@@ -59,7 +61,7 @@ CODES = {
     "other-value": "a field has another value",
     "rejected-here": "a row is of a record that is rejected here",
 }
-"""How results can differ, by code."""
+"""Differences of results, by code."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?")
 _MOST = 400
@@ -68,7 +70,7 @@ _MOST = 400
 
 @attrs.frozen
 class Finding:
-    """How a row differs from what its record comes to.
+    """A difference between a row and the result of its record.
 
     Attributes:
         code: of `CODES`.
@@ -89,14 +91,14 @@ class Finding:
     distance: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values; the distance as a decimal."""
+        """Return the finding as a JSON object; the distance as a decimal."""
         found = attrs.asdict(self)
         return {**found, "distance": None if self.distance is None else decimal(self.distance)}
 
 
 @attrs.frozen
 class ResultsAudit:
-    """What an audit of results comes to.
+    """The result of an audit of results.
 
     Attributes:
         verdict: ``equal``, ``within-tolerance`` or ``differs``.
@@ -131,7 +133,7 @@ class ResultsAudit:
     receipt: Mapping[str, bool] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the result as a JSON object."""
         found = attrs.asdict(self, recurse=False)
         found["largest"] = decimal(self.largest)
         for name in ("first", "explanation"):
@@ -140,7 +142,7 @@ class ResultsAudit:
 
 
 def decimal(value: Fraction) -> str:
-    """A number as a decimal of at most 18 significant digits."""
+    """Return a number as a decimal of at most 18 significant digits."""
     with localcontext(prec=18):
         found = Decimal(value.numerator) / Decimal(value.denominator)
     return f"{found:f}" if found.adjusted() > -18 else str(found)
@@ -148,7 +150,7 @@ def decimal(value: Fraction) -> str:
 
 @attrs.frozen(slots=False)
 class _Derived:
-    """What a record comes to: a result, or the code of a reject."""
+    """The result of a record, or the code of its reject."""
 
     record: int
     result: Result | None
@@ -161,7 +163,7 @@ class _Derived:
         return None if self.result is None else self.result.to_json().encode()
 
     def value(self, field: str) -> Any:  # noqa: ANN401  # of any field
-        """A value of its result; None where it has none."""
+        """Return a value of its result; None where it has none."""
         if self.result is None:
             return None
         if field.startswith(AXES):
@@ -246,7 +248,7 @@ class _Audit:
     def _derived(
         self, source: Source, progress: Callable[[int, int], None] | None
     ) -> Iterator[_Derived]:
-        """What each record comes to, in order."""
+        """Yield the result or reject of each record, in order."""
         scoring = Scoring(self.scorer)
         for chunk in source:
             batch = scoring.chunk(chunk)
@@ -282,7 +284,7 @@ class _Audit:
             row, last, number = next(rows, None), number, 0
 
     def _number(self, row: PublishedRow, each: _Derived | None, last: int) -> int:
-        """The record that a row is of; the row itself says so, unless it is what is expected."""
+        """Return the number of the record of a row: the row's own, unless it is the expected row."""
         if each is not None and self.mapping.columns is None and _is_line_of(row, each):
             return each.record
         column = self.mapping.column("record")
@@ -326,7 +328,7 @@ class _Audit:
             yield row
 
     def _fields_of(self, row: PublishedRow) -> tuple[str, ...]:
-        """What is compared: what the mapping names, or else every field that the first row has."""
+        """Return the fields to compare: those of the mapping, or else of the first row."""
         columns, by = self.mapping.columns, self.mapping.by
         named = row.values if columns is None else columns
         known = (name for name in named if self._is_decimal(name) or name in (*TEXTS, *WHOLE))
@@ -381,7 +383,7 @@ class _Audit:
             self.tell(one)
 
     def _unlike(self, each: _Derived, row: PublishedRow) -> Iterator[Finding]:
-        """The fields of a row that are others than the derived ones."""
+        """Yield the fields of a row that are others than the derived ones."""
         fields = self.fields
         if self.mapping.columns is None:
             own = (name for name in row.values if name.startswith((AXES, MEASURES)))
@@ -402,7 +404,7 @@ class _Audit:
                 yield Finding("other-value", each.record, row.line, field, found, derived, measured)
 
     def _distance(self, field: str, derived: Any, theirs: Value) -> Fraction | None:  # noqa: ANN401  # of any field
-        """How far apart two numbers are; None where one of them is none."""
+        """Return the distance of two numbers; None where one of them is none."""
         is_text = isinstance(theirs, str) and ratio.is_ratio(theirs)
         in_nano = self.mapping.in_nano and self._is_decimal(field) and not is_text
         if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
@@ -413,7 +415,7 @@ class _Audit:
         return abs((there / NANO if in_nano else there) - here)
 
     def _value(self, field: str, row: PublishedRow) -> Value:
-        """A value of a row as it is called here; None where it stands for none."""
+        """Return a value of a row as it is called here; None where it stands for none."""
         found = row.values.get(self.mapping.column(field))
         if isinstance(found, float) and found != found:  # noqa: PLR0124  # NaN alone is not itself
             found = "NaN"
@@ -448,19 +450,19 @@ def _item(each: _Derived) -> Any:  # noqa: ANN401  # a line, or a row as a mappi
 
 
 def _is_line_of(row: PublishedRow, each: _Derived) -> bool:
-    """Whether the bytes of a row are those that the record comes to."""
+    """Return whether the bytes of a row are those of the result of a record."""
     return row.data is not None and row.data == each.line
 
 
 def _told(derived: Any) -> Any:  # noqa: ANN401  # of any field
-    """A derived value as a row has it."""
+    """Return a derived value as a row has it."""
     if isinstance(derived, Decimal):
         return f"{derived:f}"
     return ratio.to_text(derived) if isinstance(derived, Fraction) else derived
 
 
 def exact_of(value: Value | Fraction) -> Fraction | None:
-    """A number as it is written; None of what is no number that a result can have."""
+    """Return a number as it is written; None of what is no number that a result can have."""
     if isinstance(value, str) and ratio.is_ratio(value):
         with suppress(NumberError):
             return ratio.from_text(value)
@@ -477,13 +479,13 @@ def exact_of(value: Value | Fraction) -> Fraction | None:
 
 
 def _key(value: Value) -> str:
-    """A value that rows are matched by, as text."""
+    """Return a value that rows are matched by, as text."""
     found = None if isinstance(value, str) else exact_of(value)
     return str(value if found is None else found)
 
 
 def _named(each: _Derived, names: Sequence[str]) -> list[Any]:
-    """The values of a record that rows are matched by."""
+    """Return the values of a record that rows are matched by."""
     if set(OF_RECORDS).isdisjoint(names) or each.result is None:
         return [each.value(name) for name in names]
     if isinstance(each.chunk, FactsChunk):
@@ -494,7 +496,7 @@ def _named(each: _Derived, names: Sequence[str]) -> list[Any]:
 
 
 def _receipt(results: Path, digest: str, input_digest: str) -> dict[str, bool] | None:
-    """Whether the receipt beside the results names the same; it is told and never trusted."""
+    """Compare the receipt beside the results; it is reported and never trusted."""
     try:
         found = read_json(receipt_beside(results))
         with opened(results) as file:

@@ -15,7 +15,7 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.audit.evidence import Evidence, is_evidence, read_evidence
 from tallystick_state.audit.step_rows import StepRows
-from tallystick_state.batches import batch_with
+from tallystick_state.authority import batch_with
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import EpochLeaf, Row, Step
@@ -69,7 +69,7 @@ class Side:
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """What it signed; None where it signed nothing."""
+        """The checkpoint that the side signed; None without one."""
         return self.source.checkpoint if isinstance(self.source, Evidence) else None
 
     @cached_property
@@ -79,7 +79,7 @@ class Side:
         return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
 
     def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
-        """The rows of each step of an epoch."""
+        """Return the rows of each step of an epoch."""
         if epoch not in self._rows:
             self._rows[epoch] = self._read(epoch)
         return self._rows[epoch]
@@ -95,14 +95,14 @@ class Side:
         return {}
 
     def batch(self, row: Row) -> Envelope | None:
-        """The batch in which the validator of a row of inputs has signed it; None of evidence."""
+        """Return the signed batch of the validator of a row of inputs; None for evidence."""
         if isinstance(self.source, Evidence):
             return None
         return batch_with(self.source.transaction, row[2], row[-1], self.name)
 
     @cached_property
     def rule_texts(self) -> Mapping[str, RuleText]:
-        """Its rule sets, by digest."""
+        """The rule sets, by digest."""
         if isinstance(self.source, Evidence):
             return {each["digest"]: RuleText(**each) for each in self.source.rules}
         return {
@@ -113,7 +113,7 @@ class Side:
 
 @contextmanager
 def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[Side]:
-    """A side, by a file of evidence, an export, or the place of a store.
+    """Open a side, by a file of evidence, an export, or the place of a store.
 
     A store is read as it is; an export is replayed, and one that leads to other snapshots than it
     says is a side that contradicts itself.

@@ -6,7 +6,6 @@ was signed, its checkpoint says; what its miners weigh follows from both.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -16,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.io.inputs import start_of
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
-from tallystick_state.chain_weights import Weights
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules
 from tallystick_state.transfer import import_state
+from tallystick_state.weights import Weights
 
 if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint
@@ -53,7 +51,7 @@ class WeightFinding:
 
 @attrs.frozen
 class StateAudit:
-    """What an audit of a state comes to.
+    """The result of an audit of a state.
 
     Attributes:
         verdict: ``equal`` or ``differs``; of weights alone, as all else is refused.
@@ -114,7 +112,7 @@ def audit_state(  # noqa: PLR0913  # what an audit needs
 
 
 def read_weights(path: Path) -> Mapping[str, int | str]:
-    """The weights of a file, by slot or hotkey.
+    """Return the weights of a file, by slot or hotkey.
 
     It is JSON: what ``tallystick weights --json`` prints, or an object of weights by slot or by
     hotkey. A weight is text of a decimal, or a whole number as Bittensor takes it, up to 65 535.
@@ -123,9 +121,8 @@ def read_weights(path: Path) -> Mapping[str, int | str]:
         InputError: the file cannot be read, or holds something else.
     """
     try:
-        data = start_of(path, LARGEST + 1)
-        found: Any = json.loads(data if len(data) <= LARGEST else b"")
-    except (OSError, ValueError, RecursionError) as error:
+        found: Any = read_json(path, largest=LARGEST)
+    except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise InputError(f"{path}: the weights cannot be read ({reason}): fix the file") from error
     if isinstance(found, dict) and isinstance(found.get("uids"), list):
@@ -153,7 +150,7 @@ def _is_weight(value: object) -> bool:
 def _slots(
     queries: StateQueries, own: Weights, weights: Mapping[str, int | str]
 ) -> dict[int, int | str]:
-    """What was published, by slot, and nothing for slots that have a weight here alone."""
+    """Return the published weights by slot; empty text for a slot that has a weight here alone."""
     uids = {m.hotkey: m.uid for m in queries.state.miners.values() if m.uid is not None}
     found = dict[int, int | str]()
     for name, weight in weights.items():

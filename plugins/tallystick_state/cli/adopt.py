@@ -10,17 +10,18 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
 from tallystick.json_values import JsonObject
 from tallystick_state import views
-from tallystick_state.cli.state_options import (
-    GivenPools,
+from tallystick_state.cli.options import (
+    PoolOptions,
     at_epoch_option,
     authority_of,
     authority_options,
-    given_pools,
+    line_option,
     major_option,
     opened,
     pools_options,
@@ -70,7 +71,7 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     does to the state. With --pool instead of RULES it schedules other shares of the lines, in place
     of what was scheduled for that epoch or later.
     """
-    pools = given_pools(shares, idle)
+    pools = PoolOptions.read(shares, idle)
     authority = authority_of(signed, block)
     if reference is None or pools.shares:
         if reference is not None or not pools.shares or major:
@@ -92,7 +93,7 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _share(  # noqa: PLR0913  # what the command was given
-    where: str, pools: GivenPools, epoch: int, authority: Authority, held: Held, *, as_json: bool
+    where: str, pools: PoolOptions, epoch: int, authority: Authority, held: Held, *, as_json: bool
 ) -> None:
     """Schedule other pools."""
     with opened(where, held) as ledger:
@@ -113,7 +114,7 @@ def _share(  # noqa: PLR0913  # what the command was given
         "tallystick state withdraw --line skills --state subnet.db",
     ),
 )
-@click.option("--line", metavar="LINE", help="Of a state of several lines, which.")
+@line_option("The line; needed where the state has several.")
 @authority_options
 @state_option
 @locked_options
@@ -145,7 +146,7 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def rules_command(where: str, as_json: bool) -> None:
-    """Which rules held, hold and will hold: from which epoch and block, and who signed."""
+    """List the rules that held, hold and will hold: since which epoch and block, and who signed."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:

@@ -14,17 +14,23 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import progress_bar, working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
 from tallystick.numbers.text import numbered
-from tallystick_state.cli.checkpoint import read_checkpoint_file, signed_checkpoint_options
-from tallystick_state.cli.state_options import scoring, scoring_rules_option, snapshots_option
+from tallystick_state.cli.options import (
+    line_option,
+    read_checkpoint_file,
+    scored_state_option,
+    scoring,
+    signed_checkpoint_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tallystick_state.audit.export_audit import ExportAudit
+    from tallystick_state.audit.export import ExportAudit
     from tallystick_state.audit.results_audit import Finding, ResultsAudit
     from tallystick_state.audit.state_audit import StateAudit
     from tallystick_state.trust.keys import PublicKey
@@ -50,16 +56,14 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
         "tallystick audit 2026-05-01T11 --rules acme@1.0.0 --export acme/hour",
     ),
 )
-@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=click.Path(path_type=Path))
-@scoring_rules_option
+@click.argument("source", metavar="RECORDS|EXPORT|FOLDER", type=PATH)
+@rules_option("By default those of --state.")
 @click.option(
     "--results",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="What was published: JSONL, CSV or Parquet.",
 )
-@click.option(
-    "--mapping", "mapping_file", type=click.Path(path_type=Path), help="What its columns mean."
-)
+@click.option("--mapping", "mapping_file", type=PATH, help="What its columns mean.")
 @click.option(
     "--tolerance",
     default="0",
@@ -67,18 +71,16 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     metavar="D",
     help="Let numbers pass that differ by no more, for floats; they are counted apart.",
 )
-@click.option(
-    "--all", "every", type=click.Path(path_type=Path), help="Write every difference as JSONL."
-)
+@click.option("--all", "every", type=PATH, help="Write every difference as JSONL.")
 @signed_checkpoint_options
 @click.option(
     "--weights",
     "weights_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Weights that were published of the state of EXPORT.",
 )
-@click.option("--line", metavar="LINE", help="Of a state of several lines, whose weights.")
+@line_option("Of a state of several lines, the weights of one.")
 @click.option(
     "--export",
     "export_format",
@@ -86,7 +88,7 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
     help="The format of a plugin that FOLDER is of, which a subnet published.",
 )
 @follow_links_option
-@snapshots_option
+@scored_state_option
 @locked_options
 @as_json
 def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -109,12 +111,12 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Score RECORDS again and compare RESULTS; or replay an EXPORT, and compare what follows.
 
-    Of records, says whether every value that another published is the exact one as it is written,
-    or which record differs first, by how much, and every step behind its score; --tolerance is for
-    results that were computed in floats. Of the export of a state, says whether its log is the one
-    of the --checkpoint, and its weights those of --weights. Of a FOLDER that a subnet published,
-    says whether the weights that were set follow from it, and what that does not show. The exit
-    status is 1 when something differs.
+    Of records, it says whether every value that another published is the exact one as it is
+    written, or which record differs first, by how much, and every step behind its score;
+    --tolerance is for results that were computed in floats. Of the export of a state, it says
+    whether its log is the one of the --checkpoint, and its weights those of --weights. Of a FOLDER
+    that a subnet published, it says whether the weights that were set follow from it, and what that
+    does not show. The exit status is 1 when something differs.
     """
     others = (results, mapping_file, every, checkpoint, trust, weights_file, line, where)
     if export_format is not None and (any(each is not None for each in others) or keys):
@@ -155,14 +157,14 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     where: str | None,
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
-    """What an audit of results comes to, for machines and for people."""
-    from tallystick_state.audit.mapping import read
+    """Audit results; return the outcome for machines and for people."""
+    from tallystick_state.audit.published import read_mapping
     from tallystick_state.audit.results_audit import audit_results
 
     with ExitStack() as stack:
         scorer = stack.enter_context(scoring(reference, where, held))
         factors = scorer.layout.factors
-        mapping = None if mapping_file is None else read(mapping_file, factors)
+        mapping = None if mapping_file is None else read_mapping(mapping_file, factors)
         tell = stack.enter_context(_told(every, follow_links))
         progress = stack.enter_context(progress_bar("auditing"))
         found = audit_results(
@@ -186,7 +188,7 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
     line: str | None,
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
-    """What an audit of a state comes to, for machines and for people."""
+    """Audit a state; return the outcome for machines and for people."""
     from tallystick_state.audit.state_audit import audit_state, read_weights
     from tallystick_state.trust.trust_file import read  # loads what signs
     from tallystick_state.trust.verification import Against
@@ -219,9 +221,8 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
 def _of_export(
     folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
 ) -> tuple[dict[str, Any], Iterator[str]]:
-    """What an audit of a folder that a subnet published comes to, for machines and for people."""
-    from tallystick_state.audit.export import installed_formats
-    from tallystick_state.audit.export_audit import audit_export, format_named
+    """Audit a folder that a subnet published; return the outcome for machines and for people."""
+    from tallystick_state.audit.export import audit_export, format_named, installed_formats
 
     form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
@@ -266,7 +267,7 @@ def _state_lines(found: StateAudit, export: Path, signers: str) -> Iterator[str]
 
 @contextmanager
 def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding], None]]:
-    """What takes every finding: a file, or nothing."""
+    """Open the writer of every finding, to a file or nowhere."""
     if path is None:
         yield lambda _: None
         return

@@ -11,30 +11,32 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.errors import StateError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
+from tallystick_allocation.command import round_option
 from tallystick_state import views
-from tallystick_state.cli.state_options import at_option, number_type, opened, state_option
+from tallystick_state.cli.options import at_option, number_type, opened, state_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import EpochInfo
+    from tallystick_state.answers import EpochInfo
     from tallystick_state.reports import EpochReport
 
 _LONGEST_SALT = 1024
 _MOST_MOVES = 10
-"""Most reputations that are shown, the largest moves first; the rest are counted."""
+"""Maximum number of reputations that are listed, the largest moves first; others are counted."""
 
 
 @click.group(cls=CommandGroup)
 def epoch() -> None:
-    """Epochs of a state: list, show, close."""
+    """List, show and close the epochs of a state."""
 
 
 @epoch.command(
@@ -43,11 +45,11 @@ def epoch() -> None:
         "tallystick epoch list --state subnet.db",
     ),
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N epochs.")
+@last_option("epochs")
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The epochs that have begun: when they were closed, their events and snapshots."""
+    """List the epochs that have begun: when they closed, their events and snapshots."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -80,7 +82,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
+    """Show the EPOCH with the state that it began with: thresholds; with --json reputations."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -122,15 +124,12 @@ def _line(found: EpochInfo) -> str:
 @at_option
 @click.option(
     "--salt-file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="16 to 64 bytes as hexadecimal digits, for the leaf of the epoch; - is standard input.",
 )
-@click.option(
-    "--round",
-    "round_file",
-    type=click.Path(path_type=Path),
-    help="What the rules ask of its rounds and of miners, as JSON; the log keeps it.",
+@round_option(
+    "Attributes of its rounds and of miners that the rules read, as JSON; the log keeps them."
 )
 @locked_options
 @as_json

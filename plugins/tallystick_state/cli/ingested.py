@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ingested_text(found: Ingested) -> str:
-    """What was recorded, and what was not."""
+    """Return the numbers of events that were recorded and that were not, as text."""
     parts = {
         "recorded": found.events,
         "known already": found.duplicates,
@@ -32,7 +32,7 @@ def ingested_text(found: Ingested) -> str:
 
 
 def _reasons(found: Mapping[str, int]) -> str:
-    """The codes, each with how many there are where there are several codes."""
+    """Return the codes, each with how many there are where there are several codes."""
     if len(found) == 1:
         return visible(next(iter(found)))
     return ", ".join(f"{many} {visible(code)}" for code, many in found.items())

@@ -9,13 +9,14 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
-from tallystick_state.cli.state_options import at_option, opened, state_option
+from tallystick_state.cli.options import at_option, opened, state_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def miner() -> None:
-    """Miners of a state: list, register, sync, clear."""
+    """List, register, sync and clear the miners of a state."""
 
 
 @miner.command(
@@ -40,12 +41,12 @@ def miner() -> None:
 @state_option
 @as_json
 def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
-    """The miners of a state, by their slots: types, reputations and collusion flags.
+    """List the miners of a state by slot: types, reputations and collusion flags.
 
     Those without a slot come last. It is the operator's view, which is whole.
     """
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_MINERS
+    from tallystick_state.queries import NO_MINERS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         epoch, found = queries.state.epoch, queries.miners()
@@ -114,7 +115,7 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         "cat miners.jsonl | tallystick miner sync - --state subnet.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @locked_options
 @as_json

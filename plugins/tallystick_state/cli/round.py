@@ -10,15 +10,16 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_state import views
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
-from tallystick_state.cli.state_options import (
+from tallystick_state.cli.options import (
     at_option,
     authority_of,
     authority_options,
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.ledger import Ledger
-    from tallystick_state.outcomes import ClosedRound
-    from tallystick_state.queries import RoundInfo
     from tallystick_state.reports import RoundReport
 
 RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
@@ -63,7 +63,7 @@ class RoundPass(Protocol):
 
 @click.group("round", cls=CommandGroup)
 def round_group() -> None:
-    """Rounds of a state: list, show, close."""
+    """List, show and close the rounds of a state."""
 
 
 @round_group.command(
@@ -73,13 +73,13 @@ def round_group() -> None:
         "tallystick round list --last 20 --state subnet.db",
     ),
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N rounds.")
+@last_option("rounds")
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The rounds with records: their epochs, when they were closed, how many records they have."""
+    """List the rounds with records: their epochs, when they closed, their numbers of records."""
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_ROUNDS
+    from tallystick_state.queries import NO_ROUNDS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         found = queries.rounds(last)
@@ -111,7 +111,7 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The ROUND with the score of every miner in it, of all that is recorded so far.
+    """Show the ROUND with the score of every miner in it, of all that is recorded so far.
 
     Submissions that their groups ask to run again are listed below.
     """
@@ -130,7 +130,7 @@ def show_command(number: int, where: str, as_json: bool) -> None:
 
 
 def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
-    """The scores of the only line, or those of each that has any below its name."""
+    """Return the scores of the only line, or those of each that has any below its name."""
     found = []
     for name, scores in lines.items():
         if len(lines) > 1 and scores:
@@ -156,7 +156,7 @@ def _line(found: RoundInfo) -> str:
         "    --state subnet.db",
     ),
 )
-@click.argument("records", type=click.Path(path_type=Path))
+@click.argument("records", type=PATH)
 @state_option
 @click.option(
     "--round", "number", type=number_type, help="The round of all records; else each its own."
@@ -209,7 +209,7 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[RoundPass]:
-    """The second passes over the records, with files that can be read twice."""
+    """Return the second passes over the records, with files that can be read twice."""
     passes: list[RoundPass] = []
     for flag, each in options.second_passes():
         for path in filter(None, (records, groups)):
@@ -224,7 +224,7 @@ def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[
 def _lines(
     closed: ClosedRound, report: RoundReport, tried: Sequence[tuple[RoundPass, RoundScores]]
 ) -> list[str]:
-    """A round: what it has, and the scores that follow."""
+    """Return a round: what it has, and the scores that follow."""
     counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
     parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
     parts += [f"{report.late} missed or late"] if report.late else []

@@ -11,8 +11,9 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import complain
+from tallystick.cli.options import PATH, as_json, follow_links_option, rules_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, lines_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
 from tallystick.json_values import JsonObject, error_value
@@ -25,18 +26,14 @@ from tallystick_state.cli.adopt import (
     rules_command,
     withdraw_command,
 )
-from tallystick_state.cli.checkpoint import (
-    checkpoint_command,
-    evidence_command,
-    proof_group,
-    read_checkpoint_file,
-    signed_checkpoint_options,
-)
-from tallystick_state.cli.state_options import (
+from tallystick_state.cli.checkpoint import checkpoint_command, evidence_command, proof_group
+from tallystick_state.cli.options import (
+    PoolOptions,
     as_option,
     at_option,
-    given_pools,
     pools_options,
+    read_checkpoint_file,
+    signed_checkpoint_options,
     state_option,
     trust_option,
 )
@@ -45,13 +42,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import Profile
+    from tallystick_state.answers import Profile
     from tallystick_state.trust.keys import PublicKey
 
 
 @click.group(cls=CommandGroup)
 def state() -> None:
-    """The state of a subnet: reputations and thresholds, kept in a store."""
+    """Begin, show, move and verify a state: reputations and thresholds, kept in a store."""
 
 
 @state.command(
@@ -69,7 +66,7 @@ def state() -> None:
         "    --trust trust.toml --state subnet.db",
     ),
 )
-@lines_option
+@rules_option("Once for each line.", required=True, multiple=True)
 @state_option
 @click.option(
     "--validator",
@@ -82,7 +79,7 @@ def state() -> None:
     metavar="HOTKEY",
     help="A validator that is heard beside it; repeatable. Else all are heard.",
 )
-@trust_option
+@trust_option("The trust file that the state begins with.")
 @pools_options
 @locked_options
 @as_json
@@ -108,7 +105,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     if hear and trust is not None:
         raise click.UsageError("found --hear and --trust, expected one: a trust file names them")
-    pools = given_pools(shares, idle)
+    pools = PoolOptions.read(shares, idle)
     for reference in references:
         held.require_reference(reference)
     with Ledger.create(
@@ -139,7 +136,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
-    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    """Show a state: its rules, open epoch, miners, rounds and the end of its log."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -192,13 +189,13 @@ def _cell(value: object) -> str:
 def show_command(
     hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
 ) -> None:
-    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
+    """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
     """
+    from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import WHOLE, seen_by
 
     shown = hotkey if hotkey is not None else viewer
     if shown is None:
@@ -241,12 +238,12 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 @state_option
 @as_json
 def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
-    """The leaderboard of a skill type: everyone who can be selected, the best first.
+    """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
+    from tallystick_state.leaderboard import check_public
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import check_public
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:
@@ -273,7 +270,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state, and that of its rules in force and scheduled.
+    """Show the digest of the state, and that of its rules in force and scheduled.
 
     The first is the same for all who were fed the same records; the second for all who have adopted
     the same. Peers compare both: an adoption is in no state before it begins.
@@ -294,7 +291,7 @@ def digest_command(where: str, as_json: bool) -> None:
         "tallystick state export subnet.jsonl --state subnet.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @follow_links_option
 @as_json
@@ -319,9 +316,9 @@ def export_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
         "tallystick state import subnet.jsonl --trust trust.toml --state copy.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
-@trust_option
+@trust_option("The trust file that the state begins with.")
 @locked_options
 @as_json
 def import_command(file: Path, where: str, trust: Path | None, as_json: bool, held: Held) -> None:
@@ -353,7 +350,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
         "tallystick state backup backup.db --state postgresql://me@host/subnet",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @follow_links_option
 @as_json
@@ -381,7 +378,7 @@ def backup_command(file: Path, where: str, follow_links: bool, as_json: bool) ->
         "tallystick state restore backup.db --state postgresql://me@host/restored",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @state_option
 @locked_options
 @as_json

@@ -10,10 +10,17 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.options import PATH, as_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.numbers.text import numbered
-from tallystick_state.cli.signer_options import public_key
-from tallystick_state.cli.state_options import authority_of, authority_options, opened, state_option
+from tallystick_state.cli.options import (
+    authority_of,
+    authority_options,
+    expiry_option,
+    opened,
+    public_key,
+    state_option,
+)
 
 if TYPE_CHECKING:
     from tallystick_state.trust.keys import PublicKey
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def trust() -> None:
-    """Trust files: new, check, rotate."""
+    """Write, check and rotate trust files."""
 
 
 @trust.command(
@@ -34,7 +41,7 @@ def trust() -> None:
         "    --expires-at-block 5000000",
     ),
 )
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE", type=PATH)
 @click.option("--network", metavar="NAME", help="The network; by default that of --after.")
 @click.option(
     "--signer",
@@ -56,12 +63,10 @@ def trust() -> None:
     metavar="HOTKEY",
     help="A validator whose batches of events are accepted; repeatable.",
 )
-@click.option(
-    "--expires-at-block", type=click.IntRange(0), metavar="B", help="The block at which it expires."
-)
+@expiry_option
 @click.option(
     "--after",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="The trust file in force, which it follows; what no option says is taken from it.",
 )
@@ -80,8 +85,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
     """
-    from tallystick_state.trust.new_file import TrustFile, write_new  # loads what signs
-    from tallystick_state.trust.trust_file import read
+    from tallystick_state.trust.trust_file import TrustFile, read, write_new  # loads what signs
 
     if after is None and not (network and signers):
         raise click.UsageError("found no --network or no --signer, expected both, or --after")
@@ -100,7 +104,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
-    """The keys of options such as ``alice=ed25519:d75a…``, by name."""
+    """Return the keys of options such as ``alice=ed25519:d75a…``, by name."""
     found: dict[str, PublicKey] = {}
     for text in signers:
         name, mark, key = text.partition("=")
@@ -119,10 +123,10 @@ def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
         "tallystick trust check trust-1.toml trust-2.toml --stakes snapshots",
     ),
 )
-@click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="FILE…", nargs=-1, required=True, type=PATH)
 @click.option(
     "--stakes",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FOLDER",
     help="Where the stake snapshots are; else beside each FILE.",
 )
@@ -156,7 +160,7 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
         "    --state subnet.db",
     ),
 )
-@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("path", metavar="FILE", type=PATH)
 @authority_options
 @state_option
 @locked_options

@@ -16,20 +16,25 @@ import attrs
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import TrustError
 from tallystick.io.text import json_text
-from tallystick_state.trust.encoding import base64_bytes, base64_text, check_size, json_value
+from tallystick_state.trust.encoding import (
+    base64_bytes,
+    base64_text,
+    check_schema,
+    check_size,
+    sound_json,
+)
 from tallystick_state.trust.keys import PublicKey, Signer
-from tallystick_state.trust.schema import check
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_ENVELOPE_BYTES = 16 * 1024 * 1024
 """The largest envelope, in bytes."""
-MOST_SIGNATURES = 256
+MAX_SIGNATURES = 256
 """No envelope has more."""
 MOST_TRIES = 4096
-"""So often a signature is tried with a key before an envelope is refused."""
+"""Maximum number of pairs of signature and key that are tried before an envelope is refused."""
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """What DSSE signs: the type and the payload, each behind its length."""
+    """Return the bytes that DSSE signs: the type and the payload, each behind its length."""
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
@@ -49,7 +54,7 @@ class Signature:
 
 @attrs.frozen
 class Verification:
-    """What the signatures of an envelope come to.
+    """The result of verifying the signatures of an envelope.
 
     Attributes:
         signers: the keys whose signature holds, each once.
@@ -76,7 +81,7 @@ class Envelope:
 
     @cached_property
     def pae(self) -> bytes:
-        """What its signatures are of."""
+        """The bytes that are signed."""
         return pae(self.payload_type, self.payload)
 
     @cached_property
@@ -86,7 +91,7 @@ class Envelope:
 
     @classmethod
     def of_json(cls, data: bytes, where: str) -> Envelope:
-        """The envelope in a JSON text; members that DSSE does not know are ignored.
+        """Return the envelope in a JSON text; members that DSSE does not know are ignored.
 
         Args:
             data: the text.
@@ -95,23 +100,23 @@ class Envelope:
         Raises:
             TrustError: it is too large, cut short, or no envelope.
         """
-        check_size(data, MOST_BYTES, where, "an envelope")
-        return cls.of_value(json_value(data, where, "bad-envelope"), where)
+        check_size(data, MAX_ENVELOPE_BYTES, where, "an envelope")
+        return cls.of_value(sound_json(data, where, "bad-envelope"), where)
 
     @classmethod
     def of_value(cls, value: Any, where: str) -> Envelope:  # noqa: ANN401  # any JSON value
-        """The envelope that a JSON value is, whose size was checked.
+        """Return the envelope that a JSON value is, whose size was checked.
 
         Raises:
             TrustError: it is no envelope.
         """
         signatures = value.get("signatures") if isinstance(value, Mapping) else None
-        if isinstance(signatures, list) and len(signatures) > MOST_SIGNATURES:
+        if isinstance(signatures, list) and len(signatures) > MAX_SIGNATURES:
             message = (
-                f"{where}: found {len(signatures)} signatures, expected at most {MOST_SIGNATURES}"
+                f"{where}: found {len(signatures)} signatures, expected at most {MAX_SIGNATURES}"
             )
             raise TrustError(message, code="too-many-signatures")
-        check("envelope-1", value, where, "bad-envelope")
+        check_schema("envelope-1", value, where, "bad-envelope")
         found = [
             Signature(each.get("keyid", ""), base64_bytes(each["sig"], f"{where}: signature {at}"))
             for at, each in enumerate(value["signatures"], 1)
@@ -120,7 +125,7 @@ class Envelope:
         return cls(payload, value["payloadType"], _in_order(found))
 
     def to_value(self) -> dict[str, Any]:
-        """The envelope as a JSON value: standard base64, signatures in order of keyid and bytes."""
+        """Return the envelope as JSON: standard base64, signatures in order of keyid and bytes."""
         return {
             "payload": base64_text(self.payload),
             "payloadType": self.payload_type,
@@ -131,11 +136,11 @@ class Envelope:
         }
 
     def to_json(self) -> bytes:
-        """The envelope as a file: one line of JSON, in which nothing unseen is raw."""
+        """Return the envelope as a file: one line of JSON, in which nothing unseen is raw."""
         return json_text(self.to_value(), sort_keys=True).encode("utf-8") + b"\n"
 
     def signed(self, signer: Signer) -> Envelope:
-        """The envelope with one more signature; a signer that signed already replaces its own.
+        """Return the envelope with one more signature; a signer's new one replaces the old.
 
         Raises:
             TrustError: what the signer gave is no signature by its key.
@@ -148,7 +153,7 @@ class Envelope:
         return self._with([*kept, Signature(signer.public.keyid, data)])
 
     def joined(self, other: Envelope) -> Envelope:
-        """The envelope with the signatures of another of the same statement as well.
+        """Return the envelope with the signatures of another of the same statement as well.
 
         Raises:
             TrustError: the other is of another statement, or they have too many signatures.
@@ -160,17 +165,17 @@ class Envelope:
 
     def _with(self, signatures: Iterable[Signature]) -> Envelope:
         found = _in_order(signatures)
-        if len(found) > MOST_SIGNATURES:
-            message = f"found {len(found)} signatures, expected at most {MOST_SIGNATURES}"
+        if len(found) > MAX_SIGNATURES:
+            message = f"found {len(found)} signatures, expected at most {MAX_SIGNATURES}"
             raise TrustError(message, code="too-many-signatures")
         return attrs.evolve(self, signatures=found)
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Those of some keys whose signature it has, each once; see `verify`."""
+        """Return the keys whose signature the envelope has, each once; see `verify`."""
         return self.verify(keys).signers
 
     def verify(self, keys: Iterable[PublicKey]) -> Verification:
-        """What the signatures come to by some keys.
+        """Verify the signatures by some keys.
 
         A signature is tried with the keys that it hints at first, then with those that have none
         yet; no hint decides.
@@ -220,7 +225,7 @@ class _Tries:
 
 
 def _reason(signature: Signature, keys: Iterable[PublicKey]) -> str:
-    """Why a signature holds by none of some keys."""
+    """Return the reason why a signature holds by none of some keys."""
     hinted = next((key for key in keys if key.keyid == signature.keyid), None)
     if hinted is None:
         return "is of no known key"

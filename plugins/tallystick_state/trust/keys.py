@@ -52,7 +52,7 @@ class PublicKey:
 
     @classmethod
     def of_text(cls, text: str) -> PublicKey:
-        """The key of a text such as ``ed25519:d75a…``, with 64 hexadecimal digits.
+        """Return the key of a text such as ``ed25519:d75a…``, with 64 hexadecimal digits.
 
         Raises:
             TrustError: the text is no key.
@@ -82,7 +82,7 @@ class PublicKey:
         return hashlib.sha256(canonical_bytes(named)).hexdigest()
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature is of the message by this key.
+        """Return whether the signature of the message is by this key.
 
         Raises:
             TrustError: the library of its type is missing; nothing else, whatever the bytes are.
@@ -91,20 +91,20 @@ class PublicKey:
         return is_of_key
 
     def defect(self, signature: bytes) -> str | None:
-        """What is wrong with the form of a signature of this type, or None."""
+        """Return the defect in the form of a signature of this type; None without one."""
         found: str | None = _SCHEMES[self.type].defect(signature)
         return found
 
 
 class Signer(Protocol):
-    """What signs: a key of a file or a wallet, or a command outside."""
+    """A signer: a key of a file or a wallet, or a command outside."""
 
     @property
     def public(self) -> PublicKey:
         """The public key of what it signs."""
 
     def sign(self, message: bytes) -> bytes:
-        """A signature of a message, which ``public`` verifies."""
+        """Return a signature of a message, which ``public`` verifies."""
 
 
 @attrs.frozen
@@ -121,10 +121,10 @@ class PairSigner:
 
     @classmethod
     def of(cls, pair: ed25519.Pair | sr25519.Pair) -> PairSigner:
-        """The signer of a pair of keys."""
+        """Return the signer of a pair of keys."""
         kind: KeyType = "ed25519" if isinstance(pair, ed25519.Pair) else "sr25519"
         return cls(PublicKey(kind, pair.public), pair)
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message."""
+        """Return the signature of a message."""
         return self.pair.sign(message)

@@ -1,8 +1,9 @@
-"""Who may do what: the trust file as a value, and the decisions by it, without a file or a clock.
+"""Policy: the trust file as a value, and the decisions by it, without a file or a clock.
 
 A group reaches its threshold by distinct keys (k of n), or by the share that the stake of its
 signing hotkeys has of **all** stake of a snapshot; exactly the threshold suffices. A key under two
-names counts once in a group, and a key in two groups in each.
+names counts once in a group, and a key in two groups in each. Shares are of the snapshot that the
+trust file names, never of live stake, or two validators would count differently.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import Literal
 
 import attrs
 
+from tallystick.canonical import digest
 from tallystick.errors import TrustError
 from tallystick_state.trust import statement as statements
-from tallystick_state.trust.encoding import ss58_bytes
+from tallystick_state.trust.encoding import check_schema, check_size, sound_json, ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.stake import StakeSnapshot
 from tallystick_state.trust.statement import Action, Statement, statement_of
 
+MAX_STAKE_BYTES = 16 * 1024 * 1024
+"""Maximum size of a stake snapshot, in bytes."""
 Permission = Action | Literal["events"]
-"""What a trust file allows or refuses; a rotation is `authorise_rotation`."""
+"""Actions that a trust file allows or refuses; a rotation is `authorise_rotation`."""
 
 _WHERE = "the envelope"
 _MOST_TOLD = 5
@@ -43,6 +46,46 @@ _CODES: Mapping[str, str] = {
     "events": "not-in-batch",
     "version": "rollback",
 }
+
+
+@attrs.frozen
+class StakeSnapshot:
+    """The stake of every hotkey at a block.
+
+    Attributes:
+        block: the block.
+        stake: by hotkey, in the smallest unit of the chain.
+        digest: of what the file says.
+        text: the file.
+    """
+
+    block: int
+    stake: Mapping[str, int]
+    digest: str
+    text: str = attrs.field(repr=False)
+
+    @property
+    def total(self) -> int:
+        """The stake of all hotkeys."""
+        return sum(self.stake.values())
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> StakeSnapshot:
+        """Return the snapshot in the text of a file.
+
+        Args:
+            text: JSON; a number above 2**53 - 1 is written as text.
+            where: the name of the file, for errors.
+
+        Raises:
+            TrustError: the text is no snapshot.
+        """
+        data = text.encode("utf-8", "surrogatepass")
+        check_size(data, MAX_STAKE_BYTES, where, "a stake snapshot")
+        value = sound_json(data, where, "bad-trust-file", exact=True)
+        check_schema("stake-1", value, where, "bad-trust-file")
+        stake = {hotkey: int(amount) for hotkey, amount in value["stake"].items()}
+        return cls(value["block"], stake, digest(value), text)
 
 
 @attrs.frozen
@@ -79,7 +122,7 @@ class SignerGroup:
 
 @attrs.frozen
 class TrustRoot:
-    """What a trust file says.
+    """The content of a trust file.
 
     Attributes:
         version: grows with each rotation.
@@ -110,24 +153,26 @@ class TrustRoot:
     text: str = attrs.field(repr=False)
 
     def keys_of(self, groups: Collection[str]) -> Iterator[PublicKey]:
-        """The keys of some groups."""
+        """Yield the keys of some groups."""
         for group in groups:
             for name in self.groups[group].keys:
                 yield self.keys[name].public
 
     def keys_for(self, hotkey: str) -> tuple[PublicKey, ...]:
-        """The keys that sign for a hotkey: those that name it, and its own of sr25519 (SS58)."""
+        """Return the keys that sign for a hotkey: those that name it, and its own sr25519 key
+        (SS58).
+        """
         named = [each.public for each in self.keys.values() if each.hotkey == hotkey]
         own = key_of_hotkey(hotkey)
         return tuple(dict.fromkeys([*named, *([own] if own else [])]))
 
     def statement(self) -> Statement:
-        """What those sign who rotate to it."""
+        """Return the statement that a rotation to the file signs."""
         return statements.trust(version=self.version, previous=self.previous, digest=self.digest)
 
 
 def key_of_hotkey(hotkey: str) -> PublicKey | None:
-    """The key of sr25519 that a hotkey is the SS58 address of; None where it is none."""
+    """Return the key of sr25519 that a hotkey is the SS58 address of; None where it is none."""
     try:
         return PublicKey("sr25519", ss58_bytes(hotkey))
     except (ValueError, TrustError):
@@ -284,12 +329,12 @@ def check_thresholds(root: TrustRoot, groups: Collection[str], envelope: Envelop
 
 
 def reached(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> bool:
-    """Whether a group of a trust file reaches its threshold by some keys."""
+    """Return whether a group of a trust file reaches its threshold by some keys."""
     return _lacking(root, name, signers) is None
 
 
 def signed_share(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> tuple[int, int]:
-    """The stake of the signing hotkeys of a group, each once, and all stake of its snapshot."""
+    """Return the stake of a group's signing hotkeys, each once, and all stake of its snapshot."""
     group = root.groups[name]
     snapshot = root.stakes[group.stake or ""]
     members = (root.keys[each] for each in group.keys)
@@ -298,7 +343,7 @@ def signed_share(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> 
 
 
 def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str | None:
-    """What a group lacks, or None."""
+    """Return the signatures that a group lacks, as text; None if it lacks none."""
     group = root.groups[name]
     if group.share is not None:
         signed, total = signed_share(root, name, signers)

@@ -15,16 +15,14 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
-from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
-from tallystick_state.trust.encoding import base64_text, check_size, json_value
+from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint, standard_base64
+from tallystick_state.trust.encoding import base64_text, check_schema, check_size, sound_json
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.merkle import Consistency, Inclusion, MerkleError, leaf_hash
-from tallystick_state.trust.note import standard_base64
-from tallystick_state.trust.schema import check
 
 FORMAT = 1
 """The version of proof files."""
-MOST_BYTES = 16 * 1024 * 1024
+MAX_PROOF_BYTES = 16 * 1024 * 1024
 """The most bytes of a proof file."""
 
 
@@ -47,11 +45,11 @@ class ProvenEpoch:
         return number
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the epoch as a JSON value."""
         path = {} if self.path is None else {"path": _texts(self.path)}
         return {"leaf": self.leaf, **path}
 
-    def check(self, checkpoint: Checkpoint | None) -> None:
+    def check_schema(self, checkpoint: Checkpoint | None) -> None:
         """Refuse a leaf that the checkpoint does not cover.
 
         Raises:
@@ -86,7 +84,7 @@ class ProvenRows:
     path: tuple[bytes, ...]
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the rows as a JSON value."""
         return {
             "epoch": self.epoch,
             "first": self.first,
@@ -95,7 +93,7 @@ class ProvenRows:
             "step": self.step,
         }
 
-    def check(self, leaf: Mapping[str, Any]) -> None:
+    def check_schema(self, leaf: Mapping[str, Any]) -> None:
         """Refuse rows that the step of the leaf of their epoch does not cover.
 
         Raises:
@@ -125,7 +123,7 @@ class Proof:
     rows: tuple[ProvenRows, ...] = ()
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the proof as a JSON value."""
         signed = {} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_text()}
         return {
             **signed,
@@ -136,7 +134,7 @@ class Proof:
         }
 
     def told(self) -> Iterator[str]:
-        """What it shows, for people."""
+        """Return the lines for people."""
         numbers = ", ".join(str(each.epoch) for each in self.epochs)
         yield f"epochs {numbers}"
         if self.checkpoint is not None:
@@ -146,7 +144,7 @@ class Proof:
             yield from (f"  {row_text(row)}" for row in each.rows)
 
     def leaf(self, epoch: int) -> Mapping[str, Any]:
-        """The leaf of an epoch.
+        """Return the leaf of an epoch.
 
         Raises:
             TrustError: it has none.
@@ -157,14 +155,14 @@ class Proof:
         raise bad_proof("the proof", f"no leaf of epoch {epoch}", "one, as rows are of it")
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Which of some keys have signed its checkpoint; none where there is none.
+        """Return the keys that have signed the checkpoint; none without a checkpoint.
 
         Raises:
             TrustError: a signature of one of them does not hold.
         """
         return frozenset() if self.checkpoint is None else self.checkpoint.signers(keys)
 
-    def check(self) -> None:
+    def check_schema(self) -> None:
         """Refuse it where a path does not lead to the root that it must lead to.
 
         Raises:
@@ -181,7 +179,7 @@ class Proof:
 
 @attrs.frozen
 class Growth:
-    """What shows that a log only grew between two checkpoints.
+    """A proof that a log only grew between two checkpoints.
 
     Attributes:
         old: the earlier checkpoint.
@@ -194,7 +192,7 @@ class Growth:
     path: tuple[bytes, ...]
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the proof as a JSON value."""
         return {
             "format": FORMAT,
             "kind": "consistency",
@@ -204,12 +202,12 @@ class Growth:
         }
 
     def told(self) -> Iterator[str]:
-        """What it shows, for people."""
+        """Return the lines for people."""
         yield f"the {self.new.size} epochs of {self.new.origin}"
         yield f"begin with the {self.old.size} of the older checkpoint"
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Which of some keys have signed both checkpoints.
+        """Return the keys that have signed both checkpoints.
 
         Raises:
             TrustError: a signature of one of them does not hold.
@@ -217,7 +215,7 @@ class Growth:
         known = [*keys]
         return self.old.signers(known) & self.new.signers(known)
 
-    def check(self) -> None:
+    def check_schema(self) -> None:
         """Refuse it where the later log does not begin with the earlier one.
 
         Raises:
@@ -238,12 +236,12 @@ class Growth:
 
 
 def proof_bytes(proof: Proof | Growth) -> bytes:
-    """The file of a proof."""
+    """Return the file of a proof."""
     return canonical_bytes(proof.to_value()) + b"\n"
 
 
 def read_proof(data: bytes, where: str) -> Proof | Growth:
-    """The proof that a file holds, not yet checked.
+    """Return the proof that a file holds, not yet checked.
 
     Args:
         data: the file.
@@ -252,9 +250,9 @@ def read_proof(data: bytes, where: str) -> Proof | Growth:
     Raises:
         TrustError: it holds none, is too large, or is not in its canonical form.
     """
-    check_size(data, MOST_BYTES, where, "a proof")
-    value = json_value(data, where, "bad-proof")
-    check("proof-1", value, where, "bad-proof")
+    check_size(data, MAX_PROOF_BYTES, where, "a proof")
+    value = sound_json(data, where, "bad-proof")
+    check_schema("proof-1", value, where, "bad-proof")
     check_canonical(value, data, where)
     if value["kind"] == "inclusion":
         return proof_of_value(value)
@@ -263,14 +261,14 @@ def read_proof(data: bytes, where: str) -> Proof | Growth:
 
 
 def proof_of_value(value: Mapping[str, Any]) -> Proof:
-    """The inclusion proof that a JSON value is, which fits its schema.
+    """Return the inclusion proof that a JSON value is, which fits its schema.
 
     Raises:
         TrustError: a checkpoint or a hash of it cannot be read.
     """
     signed = value.get("checkpoint")
     for each in value["epochs"]:
-        check("epoch-leaf-1", each["leaf"], "the leaf of an epoch", "bad-proof")
+        check_schema("epoch-leaf-1", each["leaf"], "the leaf of an epoch", "bad-proof")
     return Proof(
         None if signed is None else _checkpoint(signed),
         tuple(
@@ -282,7 +280,7 @@ def proof_of_value(value: Mapping[str, Any]) -> Proof:
 
 
 def rows_of_value(value: Mapping[str, Any]) -> ProvenRows:
-    """The proven rows that a JSON value is, which fits its schema."""
+    """Return the proven rows that a JSON value is, which fits its schema."""
     place = value["epoch"], value["step"], value["first"]
     return ProvenRows(*place, tuple(value["rows"]), _path(value["path"]))
 
@@ -305,7 +303,7 @@ def check_canonical(value: object, data: bytes, where: str) -> None:
 
 
 def bad_proof(where: str, found: str, expected: str) -> TrustError:
-    """The error of a proof that does not hold."""
+    """Return the error of a proof that does not hold."""
     return TrustError(
         f"{where}: found {found}, expected {expected}: the proof was changed, or made of something "
         "else",
@@ -314,7 +312,7 @@ def bad_proof(where: str, found: str, expected: str) -> TrustError:
 
 
 def row_text(row: Sequence[Any]) -> str:
-    """A row as people read it."""
+    """Return a row as people read it."""
     return json.dumps(row, ensure_ascii=False)
 
 

@@ -6,28 +6,38 @@ has no dates: what expires, expires at a block.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tallystick.canonical import digest
-from tallystick.errors import TrustError
-from tallystick_state.trust import stake
-from tallystick_state.trust.encoding import check_size, hex_bytes, read_file
-from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.policy import SignerGroup, TrustedKey, TrustRoot, key_of_hotkey
-from tallystick_state.trust.schema import check
-from tallystick_state.trust.stake import StakeSnapshot
+import attrs
 
-MOST_BYTES = 1024 * 1024
-"""The largest trust file, in bytes."""
+from tallystick.canonical import digest
+from tallystick.errors import OutputError, TrustError
+from tallystick_state.trust.encoding import check_schema, check_size, hex_bytes, read_file
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.policy import (
+    MAX_STAKE_BYTES,
+    SignerGroup,
+    StakeSnapshot,
+    TrustedKey,
+    TrustRoot,
+    check_succession,
+    key_of_hotkey,
+)
+
+MAX_TRUST_FILE_BYTES = 1024 * 1024
+"""Maximum size of a trust file, in bytes."""
 
 _TABLES = (dict, list, str, bool, int)
+_COUNCIL = "council"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read(path: Path, stakes: Path | None = None) -> TrustRoot:
-    """What a trust file says, with the stake snapshots that it names.
+    """Return the content of a trust file, with the stake snapshots that it names.
 
     Args:
         path: the file.
@@ -38,12 +48,12 @@ def read(path: Path, stakes: Path | None = None) -> TrustRoot:
         TrustError: it is no trust file, contradicts itself, or a snapshot is another one.
     """
     where = str(path)
-    text = _text(read_file(path, MOST_BYTES, "a trust file"), where)
+    text = _text(read_file(path, MAX_TRUST_FILE_BYTES, "a trust file"), where)
     value = _tables(text, where)
     folder = path.parent if stakes is None else stakes
     texts = {
         name: _text(
-            read_file(folder / each["file"], stake.MOST_BYTES, "a stake snapshot"), each["file"]
+            read_file(folder / each["file"], MAX_STAKE_BYTES, "a stake snapshot"), each["file"]
         )
         for name, each in value.get("stakes", {}).items()
     }
@@ -51,7 +61,7 @@ def read(path: Path, stakes: Path | None = None) -> TrustRoot:
 
 
 def parse(text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
-    """What the text of a trust file says.
+    """Return the content of the text of a trust file.
 
     Args:
         text: the file.
@@ -72,8 +82,8 @@ def _text(data: bytes, where: str) -> str:
 
 
 def _tables(text: str, where: str) -> dict[str, Any]:
-    """The tables of a trust file, which fit its schema."""
-    check_size(text.encode("utf-8", "surrogatepass"), MOST_BYTES, where, "a trust file")
+    """Return the tables of a trust file, which fit its schema."""
+    check_size(text.encode("utf-8", "surrogatepass"), MAX_TRUST_FILE_BYTES, where, "a trust file")
     import tomli  # where there is such a file
 
     try:
@@ -87,7 +97,7 @@ def _tables(text: str, where: str) -> dict[str, Any]:
         message = f"{where}: found no key, expected at least one table such as [keys.NAME]"
         raise TrustError(message, code="no-keys")
     _refuse_other_types(value["keys"], where)
-    check("trust-1", value, where, "bad-trust-file")
+    check_schema("trust-1", value, where, "bad-trust-file")
     return value
 
 
@@ -171,7 +181,7 @@ def _snapshot(
 ) -> StakeSnapshot:
     if name not in stakes:
         raise _bad(where, f"stakes.{name}: found no snapshot, expected {value['file']}")
-    found = stake.parse(stakes[name], value["file"])
+    found = StakeSnapshot.parse(stakes[name], value["file"])
     for what, has, named in (
         ("digest", found.digest, value["digest"]),
         ("block", found.block, value["block"]),
@@ -225,3 +235,91 @@ def _check_reach(place: str, share: Fraction, hotkeys: set[str], snapshot: Stake
 
 def _bad(where: str, problem: str) -> TrustError:
     return TrustError(f"{where}: {problem}", code="bad-trust-file")
+
+
+@attrs.frozen(kw_only=True)
+class TrustFile:
+    """The content of a new trust file; a field that is left out is that of the file before.
+
+    Attributes:
+        network: its name.
+        signers: the keys of the council, by name.
+        threshold: how many of them have to sign; None: more than half.
+        validators: whose batches of events are accepted.
+        expires_at_block: the block at which it expires; None: at none.
+    """
+
+    network: str | None = None
+    signers: Mapping[str, PublicKey] = attrs.field(factory=dict)
+    threshold: int | None = None
+    validators: tuple[str, ...] = ()
+    expires_at_block: int | None = None
+
+
+def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> TrustRoot:
+    """Write a trust file that can be put in force, and return what it says.
+
+    Args:
+        path: the file, which must not be there yet.
+        wanted: what it says.
+        before: the file that it follows; None: it is a first one.
+
+    Raises:
+        OutputError: the file is there, or cannot be written.
+        TrustError: it is no trust file, or cannot follow the one before.
+    """
+    text = _new_text(wanted, before)
+    stakes = {} if before is None else {n: each.text for n, each in before.stakes.items()}
+    root = parse(text, stakes, str(path))
+    if before is not None:
+        check_succession(before, root, held=[before.digest])
+    try:
+        number = os.open(path, _NEW_FILE, 0o644)
+    except FileExistsError as error:
+        message = f"{path}: found a file, expected none: a trust file is never replaced"
+        raise OutputError(message) from error
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot be written ({error}): check the name") from error
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error}): check the space") from error
+    return root
+
+
+def _new_text(wanted: TrustFile, before: TrustRoot | None) -> str:
+    import tomlkit  # to write a trust file alone
+
+    # a change of the file before keeps its comments, groups and stake
+    document: Any = tomlkit.document() if before is None else tomlkit.parse(before.text)
+    if before is None:
+        document.update({"format": 1, "version": 1, "network": wanted.network})
+        document.update({"adopt": [_COUNCIL], "root": [_COUNCIL], "events": []})
+    else:
+        document["version"] = before.version + 1
+        document["previous"] = before.digest
+        document.pop("expires_at_block", None)
+        if wanted.network is not None:
+            document["network"] = wanted.network
+    if wanted.expires_at_block is not None:
+        document["expires_at_block"] = wanted.expires_at_block
+    if wanted.validators:
+        document["events"] = [*wanted.validators]
+    if wanted.signers:
+        document["keys"] = {
+            name: {"type": key.type, "public": key.data.hex()}
+            for name, key in wanted.signers.items()
+        }
+    if wanted.signers or wanted.threshold is not None:
+        names = [*wanted.signers]
+        if before is not None and not names:
+            if _COUNCIL not in before.groups:
+                message = f"found no group {_COUNCIL!r}, expected one that a threshold is of"
+                raise TrustError(message, code="bad-trust-file")
+            names = [*before.groups[_COUNCIL].keys]
+        threshold = len(names) // 2 + 1 if wanted.threshold is None else wanted.threshold
+        groups = document.setdefault("groups", {})
+        groups[_COUNCIL] = {"keys": names, "threshold": threshold}
+    return tomlkit.dumps(document)

@@ -1,4 +1,4 @@
-"""What a signed file says and whose signatures it has, verified with nothing else at hand."""
+"""Verification of one signed file: its content and its signers, with nothing else at hand."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import attrs
 
 from tallystick.errors import TrustError
 from tallystick_state.trust import policy
+from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, read_note
 from tallystick_state.trust.encoding import read_file
-from tallystick_state.trust.envelope import MOST_BYTES, Envelope, Verification
+from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.note import MOST_BYTES as MOST_NOTE_BYTES
-from tallystick_state.trust.note import read_note
 from tallystick_state.trust.policy import TrustRoot
-from tallystick_state.trust.proof import MOST_BYTES as MOST_PROOF_BYTES
-from tallystick_state.trust.proof import Growth, Proof, read_proof, row_text
+from tallystick_state.trust.proof import MAX_PROOF_BYTES, Growth, Proof, read_proof, row_text
 from tallystick_state.trust.statement import (
     ADOPTION,
     EVENTS,
@@ -33,7 +31,7 @@ _LONGEST = 200
 
 @attrs.frozen
 class Against:
-    """What a file is verified against.
+    """The keys, block and rows by which a file is verified.
 
     Attributes:
         root: a trust file; None where there is none.
@@ -49,7 +47,7 @@ class Against:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to verify by."""
+        """True without a trust file and keys: nothing can be verified."""
         return self.root is None and not self.keys
 
     @property
@@ -70,7 +68,7 @@ class Against:
 
 @attrs.frozen
 class Verified:
-    """What a file came to that holds as far as it was verified; one that does not is an error.
+    """The result of a file that holds as far as it was verified; another is an error.
 
     Attributes:
         kind: what it is, such as ``envelope``.
@@ -86,7 +84,7 @@ class Verified:
 
 
 def verify_envelope(path: Path, against: Against) -> Verified:
-    """What an envelope says, and whose signatures it has.
+    """Return the content of an envelope and its signers.
 
     By a trust file an adoption or a withdrawal needs the groups ``adopt``, a trust file the groups
     ``root``, a batch of events its validator, anything else one key of the file.
@@ -101,7 +99,7 @@ def verify_envelope(path: Path, against: Against) -> Verified:
             suffice.
     """
     where = str(path)
-    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), where)
+    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), where)
     statement = None
     if envelope.payload_type == PAYLOAD_TYPE:
         statement = statement_of(envelope, where)
@@ -123,13 +121,13 @@ def verify_envelope(path: Path, against: Against) -> Verified:
 
 
 def verify_note(path: Path, against: Against) -> Verified:
-    """What a signed note says, such as a checkpoint, and which known keys have signed it.
+    """Return the content of a signed note, such as a checkpoint, and the known keys that signed it.
 
     Raises:
         InputError: the file cannot be read.
         TrustError: it is no note, a signature of a known key does not hold, or none has signed.
     """
-    note = read_note(read_file(path, MOST_NOTE_BYTES, "a note"))
+    note = read_note(read_file(path, MAX_NOTE_BYTES, "a note"))
     names = against.names(_note_signers(note.signers(against.known), against))
     view = {
         "kind": "note",
@@ -144,14 +142,14 @@ def verify_note(path: Path, against: Against) -> Verified:
 
 
 def verify_proof(path: Path, against: Against) -> Verified:
-    """What a proof shows, and which known keys have signed the checkpoints that it leads to.
+    """Return the rows of a proof, and the known keys that signed its checkpoints.
 
     Raises:
         InputError: the file cannot be read.
         TrustError: it is no proof, it does not hold, shows no row or not those that are asked for,
             or no known key has signed.
     """
-    proof = read_proof(read_file(path, MOST_PROOF_BYTES, "a proof"), str(path))
+    proof = read_proof(read_file(path, MAX_PROOF_BYTES, "a proof"), str(path))
     proof.check()
     _check_rows(proof, against)
     names = against.names(_note_signers(proof.signers(against.known), against))
@@ -186,12 +184,12 @@ def _check_rows(proof: Proof | Growth, against: Against) -> None:
 
 
 def _is_of_key(parts: Sequence[object], key: Sequence[object]) -> bool:
-    """Whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
+    """Return whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
     return len(key) <= len(parts) and row_text(parts[: len(key)]) == row_text(key)
 
 
 def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
-    """The keys that signed: every one that was asked for, or one of the trust file."""
+    """Return the keys that signed: every one that was asked for, or one of the trust file."""
     lacking = [each for each in against.keys if each not in found]
     if lacking or (against.root is not None and not found):
         named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
@@ -217,7 +215,7 @@ def _signers(
 def _trusted(
     envelope: Envelope, statement: Statement | None, root: TrustRoot, block: int | None
 ) -> frozenset[PublicKey]:
-    """The trusted keys that have signed, where they suffice."""
+    """Return the trusted keys that have signed, where they suffice."""
     known = [each.public for each in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
     if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
@@ -245,7 +243,7 @@ def _subjects(statement: Statement) -> list[dict[str, Any]]:
 
 
 def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
-    """What is signed, for people: who signs has to read it."""
+    """Return the statement as lines for people: who signs has to read it."""
     if statement is None:
         yield f"a payload of the type {envelope.payload_type}, which is not read"
     else:

@@ -1,38 +1,54 @@
-"""Files with private keys: Ed25519 as PKCS#8, sr25519 as the wallet file of a chain."""
+"""Signers: key files of Ed25519 (PKCS#8), wallet files of sr25519, and commands outside.
+
+A command is a hardware wallet, an encrypted wallet, a service. It reads the bytes to sign from its
+standard input and writes the signature to its standard output, in hexadecimal digits or base64.
+What it asks its user goes to the terminal. Nothing that it gives is taken unverified.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from tallystick.errors import OutputError, TrustError
 from tallystick_state.trust import ed25519, sr25519
 from tallystick_state.trust.encoding import (
+    base64_bytes,
     check_private,
     hex_bytes,
-    json_value,
     read_file,
+    sound_json,
     ss58_bytes,
 )
-from tallystick_state.trust.keys import PairSigner
+from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.sr25519 import wrapped
 
-MOST_BYTES = 64 * 1024
-"""The largest file of a key, in bytes."""
+MAX_KEY_FILE_BYTES = 64 * 1024
+"""Maximum size of the file of a key, in bytes."""
+MAX_ANSWER_BYTES = 1024
+"""Maximum size of the signature that an outside signer writes, in bytes."""
 
 Password = Callable[[], bytes]
 """Asks for the password of a key file, when it is needed."""
 
 _ENCRYPTED = (b"$NACL", b"$ANSIBLE_VAULT", b"gAAAAA")
-"""How wallet files begin that are encrypted."""
+"""First bytes of encrypted wallet files."""
+_SIGNATURE_HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{128})")
 _OWNER_ALONE = 0o600
 _OUTSIDE = "--sign-with"
 """The option of an outside signer, which can open what we cannot."""
 
 
 def new_key(path: Path, password: bytes | None) -> PairSigner:
-    """A new key of Ed25519, in a file that its owner alone may read.
+    """Return a new key of Ed25519, in a file that its owner alone may read.
 
     Args:
         path: the file, which must not be there yet.
@@ -80,17 +96,17 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def is_key_file(path: Path) -> bool:
-    """Whether a file is PEM, as a key file is; a wallet file is JSON.
+    """Return whether a file is PEM, as a key file is; a wallet file is JSON.
 
     Raises:
         InputError: the file cannot be read.
         TrustError: it is too large for either.
     """
-    return b"-----BEGIN" in read_file(path, MOST_BYTES, "a key file")
+    return b"-----BEGIN" in read_file(path, MAX_KEY_FILE_BYTES, "a key file")
 
 
 def read_key(path: Path, password: Password) -> PairSigner:
-    """The key of Ed25519 in a file of PKCS#8.
+    """Return the key of Ed25519 in a file of PKCS#8.
 
     Args:
         path: the file.
@@ -100,7 +116,7 @@ def read_key(path: Path, password: Password) -> PairSigner:
         InputError: the file cannot be read.
         TrustError: others can read it, it is no such key, or the password does not open it.
     """
-    data = read_file(path, MOST_BYTES, "a key file")
+    data = read_file(path, MAX_KEY_FILE_BYTES, "a key file")
     check_private(path, "a private key")
     try:
         from cryptography.exceptions import UnsupportedAlgorithm  # heavy, optional
@@ -137,7 +153,7 @@ def _asked(password: Password) -> bytes:
 
 
 def read_wallet(path: Path) -> PairSigner:
-    """The key of sr25519 in a wallet file that is not encrypted.
+    """Return the key of sr25519 in a wallet file that is not encrypted.
 
     Args:
         path: the file: JSON with ``secretSeed`` or ``privateKey``, as bittensor writes it.
@@ -147,12 +163,12 @@ def read_wallet(path: Path) -> PairSigner:
         TrustError: others can read it, it is encrypted, no wallet, or of another key than its
             address.
     """
-    data = read_file(path, MOST_BYTES, "a wallet file")
+    data = read_file(path, MAX_KEY_FILE_BYTES, "a wallet file")
     check_private(path, "a private key")
     if data.startswith(_ENCRYPTED):
         message = f"{path}: found an encrypted wallet, expected a plain one, or {_OUTSIDE}"
         raise TrustError(message, code="encrypted-wallet")
-    value = json_value(data, str(path), "bad-key")
+    value = sound_json(data, str(path), "bad-key")
     if not isinstance(value, dict):
         raise TrustError(f"{path}: found no wallet, expected a JSON object", code="bad-key")
     pair = _pair(path, value)
@@ -189,7 +205,7 @@ def _check_named(path: Path, value: Mapping[str, Any], public: bytes) -> None:
 
 
 def _field(path: Path, value: Mapping[str, Any], name: str, size: int) -> bytes | None:
-    """The bytes of a field in hexadecimal digits behind 0x; None where it is not there."""
+    """Return the bytes of a field in hexadecimal digits behind 0x; None where it is not there."""
     text = value.get(name)
     if text is None:
         return None
@@ -201,3 +217,84 @@ def _field(path: Path, value: Mapping[str, Any], name: str, size: int) -> bytes 
         message = f"{path}: found no {name}, expected {size} bytes in hexadecimal digits"
         raise TrustError(message, code="bad-key")
     return data
+
+
+@attrs.frozen
+class OutsideSigner:
+    """A command that signs by a key which this process never sees.
+
+    Attributes:
+        public: the key.
+        words: the command and its arguments; no shell reads them.
+    """
+
+    public: PublicKey
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, command: str, public: PublicKey) -> OutsideSigner:
+        """Return the signer of a command line, whose words may be in quotes.
+
+        Raises:
+            TrustError: there is no word.
+        """
+        try:
+            words = tuple(shlex.split(command))
+        except ValueError:
+            words = ()
+        if not words:
+            message = f"found {command!r}, expected a command and its arguments"
+            raise TrustError(message, code="signer-failed")
+        return cls(public, words)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature that the command gives for a message, which ``public`` verifies.
+
+        For sr25519 it reads the message inside ``<Bytes>…</Bytes>``, which wallets wrap no second
+        time.
+
+        Raises:
+            TrustError: the command fails, or gives no signature of the message by the key.
+        """
+        signature = self._signature(wrapped(message) if self.public.type == "sr25519" else message)
+        if not self.public.verifies(message, signature):
+            raise self._failed(f"gave no signature by {self.public}")
+        return signature
+
+    def _signature(self, message: bytes) -> bytes:
+        text = self._answer(message)
+        found = _SIGNATURE_HEX.fullmatch(text)
+        if found:
+            return bytes.fromhex(found[1])
+        try:
+            return base64_bytes(text, self.words[0])
+        except TrustError:
+            raise self._failed("gave something else") from None
+
+    def _answer(self, message: bytes) -> str:
+        # a file and no pipe, so that neither waits for the other
+        with tempfile.TemporaryFile() as given:
+            given.write(message)
+            given.seek(0)
+            try:
+                process = subprocess.Popen(  # noqa: S603  # the command that the user names
+                    self.words, stdin=given, stdout=subprocess.PIPE
+                )
+            except (OSError, ValueError) as error:
+                raise self._failed(f"cannot be started ({error})") from error
+        with process:
+            assert process.stdout is not None  # noqa: S101  # it is a pipe
+            data = process.stdout.read(MAX_ANSWER_BYTES + 1)
+            if len(data) > MAX_ANSWER_BYTES:
+                process.kill()
+                raise self._failed(f"gave more than {MAX_ANSWER_BYTES} bytes")
+        if process.returncode:
+            raise self._failed(f"ended with the exit status {process.returncode}")
+        try:
+            return data.decode("ascii").strip()
+        except UnicodeDecodeError:
+            raise self._failed("gave bytes that are no text") from None
+
+    def _failed(self, reason: str) -> TrustError:
+        message = f"{self.words[0]}: {reason}, expected a signature in hexadecimal digits or base64"
+        return TrustError(message, code="signer-failed")

@@ -20,7 +20,6 @@ from tallystick.json_values import json_value
 from tallystick.records.messages import shown
 from tallystick_allocation.files import RoundFile, read_document, round_of
 from tallystick_allocation.rules import MINER
-from tallystick_state.line_weights import IMMUNE
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.transaction import Transaction
@@ -29,6 +28,8 @@ Said = Mapping[str, RoundFile]
 """By line, what was said; of a line to whose rules nothing was said there is none."""
 ATTRIBUTES = "attributes"
 """The key of the entry of an epoch that has it."""
+IMMUNE = "immune"
+"""The flag of a miner that the chain still protects."""
 OF_ATTRIBUTES = frozenset({"attribute-missing", "reserve-share"})
 """The codes of what a step asks for in vain, or is told wrong."""
 NOTHING_SAID = RoundFile()

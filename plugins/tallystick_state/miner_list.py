@@ -25,7 +25,7 @@ from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick_allocation.uint16 import LAST_UID
-from tallystick_state.rules_in_force import TypeRules
+from tallystick_state.rules import TypeRules
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
