@@ -99,6 +99,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "real",
         "statistics",
         "text",
+        "weights",
     ),
     "tallystick.plugins": (
         "commands",
