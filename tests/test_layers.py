@@ -101,6 +101,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "real",
         "statistics",
         "text",
+        "weights",
     ),
     "tallystick.plugins": (
         "commands",

@@ -24,7 +24,7 @@ from tallystick.scoring.scores import walk
 from tallystick.scoring.value import FormulaValue, Range, Value
 
 MOST = 1 << 12
-"""Maximum number of combinations of facts tried one by one; beyond it only a range is known."""
+"""Maximum number of combinations of facts that are tried one by one; beyond it the range."""
 
 
 @attrs.frozen(eq=False, slots=False)
