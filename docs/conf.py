@@ -1,4 +1,4 @@
-"""How Sphinx makes a site of these pages: `make docs`.
+"""The configuration of Sphinx, which makes a site of these pages: `make docs`.
 
 The pages are plain Markdown, which a forge shows as they are. What a site needs beside that is
 added here while they are read. Every warning is an error, and nothing is fetched, neither at build
@@ -106,8 +106,8 @@ def _inline(_app: Sphinx, tree: nodes.document, _page: str) -> None:
         if narrow.is_file():
             drawings.append(_drawing(narrow, image["alt"]))
         kind = "diagram has-narrow" if narrow.is_file() else "diagram"
-        shown = f'<div class="{kind}" tabindex="0">{"".join(drawings)}</div>'
-        image.replace_self(nodes.raw("", shown, format="html"))
+        diagram = f'<div class="{kind}" tabindex="0">{"".join(drawings)}</div>'
+        image.replace_self(nodes.raw("", diagram, format="html"))
 
 
 def _drawing(path: Path, alternative: str) -> str:

@@ -73,8 +73,8 @@ def demo(as_json: bool) -> None:
             except RuleSetError as error:
                 refused[name] = str(error)
     if as_json:
-        shown = [_plain(scorer, registry) for scorer in scorers]
-        print_json({"rule_sets": shown, "refused": refused})
+        rule_sets = [_plain(scorer, registry) for scorer in scorers]
+        print_json({"rule_sets": rule_sets, "refused": refused})
     else:
         for scorer in scorers:
             _show(scorer, registry)
@@ -117,8 +117,8 @@ def _show(scorer: Scorer, registry: Registry) -> None:
 def _axes(scorer: Scorer, result: Result) -> str:
     axes = scorer.types[result.skill_type].axes
     symbols = {axis.name: axis.formula.symbol or axis.name for axis in axes}
-    shown = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
-    return "  ".join(shown) or "no submission"
+    texts = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
+    return "  ".join(texts) or "no submission"
 
 
 def _legend(scorers: list[Scorer]) -> list[str]:
