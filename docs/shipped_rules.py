@@ -101,26 +101,26 @@ def _facts(formulas: list[Formula], conditions: list[Node]) -> Iterator[str]:
     trees = [tree for f in formulas for tree in (f.tree, f.applies) if tree is not None]
     facts = {f.digest: f for tree in (*trees, *conditions) for f in leaves(tree, "fact")}
     for fact in sorted(facts.values(), key=lambda each: (_leaf(each), each.digest)):
-        told = reader_of(fact).described(fact)
-        paths = ", ".join(f"`{path}`" for path in told["paths"])
-        more = [f"options {', '.join(told['options'])}"] if "options" in told else []
-        more += [f"pattern `{told['pattern']}`"] if "pattern" in told else []
-        absent = told["absent"]
-        shown = "–" if absent is None else to_text(absent) if told["unit"] == "nano" else absent
-        reader = "; ".join([f"`{told['reader']}`", *more])
+        fields = reader_of(fact).described(fact)
+        paths = ", ".join(f"`{path}`" for path in fields["paths"])
+        more = [f"options {', '.join(fields['options'])}"] if "options" in fields else []
+        more += [f"pattern `{fields['pattern']}`"] if "pattern" in fields else []
+        absent = fields["absent"]
+        value = "–" if absent is None else to_text(absent) if fields["unit"] == "nano" else absent
+        reader = "; ".join([f"`{fields['reader']}`", *more])
         text = _code(_leaf(fact))
-        yield f"| {text} | {reader} | {paths} | {_UNITS[told['unit']]} | {shown} |\n"
+        yield f"| {text} | {reader} | {paths} | {_UNITS[fields['unit']]} | {value} |\n"
 
 
 def _formula(formula: Formula) -> str:
     symbol = f", {formula.symbol}" if formula.symbol else ""
     ends = f"{formula.low} to {formula.high}"
     text = "\n".join(lines(formula.symbol or formula.kind, formula.tree, _leaf))
-    given = [f"`{name}` {low} to {high}" for name, (low, high) in formula.parameters.items()]
+    parameters = [f"`{name}` {low} to {high}" for name, (low, high) in formula.parameters.items()]
     found = (
         f"\n### {formula.name}\n\n{formula.kind.capitalize()}{symbol}, {ends}. {formula.summary}\n"
     )
-    found += f"\nParameters: {', '.join(given)}.\n" if given else ""
+    found += f"\nParameters: {', '.join(parameters)}.\n" if parameters else ""
     if formula.sums_to_one:
         found += "Those that must sum to 1: " + ", ".join(formula.sums_to_one) + ".\n"
     if formula.applies is not None:

@@ -73,8 +73,8 @@ def demo(as_json: bool) -> None:
             except RuleSetError as error:
                 refused[name] = str(error)
     if as_json:
-        views = [_plain(scorer, registry) for scorer in scorers]
-        print_json({"rule_sets": views, "refused": refused})
+        rule_sets = [_plain(scorer, registry) for scorer in scorers]
+        print_json({"rule_sets": rule_sets, "refused": refused})
     else:
         for scorer in scorers:
             _show(scorer, registry)
