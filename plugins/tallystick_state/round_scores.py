@@ -55,7 +55,6 @@ def round_scores(
     if step is None or (allocation is not None and allocation.groups):
         return {}
     collect = CollectStep(
-        name=step.name,
         rules=step,
         inputs=(),
         shape="flat",

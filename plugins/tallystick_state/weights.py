@@ -433,9 +433,7 @@ def pooled(
     population = Population(tuple(Miner(hotkey, uid) for hotkey, uid in slots.items()))
     rules = PoolsRules(name="weight", do="pools", of="line", idle=pools.idle, burn=pools.burn)
     shares = {line: Fraction(pools.shares[line]) for line in lines}
-    step = PoolsStep(
-        name=rules.name, rules=rules, inputs=(), shape="flat", origin=(), groups=shares
-    )
+    step = PoolsStep(rules=rules, inputs=(), shape="flat", origin=(), groups=shares)
     burning = {key for weights in lines.values() for key in weights if key not in slots}
     keys = (*population.places, *sorted(burning.union(step.others(population))))
     columns = {
