@@ -10,10 +10,8 @@ weights is also where the next round finds what was carried.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,9 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
-from tallystick.io.documents import object_of
-from tallystick.io.inputs import start_of
+from tallystick.io.documents import read_json
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
+from tallystick.json_values import Key, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
@@ -37,6 +35,20 @@ LARGEST = 256 << 20
 _FORMAT = 1
 
 
+def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
+    """Return attributes as JSON values; numbers are decimals of nine places."""
+    return {
+        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
+        for name, value in attributes.items()
+        if isinstance(value, str | bool | Decimal)
+    }
+
+
+@json_object(
+    constant("format", _FORMAT),
+    Key("round", form=_spelled),
+    Key("miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}),
+)
 @attrs.frozen
 class RoundFile:
     """The content of a file about a round.
@@ -52,13 +64,6 @@ class RoundFile:
     def __bool__(self) -> bool:
         """Return whether the file has any content."""
         return bool(self.round or self.miners)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the file as JSON values, in the one spelling that its values have."""
-        miners = {
-            hotkey: _spelled(attributes) for hotkey, attributes in self.miners.items() if attributes
-        }
-        return {"format": _FORMAT, "round": _spelled(self.round), "miners": miners}
 
 
 def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
@@ -129,16 +134,13 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
         "format": _FORMAT,
         "rules": allocation.bound.reference,
         "allocation": allocation.bound.digest,
-        "weights": {hotkey: to_text(nano) for hotkey, nano in allocation.weights.items()},
+        "weights": nano_value(allocation.weights),
         "uids": list(slots),
         "uint16": list(values),
         "dropped": {str(uid): reason for uid, reason in dropped(by_uid).items()},
         "without": dict(allocation.without),
         "stopped": allocation.stopped,
-        "carry": {
-            name: {hotkey: to_text(nano) for hotkey, nano in column.items()}
-            for name, column in allocation.carry.items()
-        },
+        "carry": nano_value(allocation.carry),
     }
 
 
@@ -205,15 +207,6 @@ def _attributes(
     }
 
 
-def _spelled(held: Mapping[str, Attribute]) -> dict[str, str | bool]:
-    """Attributes as JSON values: numbers are decimals of nine places."""
-    return {
-        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
-        for name, value in held.items()
-        if isinstance(value, str | bool | Decimal)
-    }
-
-
 def _attribute(value: Any, kind: str, where: str, path: str) -> Attribute:  # noqa: ANN401  # any JSON value
     if kind in ("a text", "a hotkey"):
         if isinstance(value, str):
@@ -246,37 +239,12 @@ def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
         InputError: it cannot be read, or is none.
     """
     try:
-        data = start_of(path, LARGEST + 1)
+        return read_json(path, largest=LARGEST, numbers="decimal")
     except (OSError, ValueError) as error:
-        raise _unread(path, error) from error
-    if len(data) > LARGEST:
-        raise InputError(f"{path}: found more than {LARGEST} bytes, expected a smaller file")
-    try:
-        return json.loads(
-            data,
-            parse_float=Decimal,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=partial(object_of, refused=partial(_stands_twice, path)),
-        )
-    except RecursionError:
-        raise InputError(f"{path}: found JSON that is nested too deep") from None
-    except ValueError as error:
-        raise _unread(path, error) from error
-
-
-def _stands_twice(path: Path, key: str) -> InputError:
-    return InputError(f"{path}: found {escaped(key)[:64]} twice in an object, expected it once")
-
-
-def _unread(path: Path, error: OSError | ValueError) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(
-        f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
-    )
-
-
-def _refuse_constant(name: str) -> Any:  # noqa: ANN401  # as json calls it
-    raise ValueError(f"the number {name}")
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
+        ) from error
 
 
 def _table(value: Any, where: str, path: str) -> Mapping[str, Any]:  # noqa: ANN401  # any JSON value

@@ -67,8 +67,8 @@ class Claim:
             tree for premise in self.premises for tree in (premise.tree, premise.formula.applies)
         ]
         trees += [requirement.condition for requirement in self.requirements]
-        result = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-        return tuple({fact.digest: fact for fact in result}.values())
+        facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
+        return tuple({fact.digest: fact for fact in facts}.values())
 
 
 def prove(claim: Claim) -> None:

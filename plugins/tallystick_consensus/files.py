@@ -13,6 +13,7 @@ from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
 from tallystick.io.streams import STANDARD, standard_error, standard_output
 from tallystick.io.text import json_text
+from tallystick.json_values import json_value
 from tallystick.records.defects import DefectLog
 from tallystick.records.rejects import Reject
 from tallystick_consensus.join import Join
@@ -132,7 +133,7 @@ def consensus_file(
                 defects.tell([group])
                 continue
             _count(group, counts)
-            files["output"].write(json_text(group.to_dict()).encode() + b"\n")
+            files["output"].write(json_text(json_value(group)).encode() + b"\n")
             if "reruns" in files and group.rerun:
                 files["reruns"].write(json_text(group.rerun_request()).encode() + b"\n")
             if join is not None:

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.json_values import JsonObject, Key, json_object, json_value, nano_value
 from tallystick.numbers.nano import publish, to_text
 from tallystick.numbers.text import numbered
 from tallystick_consensus.answer import answer_of
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
 _ONE = Fraction(1)
 
 
+def _published(value: Fraction | None) -> str | None:
+    return None if value is None else to_text(publish(value))
+
+
+@json_object(
+    "hotkey",
+    Key("components", form=lambda nano: nano_value(nano) or None),
+    Key("consensus", form=nano_value),
+    *("event", "diverging"),
+    Key("aligned_with_primaries", form=_published),
+    Key("aligned_with_auditors", form=_published),
+)
 @attrs.frozen
 class MemberConsensus:
     """The consensus of one member of a group.
@@ -50,20 +63,14 @@ class MemberConsensus:
     aligned_with_primaries: Fraction | None = None
     aligned_with_auditors: Fraction | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values: decimals as text of nine places, null where there is nothing."""
-        components = {name: to_text(nano) for name, nano in self.components.items()}
-        return {
-            "hotkey": self.hotkey,
-            "components": components or None,
-            "consensus": None if self.consensus is None else to_text(self.consensus),
-            "event": self.event,
-            "diverging": self.diverging,
-            "aligned_with_primaries": _published(self.aligned_with_primaries),
-            "aligned_with_auditors": _published(self.aligned_with_auditors),
-        }
+
+_TASK = tuple(
+    Key(name, f"group.{name}") for name in ("task_id", "round", "validator", "skill_type")
+)
+"""The keys of the task that a group is of."""
 
 
+@json_object(*_TASK, "members")
 @attrs.frozen
 class GroupConsensus:
     """The consensus of a group.
@@ -84,22 +91,15 @@ class GroupConsensus:
         task = f"{self.group.skill_type} task {self.group.task_id!r}"
         return f"<GroupConsensus of {task}, {numbered(len(self.members), 'member')}>"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {**self._task(), "members": [member.to_dict() for member in self.members]}
+    def to_dict(self) -> JsonObject:
+        """Return the consensus as JSON values: decimals as text of nine places."""
+        value: JsonObject = json_value(self)
+        return value
 
-    def rerun_request(self) -> dict[str, Any]:
-        """Return the members whose submissions are to be run again, as JSON values."""
-        return {**self._task(), "breakdown": self.breakdown, "hotkeys": list(self.rerun)}
-
-    def _task(self) -> dict[str, Any]:
-        group = self.group
-        return {
-            "task_id": group.task_id,
-            "round": group.round,
-            "validator": group.validator,
-            "skill_type": group.skill_type,
-        }
+    def rerun_request(self) -> JsonObject:
+        """Return the hotkeys whose submissions are to be run again, as JSON values."""
+        task = {key.name: key.read(self) for key in _TASK}
+        return {**task, "breakdown": self.breakdown, "hotkeys": list(self.rerun)}
 
 
 def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> GroupConsensus:
@@ -138,10 +138,6 @@ def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> G
         breakdown,
         rerun_of(group, diverging, breakdown=breakdown, seed=seed),
     )
-
-
-def _published(value: Fraction | None) -> str | None:
-    return None if value is None else to_text(publish(value))
 
 
 def facts_of(answers: Sequence[Answer], rules: BoundConsensus) -> list[tuple[int, ...]]:

@@ -6,7 +6,6 @@ They are decoded as records are, by ``group-1.schema.json``, once for each skill
 from __future__ import annotations
 
 import functools
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Any, Literal
 import attrs
 
 from tallystick.errors import RecordError
+from tallystick.io.documents import read_json
 from tallystick.records.decoding import Decoder, Item, MissedDeadline
 from tallystick.records.identity import whose
 from tallystick.records.messages import shown
@@ -143,5 +143,5 @@ def schema_of(skill_type: str) -> Schema:
 
 @functools.cache
 def _schema() -> Mapping[str, Any]:
-    result: Mapping[str, Any] = json.loads(schema_path(SCHEMA).read_bytes())
-    return {word: value for word, value in result.items() if word != "$id"}
+    schema: Mapping[str, Any] = read_json(schema_path(SCHEMA))
+    return {word: value for word, value in schema.items() if word != "$id"}

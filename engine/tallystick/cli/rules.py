@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick import views
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.errors import RuleSetError, TallystickError
+from tallystick.json_values import error_value, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +126,7 @@ def check_command(reference: str, as_json: bool) -> None:
         if not resolved.is_readable:
             raise
         if as_json:
-            print_json({"valid": False, **views.error(error)})
+            print_json({"valid": False, **error_value(error)})
         else:
             tell_refusal(str(error))
         sys.exit(1)
@@ -150,17 +151,15 @@ def digest_command(reference: str, as_json: bool) -> None:
     With --json also the digests of the code: the files of the engine and of the plugins that it
     names, and the versions of what they rest on.
     """
-    import attrs
-
     from tallystick.plugins.code import Code
     from tallystick.plugins.registry import installed_plugins
     from tallystick.rules.loading import load
 
     loaded = load(reference, installed_plugins(), lookup=True)
     if as_json:
-        code = attrs.asdict(Code.of(loaded.registry, loaded.rule_set.sections))
+        code = Code.of(loaded.registry, loaded.rule_set.sections)
         named = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest}
-        print_json({**named, "code": code})
+        print_json({**named, "code": {**json_value(code), "sections": dict(code.sections)}})
     else:
         echo(loaded.digest)
 

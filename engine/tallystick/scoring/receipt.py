@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import cattrs
-from cattrs.gen import make_dict_unstructure_fn, override
 
 from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
@@ -28,6 +26,7 @@ from tallystick.io.streams import (
     standard_output,
 )
 from tallystick.io.text import json_text
+from tallystick.json_values import JsonObject, constant, json_fields, json_value
 from tallystick.numbers.text import repr_as
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
@@ -40,8 +39,6 @@ Progress = Callable[[int, int], None]
 
 RunPaths = tuple[Path, Path | None, Path | None]
 """Paths of output, rejects and receipt; None where a stream stands in."""
-
-_converter = cattrs.Converter()
 
 
 @attrs.frozen
@@ -150,25 +147,17 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
         )
 
 
-def register_counts(kind: type) -> None:
-    """Have receipts leave out the ``internal_errors`` of such counts where there are none."""
-    leave_out(kind, "internal_errors")
-
-
-def leave_out(kind: type, *names: str) -> None:
-    """Have receipts leave out fields where they are the default."""
-    left_out: dict[str, Any] = {name: override(omit_if_default=True) for name in names}
-    hook: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(kind, _converter, **left_out)
-    _converter.register_unstructure_hook(kind, hook)
+FORMAT = constant("format", 1)
+"""The version of the format of receipts."""
 
 
 class RunReceipt:
-    """A receipt of a run: an attrs class whose fields the converter makes JSON values of."""
+    """A receipt of a run: an attrs class whose JSON keys `json_fields` declares, after `FORMAT`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the receipt as JSON values."""
-        fields: dict[str, Any] = _converter.unstructure(self)
-        return {"format": 1, **fields}
+        value: JsonObject = json_value(self)
+        return value
 
     def to_json(self) -> str:
         """Return the receipt as indented JSON with sorted keys."""
@@ -185,6 +174,7 @@ def plugin_names(registry: Registry) -> dict[str, str]:
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
+@json_fields(empty=("internal_errors",))
 @attrs.frozen
 class Counts:
     """Numbers of records that were read, scored and rejected.
@@ -207,9 +197,7 @@ class Counts:
         return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
 
 
-register_counts(Counts)
-
-
+@json_fields(FORMAT, empty=("shadow_of", "rules_by_epoch", "settings"))
 @attrs.frozen
 class Receipt(RunReceipt):
     """A receipt: the input that was scored, and the code and rules that scored it.
@@ -268,10 +256,6 @@ class RulesFrom:
     epoch: int
     rule_set: str
     digest: str
-
-
-leave_out(Code, "sections")
-leave_out(Receipt, "shadow_of", "rules_by_epoch", "settings")
 
 
 def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules

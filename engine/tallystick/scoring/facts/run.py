@@ -12,6 +12,7 @@ from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.streams import is_stream
+from tallystick.json_values import json_fields
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.defects import DefectLog, defects_of
@@ -22,18 +23,18 @@ from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.receipt import (
+    FORMAT,
     Progress,
     RunReceipt,
     engine_name,
-    leave_out,
     plugin_names,
-    register_counts,
     run_files,
     run_paths,
 )
 from tallystick.scoring.sources import source_of
 
 
+@json_fields(empty=("internal_errors",))
 @attrs.frozen
 class FactCounts:
     """Numbers of records that were read, taken and rejected.
@@ -65,9 +66,7 @@ class FactCounts:
         )
 
 
-register_counts(FactCounts)
-
-
+@json_fields(FORMAT, empty=("settings",))
 @attrs.frozen
 class FactsReceipt(RunReceipt):
     """The receipt of an extraction: input, facts, engine and plugins.
@@ -96,9 +95,6 @@ class FactsReceipt(RunReceipt):
     rejects_digest: str
     counts: FactCounts
     settings: str | None = None
-
-
-leave_out(FactsReceipt, "settings")
 
 
 class Extraction:
