@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import attrs
-
 from tallystick.json_values import JsonObject as View
+from tallystick.json_values import json_value
 from tallystick.json_values import nano_value as decimals
 from tallystick.numbers.nano import to_text
 
@@ -47,18 +46,18 @@ def begun(
     rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None, shared: Pools | None = None
 ) -> View:
     """A state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **hearing.to_dict(), **trusted(root)}
+    return {**_under(rules), **pools(shared), "epoch": 0, **json_value(hearing), **trusted(root)}
 
 
 def pools(found: Pools | None) -> View:
     """How lines share the weight of a state, where they do."""
-    return {} if found is None else {"pools": found.to_dict()}
+    return {} if found is None else {"pools": json_value(found)}
 
 
 def pools_change(found: PoolsChange) -> View:
     """Pools that a state has from an epoch on."""
     return {
-        **found.to_dict(),
+        **json_value(found),
         "digest": found.pools.digest,
         "statement": found.statement,
         "signed_by": list(found.signed_by),
@@ -132,7 +131,7 @@ def info(
         "open_events": found.open_events,
         "entries": found.entries,
         "hash": found.hash,
-        **hearing.to_dict(),
+        **json_value(hearing),
         **trusted(root),
         **waiting,
     }
@@ -172,7 +171,7 @@ def _pools_spans(found: PoolsInForce, epoch: int) -> list[View]:
             views.append(
                 {
                     **_span(start, end, epoch),
-                    **held.to_dict(),
+                    **json_value(held),
                     "digest": held.digest,
                     "sequence": None if change is None else change.sequence,
                     "statement": None if change is None else change.statement,
@@ -338,7 +337,7 @@ def ingested(found: Ingested) -> View:
         "displaced": found.displaced,
         "released": found.released,
         "left_out": dict(found.left_out),
-        "told": [each.to_dict() for each in found.told],
+        "told": [json_value(each) for each in found.told],
     }
     told = {name: value for name, value in several.items() if value}
     return {"recorded": found.events, "duplicates": found.duplicates, **told}
@@ -404,7 +403,7 @@ def epoch(found: ClosedEpoch) -> View:
 
 def group(found: Group, reason: str = "") -> View:
     """The group of a dispatch; the reason is why it has no primaries."""
-    return explained(attrs.asdict(found), "primaries", reason)
+    return explained(json_value(found), "primaries", reason)
 
 
 def weights(
