@@ -58,14 +58,14 @@ class AtomicFile:
             self.file.write(data)
 
     def digest(self) -> str:
-        """``sha256:`` and the digest of what was written."""
+        """Return ``sha256:`` and the digest of the bytes that were written."""
         with output_errors(self.path):
             self.file.flush()
             self.file.seek(0)
             return digest_of_file(self.file)
 
     def sync(self) -> None:
-        """Bring everything to the disk."""
+        """Write everything to the disk."""
         with output_errors(self.path):
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -77,13 +77,13 @@ class AtomicFile:
             _rename(self.folder, self.hidden, self.path.name)
 
     def rollback(self) -> None:
-        """Vanish from under the final name, if it was taken."""
+        """Remove the file under its final name, if it was committed."""
         if not _stands(self.folder, self.hidden):
             with suppress(FileNotFoundError):
                 os.unlink(self.path.name, dir_fd=self.folder)
 
     def sync_folder(self) -> None:
-        """Bring the names of the folder to the disk."""
+        """Write the names of the folder to the disk."""
         with output_errors(self.path):
             _sync_folder(self.folder)
 
@@ -94,7 +94,7 @@ OutputFile = AtomicFile | StreamFile
 
 @contextmanager
 def atomic_files(*paths: Path) -> Iterator[tuple[OutputFile, ...]]:
-    """Files that take their final names together, when the block ends without an error.
+    """Yield files that take their final names together, when the block ends without an error.
 
     The last is the commit point of the others. A name such as ``/dev/stdout`` is a stream, which is
     written at once.
@@ -133,7 +133,7 @@ def _commit(files: Sequence[AtomicFile], seal: AtomicFile | None) -> None:
 
 @contextmanager
 def _without(seal: AtomicFile, files: Sequence[AtomicFile]) -> Iterator[None]:
-    """The block without the file that the seal replaces, which returns if nothing has changed."""
+    """Run the block without the file that the seal replaces; restore it if nothing has changed."""
     aside = f"{seal.hidden}.old"
     with output_errors(seal.path), suppress(FileNotFoundError):
         _rename(seal.folder, seal.path.name, aside)
@@ -184,7 +184,7 @@ def _temporary(path: Path) -> Iterator[AtomicFile]:
 
 
 def _hidden_file(folder: int, name: str, mode: int | None) -> tuple[str, int]:
-    """A new file of a name that nobody can foresee, and its number.
+    """Return a new file of a name that nobody can foresee, and its number.
 
     Args:
         folder: the number of the folder.
@@ -206,7 +206,7 @@ def _hidden_name(name: str) -> str:
 
 @contextmanager
 def atomic_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
-    """A new folder to fill, which takes its name when the block ends without an error.
+    """Yield a new folder to fill, which takes its name when the block ends without an error.
 
     Args:
         folder: its final name.
@@ -255,7 +255,7 @@ def _check_replaceable(folder: Path, files: Collection[str]) -> None:
 
 
 def _commit_folder(new: Path, parent: int, hidden: str, name: str) -> None:
-    """Two renames where something stands; if the second fails, the first is rolled back."""
+    """Rename a folder to its name, and away the one there; roll back if the second rename fails."""
     for path in [*sorted(new.iterdir()), new]:
         _sync(path)
     old = f"{hidden}/old"
@@ -300,7 +300,7 @@ def _sync_folder(folder: int) -> None:
 
 
 def output_place(path: Path) -> Path:
-    """Where a file of that name is, by which it is known under another.
+    """Return the real path of an output, by which two names of one file are known as one.
 
     Raises:
         OutputError: the name cannot be one of a file, or something else has it.
@@ -323,7 +323,7 @@ def output_place(path: Path) -> Path:
 
 
 def _mode_of_output(path: Path) -> int | None:
-    """The permissions of the file of that name; None where there is none.
+    """Return the permissions of the file of that name; None where there is none.
 
     Raises:
         OutputError: as `output_place` and `refuse_link`.
@@ -351,7 +351,7 @@ def refuse_link(path: Path) -> None:
 
 
 def output_path(path: Path, *, follow_links: bool) -> Path:
-    """The name of an output; if links are followed, that of what it leads to."""
+    """Return the path of an output; if links are followed, that of the link's target."""
     if follow_links and not is_stream(path) and path.is_symlink():
         return Path(os.path.realpath(path))
     return path
@@ -359,7 +359,7 @@ def output_path(path: Path, *, follow_links: bool) -> Path:
 
 @contextmanager
 def output_errors(path: Path) -> Iterator[None]:
-    """Names the output, as it was given, in every error of the block that writes it.
+    """Name the output, as it was given, in every error of the block that writes it.
 
     Raises:
         OutputError: instead of an ``OSError`` of the block.

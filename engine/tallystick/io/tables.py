@@ -28,14 +28,14 @@ LARGEST_ROW = 32 * MAX_LINE_BYTES
 """The size of a row, as ``row_sizes`` counts, above which its line counts as too long."""
 
 _ROWS, _MEASURED_ROWS = 1 << 10, 1 << 12
-"""How many rows are made at a time, and how many are measured."""
+"""Number of rows that are made at a time, and that are measured."""
 _SHORT = MAX_LINE_BYTES // 8
 """The size of a row up to which its line is short enough, whatever it holds."""
 _PART = 8 << 20
 """The size of the rows that are made at a time."""
 
 _STARTS = 100
-"""How many bytes of a line that is too long are kept, to be shown."""
+"""Bytes of a line that is too long which are kept for its message."""
 
 _Cleaner = Callable[[Any], Any]
 Row: TypeAlias = "dict[str, Any] | LongLine"
@@ -79,7 +79,7 @@ class Rows(Sequence[Row]):
         return self._rows(number)[place - self._parts[number][0]]
 
     def _rows(self, number: int) -> list[Row]:
-        """The rows of a part; those that were made last stay at hand."""
+        """Return the rows of a part; those that were made last stay at hand."""
         if self._made[0] != number:
             place, part, sizes = self._parts[number]
             with self._told():
@@ -88,7 +88,7 @@ class Rows(Sequence[Row]):
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Says of an error in the block which file it is of."""
+        """Name the file in an error of the block."""
         try:
             yield
         except InputError as error:
@@ -96,7 +96,7 @@ class Rows(Sequence[Row]):
 
 
 def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
-    """The rows, in order, for ``Decoder.convert``, which judges what they hold.
+    """Yield the rows, in order, for ``Decoder.convert``, which judges what they hold.
 
     Args:
         data: a column for each field.
@@ -116,7 +116,7 @@ def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
 def parts(
     data: pa.RecordBatch, size: int, most: int, first: int = 1
 ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.floating[Any]]]]:
-    """Consecutive rows that come to no more than a size, or one row, with the size of each.
+    """Yield consecutive rows that come to no more than a size, or one row, with the size of each.
 
     Args:
         data: a column for each field.
@@ -142,7 +142,7 @@ def parts(
 
 
 def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.floating[Any]], first: int) -> list[Row]:
-    """The rows of a part; of one that is too long, the start of its line."""
+    """Return the rows of a part; of one that is too long, the start of its line."""
     import pyarrow as pa
 
     clean = _cleaner(pa.struct(list(part.schema)))
@@ -153,13 +153,13 @@ def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.floating[Any]], first: int
 
 
 def _in_a_line(row: dict[str, Any]) -> Row:
-    """A row, or the start of its line if that is too long."""
+    """Return a row, or the start of its line if that is too long."""
     line = _line(row)
     return LongLine(line[:_STARTS]) if len(line) > MAX_LINE_BYTES else row
 
 
 def _start(row: pa.RecordBatch, clean: _Cleaner, first: int) -> LongLine:
-    """The start of the line of a row that is not made, by those of its columns that are short."""
+    """Return the start of the line of a row that is not made, by its short columns."""
     from tallystick.io.row_sizes import row_sizes
 
     short = [n for n in range(row.num_columns) if row_sizes(row.select([n]))[0] <= _SHORT]
@@ -168,7 +168,7 @@ def _start(row: pa.RecordBatch, clean: _Cleaner, first: int) -> LongLine:
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    """The line of a row; of one with what no record has, which is told as such, none."""
+    """Return the line of a row; None for a row with a value that no record has."""
     try:
         return msgspec.json.encode(row)
     except (TypeError, ValueError):
@@ -204,7 +204,7 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
 
 
 def _cleaner(kind: pa.DataType) -> _Cleaner:
-    """What turns a Python value of the Arrow type into a JSON value without nulls."""
+    """Return the function that makes JSON values without nulls of values of an Arrow type."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):

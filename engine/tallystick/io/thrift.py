@@ -15,9 +15,9 @@ Struct = dict[tuple[int, int], Any]
 
 _WHOLE = (I16, I32, I64)
 _FIXED = {1: 0, 2: 0, 3: 1, 7: 8}
-"""How many bytes fields of other types have: truths, a byte, a double."""
+"""Bytes of the fields of each fixed type: truths, a byte, a double."""
 _COUNTED_APART = 15
-"""In place of the length of a list: that it follows."""
+"""The mark in place of the length of a list whose length follows."""
 _DEEPEST = 8
 """Deeper than a footer nests; a hostile file must not exhaust the stack."""
 _LONGEST_SHIFT = 63
@@ -37,7 +37,7 @@ class CompactReader:
         self.place = 0
 
     def struct(self, depth: int = 0) -> Struct:
-        """The fields of the struct that begins here; ``depth`` counts those around it.
+        """Return the fields of the struct that begins here; ``depth`` counts those around it.
 
         Raises:
             IndexError: there is more than the data.
@@ -62,7 +62,7 @@ class CompactReader:
         return found
 
     def _list(self, depth: int) -> list[Struct]:
-        """A list, if it is one of structs; others are passed over."""
+        """Return a list, if it is one of structs; others are passed over."""
         head, found = self._byte(), list[Struct]()
         kind, count = head & 15, head >> 4
         for _ in range(self._varint() if count == _COUNTED_APART else count):
@@ -98,7 +98,7 @@ class CompactReader:
 
 
 def varint(data: bytes, place: int) -> tuple[int, int]:
-    """The number of up to 64 bits that begins at a place, and where it ends.
+    """Return the number of up to 64 bits that begins at a place, and where it ends.
 
     Raises:
         IndexError: it goes on after the data.

@@ -1,4 +1,4 @@
-"""Whether what is installed is what a lock says; what differs is told by name.
+"""Comparison of an installation with a lock; each difference has a name.
 
 Files are compared first, and nothing is imported for it: formulas, requirements, schemas and rule
 sets are a function of the files, so where these are equal they are too. Only where a file differs
@@ -44,7 +44,7 @@ from tallystick.plugins.code import (
 from tallystick.plugins.entries import GROUP, SECTIONS
 
 NO_RULE_SET = "no rule set"
-"""What stands for the digest of a file that holds something else."""
+"""The digest, in messages, of a file that is no rule set."""
 _ENGINE = "tallystick"
 _HEAD = ("name", "version")
 
@@ -91,7 +91,7 @@ def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
 def differences(
     lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
 ) -> Iterator[Difference]:
-    """What differs, the cheapest first; nothing of a plugin is imported."""
+    """Yield the differences, the cheapest to find first; nothing of a plugin is imported."""
     yield from _pairs("the version of {}", _versions(), lock.dependencies)
     yield from _one("the version of tallystick", version(_ENGINE), lock.version)
     yield from _files("the engine", lambda: _engine(lock), lock.files, lock.engine)
@@ -153,7 +153,7 @@ def _is_rule_set(data: bytes) -> bool:
 
 
 def require(lock: Lock, path: Path, reference: str, digest: str) -> None:
-    """That a lock has a rule set.
+    """Refuse a rule set that is not in the lock.
 
     Raises:
         TrustError: it has none that means the same.
@@ -219,7 +219,7 @@ def _one(what: str, found: str, locked: str) -> Iterator[Difference]:
 
 
 def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
-    """What differing files come to: which formulas and rules are others, or that none is."""
+    """Return the meaning of differing files: formulas and rules that changed, or that none did."""
     from tallystick.lock.write import locked_rule_set  # where something differs
 
     told = list[str]()

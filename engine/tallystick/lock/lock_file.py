@@ -25,7 +25,7 @@ FILE = f"{_STEM}.lock"
 LARGEST = 8 * 1024 * 1024
 """The largest lock, in bytes."""
 MOST_FILES = 20_000
-"""So many files of the engine and of plugins are held at most."""
+"""Maximum number of files of the engine and of plugins in a lock."""
 
 CODES = {
     "lock-differs": "what is installed is not what the lock says",
@@ -37,7 +37,7 @@ CODES = {
 RULE_SETS = "_data/rules/"
 """Folder of the shipped rule sets, among the names of the engine's files."""
 NOTHING = "nothing"
-"""What stands for the digest or the version of what is not there."""
+"""The digest or version, in messages, of a file or package that is not there."""
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -117,7 +117,7 @@ class Lock:
     state_files: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
     def to_text(self) -> str:
-        """The canonical text of the file."""
+        """Return the canonical text of the file."""
         return "\n".join(_lines(self))
 
 
@@ -147,7 +147,7 @@ def _lines(lock: Lock) -> Iterator[str]:
 
 
 def _values(found: LockedPlugin | LockedRuleSet) -> dict[str, str | int | None]:
-    """What stands in the table itself: no tables inside it."""
+    """Return the values of a table itself, without the tables in it."""
     fields = attrs.asdict(found, recurse=False)
     return {name: value for name, value in fields.items() if not isinstance(value, Mapping)}
 
@@ -174,7 +174,7 @@ def _text(value: str) -> str:
 
 
 def read(path: Path) -> Lock:
-    """The lock in a file.
+    """Return the lock in a file.
 
     Raises:
         InputError: there is no such file, it is too large, or it is no lock.
@@ -192,7 +192,7 @@ def read(path: Path) -> Lock:
 
 
 def parse(data: bytes, where: str) -> Lock:
-    """The lock that bytes are; ``where`` says where they are from.
+    """Return the lock that bytes hold; ``where`` is their origin, for errors.
 
     Raises:
         InputError: they are too many, none, or one of another format.
@@ -295,7 +295,7 @@ class _Reader:
     def closed(
         self, value: object, path: str, wanted: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> Mapping[str, Any]:
-        """A table with these keys and no other."""
+        """Return a table with these keys and no other."""
         found = self.table(value, path)
         head = f"{path}." if path else ""
         for name in found:
@@ -352,7 +352,7 @@ class _Reader:
 
 
 def vectors_digest() -> str:
-    """The digest of the vectors that ship with the engine; ``nothing`` where there are none."""
+    """Return the digest of the vectors of the engine; ``nothing`` where there are none."""
     try:
         return text_digest(vectors_path().read_bytes())
     except OSError:

@@ -23,7 +23,7 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 def self_test(scorer: Scorer) -> int:
-    """How many rows of the vectors are of a rule set; each was scored, and is as it must be.
+    """Score the rows of the vectors that are of a rule set, and return their number.
 
     Raises:
         TrustError: a row is another, or none is of the rule set.
@@ -48,7 +48,7 @@ def self_test(scorer: Scorer) -> int:
 
 
 def rows_of(reference: str) -> tuple[Row, ...]:
-    """The rows of the vectors that are of a rule set, by its ``name@version``."""
+    """Return the rows of the vectors that are of a rule set, by its ``name@version``."""
     found = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
     return tuple(
         (line, json.loads(answer) if isinstance(answer, str) else answer) for line, answer in found

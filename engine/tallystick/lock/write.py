@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
-    """The lock of some rule sets, as things are installed now.
+    """Return the lock of some rule sets, as things are installed now.
 
     Args:
         scorers: the rule sets, bound.
@@ -79,7 +79,7 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
 
 
 def locked_rule_set(reference: PathLike, folder: Path) -> LockedRuleSet:
-    """A rule set as a lock in a folder has it.
+    """Return a rule set as a lock in a folder has it.
 
     Raises:
         RuleSetError: it does not load.
@@ -115,7 +115,7 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
 
 
 def _is_shipped(path: Path, registry: Registry) -> bool:
-    """Whether a file is one of a plugin, which is found by its name and held as a file of it."""
+    """Return whether a file is one of a plugin, which is locked by its name."""
     folders = [each for found in registry.rule_set_folders.values() for each in found]
     packages = [plugin_files(plugin.module) or {} for plugin in registry.plugins.values()]
     if not any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):

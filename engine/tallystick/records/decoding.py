@@ -50,7 +50,7 @@ class MissedDeadline:
 Item = bytes | Mapping[str, Any] | LongLine
 """A record as it came: a line of JSON, a plain mapping, or what is longer than a line may be."""
 Decoded = Record | MissedDeadline | Reject
-"""What an item holds, or why it is no record."""
+"""A record, one whose deadline was missed, or a reject."""
 
 
 class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
@@ -61,7 +61,7 @@ class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
 
 @attrs.define
 class _Known:
-    """What is known of one skill type; what only bad records need is made when one comes."""
+    """Decoders of one skill type; those that only bad records need are made when one comes."""
 
     name: str
     schema: Schema
@@ -78,7 +78,7 @@ class _Known:
         return shape_type(self.name, self.schema)
 
     def hold(self, accepted: Mapping[str, Any]) -> Record:
-        """The record that the schema accepted, of the fast type wherever that can hold it."""
+        """Return the accepted record, of the fast type wherever that can hold it."""
         for kind in self._kinds():
             try:
                 return msgspec.convert(accepted, kind)
@@ -125,7 +125,7 @@ class Decoder:
         ).decode
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
-        """What consecutive items hold, one after the other, with their numbers.
+        """Return the records of consecutive items, each with its number.
 
         Args:
             items: lines, or mappings.
@@ -137,7 +137,7 @@ class Decoder:
         return enumerate(map(decode, items, count(first)), first)
 
     def decode(self, line: bytes, number: int) -> Decoded:
-        """What one line holds.
+        """Decode one line.
 
         Args:
             line: the bytes of the line; a line end is white space.
@@ -154,7 +154,7 @@ class Decoder:
             return Reject.of(internal_error(error), number, whose(line))
 
     def _judged(self, line: bytes, number: int) -> Decoded:
-        """What a line holds that the fast types refuse."""
+        """Decode a line that the fast types refuse, by the schema itself."""
         try:
             if len(line) <= self._limit:
                 # a small compressed file may have millions of them
@@ -177,7 +177,7 @@ class Decoder:
             return Reject.of(error, number, identity_of(value))
 
     def convert(self, record: Mapping[str, Any] | LongLine, number: int) -> Decoded:
-        """What one Python object holds, validated as the line that it would be.
+        """Convert one Python object, validated as the line that it would be.
 
         Args:
             record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
@@ -221,7 +221,7 @@ class Decoder:
 
 
 def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
-    """The decoder of some skill types, made once for the same schemas.
+    """Return the decoder of some skill types, made once for the same schemas.
 
     To make it takes as long as to load a rule set, and rule sets that are compared or follow each
     other have the same schemas.

@@ -31,7 +31,7 @@ _PANIC = "PanicException"
 
 
 def internal_error(error: BaseException) -> RecordError:
-    """What is told of a record on which the engine fails with an error.
+    """Return the error of a record on which the engine itself fails.
 
     A record whose value is undecided is rejected too, but is no defect.
 
@@ -62,7 +62,7 @@ def internal_error(error: BaseException) -> RecordError:
 
 @contextmanager
 def internal_errors() -> Iterator[None]:
-    """Turns a failure of the engine in the block into the error of the record.
+    """Raise a failure of the engine in the block as the error of the record.
 
     Raises:
         RecordError: the engine fails, with the code ``internal-error``, or ``undecided``.
@@ -78,7 +78,7 @@ def internal_errors() -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str:
-    """Where it failed; where the stack ran out follows from who called."""
+    """Return the place of a failure; of an exhausted stack, that of the first caller."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames or isinstance(error, RecursionError):
         return "what was found"
@@ -87,7 +87,7 @@ def _place(error: BaseException) -> str:
 
 
 def defects_of(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
-    """Those of some rejects that are defects of the engine."""
+    """Return the rejects that are defects of the engine."""
     return tuple(each for each in rejects if each.code == INTERNAL_ERROR)
 
 

@@ -1,4 +1,4 @@
-"""Who and what a bad record is of, as far as that can be read."""
+"""Identity: the task, miner and validator of a bad record, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallystick.resources import schema_path
 
 
 def identity_of(item: object) -> Identity:
-    """Who a record is of that is no good one; what no record could have counts as unreadable.
+    """Return the identity of a bad record; a field that no record could have is unreadable.
 
     Args:
         item: a line, or the value of one.
@@ -40,7 +40,7 @@ def identity_of(item: object) -> Identity:
 
 
 def whose(item: object) -> Identity:
-    """As ``identity_of`` of a record on which the engine fails: nobody's if this fails as well."""
+    """Return the identity of a record on which the engine fails; ``UNKNOWN`` if this fails too."""
     with suppress(Exception):
         return identity_of(item)
     return UNKNOWN
@@ -58,7 +58,7 @@ def object_of(item: object) -> dict[str, Any] | None:
 
 @cache
 def _definitions() -> Mapping[str, Any]:
-    """What every schema of records says of an identifier, a hotkey and a miner."""
+    """Return the definitions of an identifier, a hotkey and a miner in every schema of records."""
     found: Mapping[str, Any] = read_json(schema_path("record-1"))["$defs"]
     return found
 
@@ -74,7 +74,7 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def _text(value: object, schema: Mapping[str, Any]) -> str | None:
-    """A text as long as a schema says, which UTF-8 can spell."""
+    """Return a text as long as a schema says, which UTF-8 can spell."""
     if not isinstance(value, str) or not schema["minLength"] <= len(value) <= schema["maxLength"]:
         return None
     return value if value.encode("utf-8", "replace").decode() == value else None

@@ -53,7 +53,7 @@ _HOLDS_NAMED = frozenset(("$defs", "dependentSchemas", "patternProperties", "pro
 
 @functools.cache
 def load_schema(source: SchemaSource) -> Schema:
-    """The self-contained schema of a skill type; read once, and not to be changed.
+    """Return the self-contained schema of a skill type; read once, and not to be changed.
 
     Raises:
         SchemaError: a file is missing, is not JSON or not a 2020-12 schema, refers to what is not
@@ -72,7 +72,7 @@ def load_schema(source: SchemaSource) -> Schema:
 
 
 def schema_digest(schema: Schema) -> str:
-    """The digest of what a self-contained schema demands, without descriptions and comments.
+    """Return the digest of what a self-contained schema demands, without descriptions and comments.
 
     Raises:
         SchemaError: a number of the schema has no canonical form.
@@ -87,7 +87,7 @@ def schema_digest(schema: Schema) -> str:
 
 
 def skill_type_of(schema: Schema) -> str:
-    """The skill type that a self-contained schema describes.
+    """Return the skill type that a self-contained schema describes.
 
     Raises:
         SchemaError: the field ``skill_type`` is not a ``const`` text.
@@ -100,7 +100,7 @@ def skill_type_of(schema: Schema) -> str:
 
 
 def empties(schema: Schema) -> tuple[str, ...]:
-    """The paths of the lists and maps of a self-contained schema that are left out when empty.
+    """Return the paths of the lists and maps of a schema that are left out when empty.
 
     They are those that need not be there: a record that has an empty one is the same record without
     it. A part that refers to itself is told of once.
@@ -137,7 +137,7 @@ def _resolved(part: Any, root: Schema) -> Any:  # noqa: ANN401  # a schema can b
 
 
 def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema can be a boolean
-    """The part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
+    """Return the part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
 
     Raises:
         SchemaError: there is no such part.
@@ -211,7 +211,7 @@ class _Bundler:
     copied: dict[str, Any] = attrs.field(factory=dict)
 
     def rewrite(self, part: dict[str, Any]) -> dict[str, Any]:
-        """A part of the schema itself, with its reference into this schema."""
+        """Return a part of the schema itself, with its reference into this schema."""
         for word in _UNSUPPORTED:
             if word in part:
                 raise SchemaError(f"{self.path}: found {word!r}, expected $ref and $defs alone")
@@ -252,14 +252,14 @@ def _without_annotations(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:  # noqa: ANN401  # a schema can be a boolean
-    """The schema with every schema in it changed, inner ones first; constants stay as they are."""
+    """Return the schema with every schema in it changed, inner ones first."""
     if not isinstance(schema, Mapping):
         return schema
     return change({k: _map_inside(k, v, change) for k, v in schema.items()})
 
 
 def subschemas(schema: Any) -> Iterator[Schema]:  # noqa: ANN401  # a schema can be a boolean
-    """A schema and every schema in it; those that are true or false are left out."""
+    """Yield a schema and every schema in it; those that are true or false are left out."""
     if not isinstance(schema, Mapping):
         return
     yield schema
@@ -296,7 +296,7 @@ _OF_OBJECTS: Mapping[str, object] = {"type": "object", "additionalProperties": F
 
 
 def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[str, Any]:
-    """The base under another name, with the additions."""
+    """Return the base under another name, with the additions."""
     path, definitions = source.additions, dict(base["$defs"])
     for name, definition in additions["$defs"].items():
         if definitions.setdefault(name, definition) != definition:
@@ -310,7 +310,7 @@ def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[s
 
 
 def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> dict[str, Any]:
-    """An object of a schema with the fields that additions have for it, at each depth."""
+    """Return an object of a schema with the fields that additions have for it, at each depth."""
     for word, value in additions.items():
         if word not in _OF_ADDITIONS and _OF_OBJECTS.get(word, ...) != value:
             raise SchemaError(
@@ -348,7 +348,7 @@ def _check_references(schema: Schema, path: Path) -> None:
 
 
 def _check_common_fields(schema: Schema, path: Path) -> None:
-    """What the engine reads of every record must be there, in its own definition."""
+    """Refuse a schema without the fields that the engine reads of every record."""
     common = _read(schema_path(_COMMON))
     properties = schema.get("properties", {})
     for name in common["required"]:

@@ -22,7 +22,7 @@ from tallystick.io.documents import is_deeper
 from tallystick.records.messages import NOTHING, path_text, shown
 
 MAX_DEPTH = 32
-"""How deeply lists and objects of a record may be nested; the record itself is the first."""
+"""Maximum depth of lists and objects in a record; the record itself is the first."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TOO_DEEP = f"lists and objects nested at most {MAX_DEPTH} deep"
@@ -42,7 +42,7 @@ Path = tuple[str | int, ...]
 
 
 def parse(line: bytes) -> object:
-    """The JSON value of one line.
+    """Return the JSON value of one line.
 
     Raises:
         RecordError: the line is empty, starts with a byte order mark, is not UTF-8, not JSON, too
@@ -112,7 +112,7 @@ def check(value: object) -> None:
 
 
 class _FlawError(Exception):
-    """What is no JSON value; its path is put together on the way up, from its end."""
+    """A part that is no JSON value; its path is put together on the way up, from its end."""
 
     def __init__(self, code: str, found: str, expected: str, *path: str | int) -> None:
         super().__init__(code)
@@ -120,7 +120,7 @@ class _FlawError(Exception):
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """A JSON value that a program made, with numbers of NumPy as those of Python.
+    """Return a JSON value that a program made, with numbers of NumPy as those of Python.
 
     Raises:
         RecordError: as `check`.
@@ -135,7 +135,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def without_numpy(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, where whole numbers and doubles of NumPy are Python's.
+    """Return the same value with whole numbers and doubles of NumPy as Python's.
 
     What is nested too deeply is left as it is, and so is a float that no double is.
     """
@@ -154,7 +154,7 @@ def without_numpy(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  # any JSO
 
 
 def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same JSON value, with decimals that are whole, such as 5.0, as whole numbers."""
+    """Return the same JSON value, with decimals that are whole, such as 5.0, as whole numbers."""
     kind = type(value)
     if kind is dict:
         return {k: item if type(item) in _AS_IT_IS else whole(item) for k, item in value.items()}
@@ -164,12 +164,12 @@ def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line holds nothing but the white space of JSON."""
+    """Return whether a line has nothing but the white space of JSON."""
     return not line.strip(b" \t\r\n")
 
 
 def empty_line() -> RecordError:
-    """What is told of a blank line."""
+    """Return the error of a blank line."""
     return RecordError("empty-line", "", NOTHING, "one JSON object a line: leave the line out")
 
 

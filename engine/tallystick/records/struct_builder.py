@@ -71,7 +71,7 @@ class _UntranslatableError(Exception):
 
 
 def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
-    """The type that accepts nothing which the schema refuses; None where there can be none.
+    """Return the type that accepts nothing which the schema refuses; None where there can be none.
 
     It demands ``submission`` and ``checks``, and of a condition at the top the fields that either
     branch requires. It is tagged by ``skill_type``, so that a union of such types decodes in one
@@ -81,7 +81,7 @@ def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
 
 
 def missed_type(skill_type: str, schema: Schema, event: str) -> type[Record] | None:
-    """As ``fast_type``, for records that have no answer; None where there can be none.
+    """Return the type of records without an answer; None where there can be none.
 
     The type cannot say that such a record must have the event among its ``events``: who uses it
     looks there. A schema that lets answers be missing on another condition has no such type.
@@ -97,7 +97,7 @@ def missed_type(skill_type: str, schema: Schema, event: str) -> type[Record] | N
 
 
 def _required_with(event: str, schema: Schema) -> Iterable[str] | None:
-    """What the condition of a schema requires of records with an event; None if it asks more."""
+    """Return the fields that a schema requires of records with an event; else None."""
     if "if" not in schema:
         return ()
     asked = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
@@ -116,7 +116,7 @@ def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
 
 
 def shape_type(skill_type: str, schema: Schema) -> type[Record]:
-    """The type that holds every record which the schema accepts."""
+    """Return the type that holds every record which the schema accepts."""
     return _Translator(schema, exact=False).record(skill_type)
 
 
@@ -148,7 +148,7 @@ class _Translator:
     _done: dict[str, _Translated | None] = attrs.field(factory=dict, init=False)
 
     def record(self, skill_type: str) -> type[Record]:
-        """The type of the whole schema."""
+        """Return the type of the whole schema."""
         self._allow(self.root, (*_AT_THE_TOP, "type", *_STRUCT_KEYWORDS))
         fields = dict(self.root.get("properties", {}))
         tag = fields.pop("skill_type", None)
