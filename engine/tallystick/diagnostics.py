@@ -54,9 +54,9 @@ class Diagnostic:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def __str__(self) -> str:
-        place = [self.where, self.path or "the file"] if self.file else [self.path]
+        parts = [self.where, self.path or "the file"] if self.file else [self.path]
         # one line: what is named in it may have line ends, which would begin another diagnostic
-        return ": ".join([*place, self.message]).replace("\n", "\\n")
+        return ": ".join([*parts, self.message]).replace("\n", "\\n")
 
 
 def unexpected(value: str, expected: str) -> str:

@@ -157,9 +157,9 @@ class LockError(TrustError):
         self, where: str, differences: Sequence[Difference], meaning: Sequence[str]
     ) -> None:
         self.differences, self.meaning = tuple(differences), tuple(meaning)
-        told = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
+        named = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
         head = f"{where}: found other things than are locked: install what is, or lock anew"
-        lines = listed(map(on_one_line, [head, *told]), len(differences) - len(told))
+        lines = listed(map(on_one_line, [head, *named]), len(differences) - len(named))
         message = "\n".join([lines, *map(on_one_line, meaning)])
         super().__init__(message, code="lock-differs")
 
@@ -301,13 +301,13 @@ def cause_lines(source: str, refusals: Iterable[Refusal]) -> list[str]:
         refusals: why each is refused, by line.
     """
     causes: dict[tuple[str, str, str], list[Refusal]] = {}
-    for each in refusals:
+    for refusal in refusals:
         # a bad item of a list is one cause, whichever item
-        key = each.code, _INDEX.sub("[*]", each.path), each.expected
-        causes.setdefault(key, []).append(each)
-    told = [_cause_text(source, same) for same in islice(causes.values(), MOST_TOLD)]
+        key = refusal.code, _INDEX.sub("[*]", refusal.path), refusal.expected
+        causes.setdefault(key, []).append(refusal)
+    texts = [_cause_text(source, same) for same in islice(causes.values(), MOST_TOLD)]
     hidden = sum(map(len, islice(causes.values(), MOST_TOLD, None)))
-    return [*map(on_one_line, told), *([f"and {hidden} more"] if hidden else [])]
+    return [*map(on_one_line, texts), *([f"and {hidden} more"] if hidden else [])]
 
 
 def _cause_text(source: str, same: Sequence[Refusal]) -> str:
@@ -316,7 +316,7 @@ def _cause_text(source: str, same: Sequence[Refusal]) -> str:
     text = f"{where}: found {first.value}, expected {first.expected}"
     if not others:
         return text
-    lines = ", ".join(str(each.line) for each in others[:_EXAMPLES])
+    lines = ", ".join(str(other.line) for other in others[:_EXAMPLES])
     rest = ", …" if len(others) > _EXAMPLES else ""
     noun = "line" if len(others) == 1 else "lines"
     return f"{text}; the same in {len(others)} more {noun}: {lines}{rest}"

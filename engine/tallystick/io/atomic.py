@@ -105,9 +105,9 @@ def atomic_files(*paths: Path) -> Iterator[tuple[OutputFile, ...]]:
     with ExitStack() as stack:
         outputs = tuple(stack.enter_context(_output(path)) for path in paths)
         yield outputs
-        files = [each for each in outputs if isinstance(each, AtomicFile)]
-        for each in files:
-            each.sync()
+        files = [file for file in outputs if isinstance(file, AtomicFile)]
+        for file in files:
+            file.sync()
         if files:
             # a stream in the place of the last file leaves the others without a commit point
             seal = files[-1] if len(files) > 1 and files[-1] is outputs[-1] else None
@@ -119,15 +119,15 @@ def _commit(files: Sequence[AtomicFile], seal: AtomicFile | None) -> None:
         if seal is not None:
             stack.enter_context(_without(seal, files))
         try:
-            for each in files:
-                if each is seal:
+            for file in files:
+                if file is seal:
                     _sync_folders(files)
-                each.commit()
+                file.commit()
             _sync_folders(files)
         except BaseException:
-            for each in reversed(files):
+            for file in reversed(files):
                 with suppress(OSError):
-                    each.rollback()
+                    file.rollback()
             raise
 
 
@@ -143,21 +143,23 @@ def _without(seal: AtomicFile, files: Sequence[AtomicFile]) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            if all(_stands(each.folder, each.hidden) for each in files):
+            if all(_stands(file.folder, file.hidden) for file in files):
                 _rename(seal.folder, aside, seal.path.name)
             else:
                 os.unlink(aside, dir_fd=seal.folder)
 
 
 def _sync_folders(files: Sequence[AtomicFile]) -> None:
-    for each in files:
-        each.sync_folder()
+    for folder_file in files:
+        folder_file.sync_folder()
 
 
 @contextmanager
 def _output(path: Path) -> Iterator[OutputFile]:
-    with output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path) as found:
-        yield found
+    with (
+        output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path) as output
+    ):
+        yield output
 
 
 @contextmanager
@@ -219,22 +221,22 @@ def atomic_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
     _check_replaceable(folder, files)
     # the name of a folder such as ``.`` is known by where it is; another is not followed
     has_name = folder.name not in ("", "..")
-    place = Path(os.path.realpath(folder.parent if has_name else folder))
-    place = place / folder.name if has_name else place
+    target = Path(os.path.realpath(folder.parent if has_name else folder))
+    target = target / folder.name if has_name else target
     with output_errors(folder):
-        parent = os.open(place.parent, _FOLDER)
-    hidden = _hidden_name(place.name)
+        parent = os.open(target.parent, _FOLDER)
+    hidden = _hidden_name(target.name)
     try:
         # made inside one that is the user's alone, it has the permissions of any new folder
-        new = place.parent / hidden / "new"
+        new = target.parent / hidden / "new"
         with output_errors(folder):
             os.mkdir(hidden, 0o700, dir_fd=parent)
             new.mkdir()
         yield new
         with output_errors(folder):
-            _commit_folder(new, parent, hidden, place.name)
+            _commit_folder(new, parent, hidden, target.name)
     finally:
-        shutil.rmtree(place.parent / hidden, ignore_errors=True)
+        shutil.rmtree(target.parent / hidden, ignore_errors=True)
         os.close(parent)
 
 
@@ -246,7 +248,7 @@ def _check_replaceable(folder: Path, files: Collection[str]) -> None:
             return
         if not folder.is_dir():
             raise OutputError(f"{folder}: found a file, expected the name of a folder to write")
-        other = sorted(each.name for each in folder.iterdir() if each.name not in files)
+        other = sorted(entry.name for entry in folder.iterdir() if entry.name not in files)
     if other:
         raise OutputError(
             f"{folder}: found {other[0]!r} in the folder, expected a new folder or an earlier "
@@ -317,8 +319,8 @@ def output_place(path: Path) -> Path:
                 f"{path}: found a name that no file can have ({error}), expected the name of a file"
             ) from error
         if kind != stat.S_IFREG:
-            found = "a folder" if kind == stat.S_IFDIR else "a pipe or a device"
-            raise OutputError(f"{path}: {found}, expected the name of a file to write")
+            obstacle = "a folder" if kind == stat.S_IFDIR else "a pipe or a device"
+            raise OutputError(f"{path}: {obstacle}, expected the name of a file to write")
         return Path(os.path.realpath(path))
 
 

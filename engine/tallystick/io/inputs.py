@@ -115,17 +115,19 @@ def check_start(path: Path, start: bytes) -> None:
         InputError: it is compressed or Parquet where it should be JSON lines, or the other way.
     """
     codec = codec_of(path)
-    found, remedy = next((told for s, told in _STARTS.items() if start.startswith(s)), ("", ""))
+    format_name, remedy = next(
+        (description for s, description in _STARTS.items() if start.startswith(s)), ("", "")
+    )
     # of a pipe there may be less than it takes to tell
-    if found == (codec or "") or any(each.startswith(start) for each in _STARTS):
+    if format_name == (codec or "") or any(prefix.startswith(start) for prefix in _STARTS):
         return
     if codec is None:
         if path.name.lower().endswith(".parquet"):
             remedy = "only JSON lines are read here"
-        raise InputError(f"{path}: found {found}, expected one JSON record a line: {remedy}")
-    known = found or "no compressed file"
+        raise InputError(f"{path}: found {format_name}, expected one JSON record a line: {remedy}")
+    actual = format_name or "no compressed file"
     raise InputError(
-        f"{path}: found {known}, expected {codec}, as its name ends: {remedy or 'rename the file'}"
+        f"{path}: found {actual}, expected {codec}, as its name ends: {remedy or 'rename the file'}"
     )
 
 
@@ -139,9 +141,9 @@ def _opened(path: Path) -> BinaryIO:
 
 def _checked(file: BinaryIO) -> BinaryIO:
     """Return a file that has an end; of the devices a terminal does, and the empty one."""
-    found = os.fstat(file.fileno())
-    is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
-    if is_device and not file.isatty() and not _is_empty_device(found):
+    status = os.fstat(file.fileno())
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    if is_device and not file.isatty() and not _is_empty_device(status):
         file.close()
         raise io.UnsupportedOperation(
             "found a device, which may have no end, expected a file or a pipe"
@@ -157,29 +159,29 @@ def _is_empty_device(found: os.stat_result) -> bool:
 
 def _pipe(path: Path) -> BinaryIO:
     """Return a named pipe, as soon as somebody writes to it."""
-    found = list[BinaryIO | OSError]()
+    opening = list[BinaryIO | OSError]()
 
     def wait() -> None:
         # returns when there is a writer
         try:
-            found.append(path.open("rb"))
+            opening.append(path.open("rb"))
         except OSError as error:
-            found.append(error)
+            opening.append(error)
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
     waiting.join(min(_PATIENCE, WRITER_SECONDS))
     if waiting.is_alive():
-        told = "waiting up to %g seconds for a writer of the pipe %s"
-        _LOG.warning(told, WRITER_SECONDS, path)
+        message = "waiting up to %g seconds for a writer of the pipe %s"
+        _LOG.warning(message, WRITER_SECONDS, path)
         waiting.join(WRITER_SECONDS - _PATIENCE)
     if waiting.is_alive():
-        _release(path, waiting, found)
+        _release(path, waiting, opening)
         raise io.UnsupportedOperation(
             f"found a pipe that nobody writes to, expected a writer within {WRITER_SECONDS:g} "
             "seconds: start what writes to it first"
         )
-    (file,) = found
+    (file,) = opening
     if isinstance(file, OSError):
         raise file
     return file

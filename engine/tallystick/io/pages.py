@@ -124,15 +124,15 @@ def footer_of(path: Path, file: BinaryIO) -> Footer:
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
-    found = int.from_bytes(file.read(4), "little")
+    length = int.from_bytes(file.read(4), "little")
     allowed = max(_FOOTER_BYTES, size // _FOOTER_SHARE)
-    if allowed < found <= size:
+    if allowed < length <= size:
         raise InputError(
-            f"{path}: found a footer of {found} bytes, expected at most {allowed}: write the file "
+            f"{path}: found a footer of {length} bytes, expected at most {allowed}: write the file "
             "with fewer columns or larger row groups"
         )
-    file.seek(max(0, size - 8 - found))
-    data = file.read(min(found, size))
+    file.seek(max(0, size - 8 - length))
+    data = file.read(min(length, size))
     return Footer(pq.read_metadata(file), data)
 
 
@@ -168,16 +168,16 @@ def check_group(
     Raises:
         InputError: they may take more, or the pages cannot be read.
     """
-    found, allowed = dict[str, int](), 4 * BUDGET
+    memory, allowed = dict[str, int](), 4 * BUDGET
     for column in _columns(path, file, footer, group, names):
         values = sum(page.values for page in column.pages)
         # of whole numbers there are as many as rows, and one column is read after the other
         is_open = column.depth > 0 or column.physical == _TEXT or column.fixed > allowed
-        found[column.name] = column.fixed + int(column.row_bytes(values)) if is_open else 0
-    if sum(found.values()) > allowed:
-        largest = max(found, key=found.__getitem__)
+        memory[column.name] = column.fixed + int(column.row_bytes(values)) if is_open else 0
+    if sum(memory.values()) > allowed:
+        largest = max(memory, key=memory.__getitem__)
         raise InputError(
-            f"{path}: row group {group}: found texts that may take {sum(found.values())} bytes of "
+            f"{path}: row group {group}: found texts that may take {sum(memory.values())} bytes of "
             f"memory, most for the column {largest}, expected at most {allowed}: make the facts "
             "of the records again"
         )
@@ -281,11 +281,11 @@ class _Column:
     def _longest_text(self, page: Page) -> int:
         """Return the bytes of the longest text of a dictionary; of all, if it cannot be read."""
         data = self._data(page) if page.size <= _LARGE_DICTIONARY else None
-        place = longest = 0
-        while data and place < len(data):
-            size = int.from_bytes(data[place : place + 4], "little")
-            longest, place = max(longest, size), place + 4 + size
-        return page.size if data is None or place > len(data) else longest
+        offset = longest = 0
+        while data and offset < len(data):
+            size = int.from_bytes(data[offset : offset + 4], "little")
+            longest, offset = max(longest, size), offset + 4 + size
+        return page.size if data is None or offset > len(data) else longest
 
     def _levels(self, page: Page) -> bytes | None:
         """Return the repetition levels of a page; None where they cannot be read."""
@@ -304,10 +304,10 @@ class _Column:
         if not self.codec:
             return data
         try:
-            found: bytes = pa.Codec(self.codec).decompress(data, page.size, asbytes=True)
+            decompressed: bytes = pa.Codec(self.codec).decompress(data, page.size, asbytes=True)
         except (OSError, ValueError, pa.ArrowException):
             return None
-        return found
+        return decompressed
 
 
 def _columns(
@@ -322,14 +322,14 @@ def _columns(
     Raises:
         InputError: their pages cannot be read.
     """
-    size, found, metadata = file.seek(0, os.SEEK_END), [], footer.metadata
-    for place in range(metadata.num_columns):
-        described = metadata.schema.column(place)
+    size, columns, metadata = file.seek(0, os.SEEK_END), [], footer.metadata
+    for index in range(metadata.num_columns):
+        described = metadata.schema.column(index)
         name = described.path
         if names is not None and name.partition(".")[0] not in names:
             continue
         try:
-            stored = footer.columns[group][place]
+            stored = footer.columns[group][index]
             codec = _CODECS[stored[_CODEC]]
             pages = list(_pages(file, stored, size))
         except (EOFError, LookupError, ValueError) as error:
@@ -338,7 +338,7 @@ def _columns(
                 f"({error}): check that the file is whole"
             ) from error
         _check_encodings(path, group, name, pages)
-        found.append(
+        columns.append(
             _Column(
                 name,
                 described.physical_type,
@@ -349,7 +349,7 @@ def _columns(
                 pages,
             )
         )
-    return found
+    return columns
 
 
 def _check_encodings(path: Path, group: int, column: str, pages: Sequence[Page]) -> None:
@@ -433,19 +433,19 @@ class _RowLengths:
         Raises:
             IndexError: there are less.
         """
-        place = 0
+        offset = 0
         while count > 0:
-            head, place = varint(levels, place)
+            head, offset = varint(levels, offset)
             if head & 1:
                 size = (head >> 1) * bits
-                packed, place = levels[place : place + size], place + size
+                packed, offset = levels[offset : offset + size], offset + size
                 self._packed(packed, bits, count)
                 count -= len(packed) * 8 // bits
                 if len(packed) < size:
                     break
             else:
-                run, level = min(head >> 1, count), levels[place]
-                place += 1
+                run, level = min(head >> 1, count), levels[offset]
+                offset += 1
                 count -= run
                 if level:
                     self._open += run
@@ -457,8 +457,8 @@ class _RowLengths:
     def _packed(self, packed: bytes, bits: int, count: int) -> None:
         for start in range(0, len(packed), _PACKED_BYTES * bits):
             part = np.frombuffer(packed[start : start + _PACKED_BYTES * bits], np.uint8)
-            each = np.unpackbits(part, bitorder="little")[: max(0, count * bits - start * 8)]
-            levels = each[: len(each) // bits * bits].reshape(-1, bits)
+            bit_array = np.unpackbits(part, bitorder="little")[: max(0, count * bits - start * 8)]
+            levels = bit_array[: len(bit_array) // bits * bits].reshape(-1, bits)
             begun = np.flatnonzero(~levels.any(axis=1))
             if len(begun):
                 self._close(self._open + int(begun[0]))

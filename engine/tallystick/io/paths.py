@@ -44,14 +44,14 @@ def path_text(value: PathLike, what: str = "a path") -> str:
     Raises:
         InputError: it is neither text nor an ``os.PathLike`` of text.
     """
-    found: object = value
+    text: object = value
     if isinstance(value, os.PathLike):
-        found = os.fspath(value)
-    if not isinstance(found, str):
+        text = os.fspath(value)
+    if not isinstance(text, str):
         raise InputError(
-            f"found {_named(found)}, expected {what}: text, or an os.PathLike such as pathlib.Path"
+            f"found {_named(text)}, expected {what}: text, or an os.PathLike such as pathlib.Path"
         )
-    return found
+    return text
 
 
 def _named(value: object) -> str:

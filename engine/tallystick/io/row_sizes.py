@@ -163,7 +163,9 @@ def _lists(array: Any) -> _Sizes:  # noqa: ANN401  # a kind of list
     if (starts < 0).any() or (ends < starts).any() or (ends > len(parts[0])).any():
         raise _Unlike("a list of items that are not there")
     sums = [_sums(part) for part in parts]
-    return sum((each(ends) - each(starts) for each in sums), np.full(len(array), float(SLOT)))
+    return sum(
+        (sums_of(ends) - sums_of(starts) for sums_of in sums), np.full(len(array), float(SLOT))
+    )
 
 
 def _edges(array: pa.Array) -> _Ints:

@@ -166,7 +166,7 @@ class ItemSource:
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the records."""
         remaining = iter(self._items)
-        while page := [_item(each) for each in islice(remaining, ROWS)]:
+        while page := [_item(item) for item in islice(remaining, ROWS)]:
             chunk = ItemChunk(page, self.next)
             self.next += len(page)
             yield chunk
@@ -257,16 +257,16 @@ def files_of(folder: Path) -> tuple[Path, ...]:
             "permissions"
         ) from error
     names = {path.name for path in paths}
-    shown = tuple(
+    visible_files = tuple(
         path
         for path in paths
         if not path.name.startswith(".") and not is_receipt_beside(path, names)
     )
-    for path in shown:
+    for path in visible_files:
         _check(path)
-    if not shown:
+    if not visible_files:
         raise InputError(f"{folder}: the folder is empty, expected {_SUFFIXES} files")
-    return shown
+    return visible_files
 
 
 def _check(path: Path) -> None:
@@ -295,8 +295,8 @@ def input_digest(path: Path) -> str:
     """
     paths = files_of(path) if is_folder(path) else (path,)
     digests = []
-    for each in paths:
-        with opened(each) as file:
+    for file_path in paths:
+        with opened(file_path) as file:
             digests.append(digest_of_file(file))
     return _folder_digest(digests, paths) if is_folder(path) else digests[0]
 

@@ -47,8 +47,8 @@ def output_stream(path: Path) -> Iterator[StreamFile]:
     Raises:
         OutputError: the process has none of that number, or may not write to it.
     """
-    found = _OF_DESCRIPTOR.fullmatch(str(path))
-    number = None if found is None else found[1]
+    match = _OF_DESCRIPTOR.fullmatch(str(path))
+    number = None if match is None else match[1]
     if number is None:
         yield (standard_error if path.name == "stderr" else standard_output)(path)
         return

@@ -59,12 +59,12 @@ class Rows(Sequence[Row]):
     @cached_property
     def _parts(self) -> list[tuple[int, pa.RecordBatch, npt.NDArray[np.floating[Any]]]]:
         """The parts, each with the place of its first row and the sizes of its rows."""
-        found, place = [], 0
+        numbered, start = [], 0
         with self._told():
             for part, sizes in parts(self._data, _PART, _ROWS, self._first):
-                found.append((place, part, sizes))
-                place += part.num_rows
-        return found
+                numbered.append((start, part, sizes))
+                start += part.num_rows
+        return numbered
 
     def __len__(self) -> int:
         return int(self._data.num_rows)
@@ -73,17 +73,17 @@ class Rows(Sequence[Row]):
         for number in range(len(self._parts)):
             yield from self._rows(number)
 
-    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  # a row, by its place
-        place = range(len(self))[place]
-        number = bisect_right(self._parts, place, key=itemgetter(0)) - 1
-        return self._rows(number)[place - self._parts[number][0]]
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # a row, by its place
+        index = range(len(self))[index]
+        number = bisect_right(self._parts, index, key=itemgetter(0)) - 1
+        return self._rows(number)[index - self._parts[number][0]]
 
     def _rows(self, number: int) -> list[Row]:
         """Return the rows of a part; those that were made last stay at hand."""
         if self._made[0] != number:
-            place, part, sizes = self._parts[number]
+            start, part, sizes = self._parts[number]
             with self._told():
-                self._made = number, _rows(part, sizes, self._first + place)
+                self._made = number, _rows(part, sizes, self._first + start)
         return self._made[1]
 
     @contextmanager
@@ -148,8 +148,8 @@ def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.floating[Any]], first: int
     clean = _cleaner(pa.struct(list(part.schema)))
     if sizes[0] > LARGEST_ROW:
         return [_start(part, clean, first)]
-    found = _cleaned(part, clean, first)
-    return list(found) if sizes.max() <= _SHORT else [_in_a_line(row) for row in found]
+    records = _cleaned(part, clean, first)
+    return list(records) if sizes.max() <= _SHORT else [_in_a_line(row) for row in records]
 
 
 def _in_a_line(row: dict[str, Any]) -> Row:
@@ -163,8 +163,8 @@ def _start(row: pa.RecordBatch, clean: _Cleaner, first: int) -> LongLine:
     from tallystick.io.row_sizes import row_sizes
 
     short = [n for n in range(row.num_columns) if row_sizes(row.select([n]))[0] <= _SHORT]
-    (found,) = _cleaned(row.select(short), clean, first)
-    return LongLine(_line(found)[:_STARTS])
+    (record,) = _cleaned(row.select(short), clean, first)
+    return LongLine(_line(record)[:_STARTS])
 
 
 def _line(row: dict[str, Any]) -> bytes:
@@ -184,10 +184,10 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
         return [clean(row) for row in data.to_pylist()]
     except refusals as error:
         if data.num_rows > 1:
-            each = (
+            singles = (
                 _cleaned(data.slice(row, 1), clean, first + row) for row in range(data.num_rows)
             )
-            return [row for (row,) in each]
+            return [row for (row,) in singles]
         if data.num_columns > 1:
             parts = (
                 _cleaned(data.select([column]), clean, first) for column in range(data.num_columns)

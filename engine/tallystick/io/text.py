@@ -83,8 +83,8 @@ def visible(text: str) -> str:
     Characters that cannot be seen, such as controls and turns of the direction, are U+FFFD; text
     that runs from right to left is isolated.
     """
-    shown = _UNSEEN.sub("\ufffd", text)
-    return _isolated(shown) if _IS_LEFTWARD.search(shown) else shown
+    seen = _UNSEEN.sub("\ufffd", text)
+    return _isolated(seen) if _IS_LEFTWARD.search(seen) else seen
 
 
 def short(hotkey: str) -> str:
@@ -105,10 +105,10 @@ def printable(text: str) -> str:
     if text.isascii() and _UNSEEN_IN_TEXT.search(text) is None:
         return text
     outside, *rest = _ISOLATED.split(text)
-    shown = [_outside(outside)]
+    pieces = [_outside(outside)]
     for inside, after in zip(rest[::2], rest[1::2], strict=True):
-        shown += [_isolated(_UNSEEN_IN_TEXT.sub(_code, inside)), _outside(after)]
-    return "".join(shown)
+        pieces += [_isolated(_UNSEEN_IN_TEXT.sub(_code, inside)), _outside(after)]
+    return "".join(pieces)
 
 
 def json_text(
@@ -152,8 +152,8 @@ def masked(text: str) -> str:
     """
     whole = _beginning(text)
     is_cut = len(whole) < len(text)
-    shown = _without_settings(_without_users(whole, is_cut=is_cut))
-    return f"{shown}… ({len(text) - len(whole)} more characters)" if is_cut else shown
+    hidden = _without_settings(_without_users(whole, is_cut=is_cut))
+    return f"{hidden}… ({len(text) - len(whole)} more characters)" if is_cut else hidden
 
 
 def _beginning(text: str) -> str:
@@ -213,8 +213,8 @@ def _seen_in_json(text: str) -> str:
 
 
 def _outside(text: str) -> str:
-    shown = _UNSEEN_IN_TEXT.sub(_code, text)
-    return _LEFTWARD_RUN.sub(lambda found: _isolated(found[0]), shown)
+    seen = _UNSEEN_IN_TEXT.sub(_code, text)
+    return _LEFTWARD_RUN.sub(lambda found: _isolated(found[0]), seen)
 
 
 def _isolated(text: str) -> str:

@@ -43,31 +43,31 @@ class CompactReader:
             IndexError: there is more than the data.
             ValueError: it has what no file of Parquet has.
         """
-        found, number = Struct(), 0
+        fields, number = Struct(), 0
         while head := self._byte():
             kind, step = head & 15, head >> 4
             number = number + step if step else self._whole()
             if kind in _WHOLE:
-                found[number, kind] = self._whole()
+                fields[number, kind] = self._whole()
             elif kind == STRUCT and depth < _DEEPEST:
-                found[number, kind] = self.struct(depth + 1)
+                fields[number, kind] = self.struct(depth + 1)
             elif kind == BINARY:
                 self._skip(self._varint())
             elif kind == LIST and depth < _DEEPEST:
-                found[number, kind] = self._list(depth)
+                fields[number, kind] = self._list(depth)
             elif kind in _FIXED:
                 self._skip(_FIXED[kind])
             else:
                 raise ValueError(f"found a field of type {kind}")
-        return found
+        return fields
 
     def _list(self, depth: int) -> list[Struct]:
         """Return a list, if it is one of structs; others are passed over."""
-        head, found = self._byte(), list[Struct]()
+        head, structs = self._byte(), list[Struct]()
         kind, count = head & 15, head >> 4
         for _ in range(self._varint() if count == _COUNTED_APART else count):
             if kind == STRUCT:
-                found.append(self.struct(depth + 1))
+                structs.append(self.struct(depth + 1))
             elif kind in _WHOLE:
                 self._whole()
             elif kind == BINARY:
@@ -77,7 +77,7 @@ class CompactReader:
                 self._skip(max(1, _FIXED[kind]))
             else:
                 raise ValueError(f"found a list of type {kind}")
-        return found
+        return structs
 
     def _byte(self) -> int:
         self.place += 1
@@ -97,7 +97,7 @@ class CompactReader:
         return value >> 1 ^ -(value & 1)
 
 
-def varint(data: bytes, place: int) -> tuple[int, int]:
+def varint(data: bytes, offset: int) -> tuple[int, int]:
     """Return the number of up to 64 bits that begins at a place, and where it ends.
 
     Raises:
@@ -105,9 +105,9 @@ def varint(data: bytes, place: int) -> tuple[int, int]:
         ValueError: it has more bits.
     """
     value = shift = 0
-    while (byte := data[place]) & 0x80:
+    while (byte := data[offset]) & 0x80:
         value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if shift > _LONGEST_SHIFT:
             raise ValueError("found a number of more than 64 bits")
-    return value | byte << shift, place + 1
+    return value | byte << shift, offset + 1

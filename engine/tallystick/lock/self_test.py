@@ -36,9 +36,9 @@ def self_test(scorer: Scorer) -> int:
             code="no-vectors",
         )
     for number, (line, expected) in enumerate(rows, 1):
-        found = _answer(scorer, line)
-        if found != expected:
-            field, here, there = next(_unlike(found, expected))
+        result = _answer(scorer, line)
+        if result != expected:
+            field, here, there = next(_unlike(result, expected))
             raise TrustError(
                 f"{reference}: row {number} of the vectors: {field}: found {here}, expected "
                 f"{there}: this installation scores wrongly",
@@ -49,9 +49,9 @@ def self_test(scorer: Scorer) -> int:
 
 def rows_of(reference: str) -> tuple[Row, ...]:
     """Return the rows of the vectors that are of a rule set, by its ``name@version``."""
-    found = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
+    rows = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
     return tuple(
-        (line, json.loads(answer) if isinstance(answer, str) else answer) for line, answer in found
+        (line, json.loads(answer) if isinstance(answer, str) else answer) for line, answer in rows
     )
 
 

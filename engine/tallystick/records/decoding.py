@@ -117,7 +117,7 @@ class Decoder:
         self._known = {
             name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
         }
-        self._fast = _any_of(known.fast for known in self._known.values())
+        self._fast = _any_of(decoders.fast for decoders in self._known.values())
         self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
         missed = (missed_type(name, schema, MISSED) for name, schema in schemas.items())
         self._decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(
@@ -199,13 +199,13 @@ class Decoder:
     def _validated(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):
             raise RecordError("not-an-object", "", shown(value), "a JSON object")
-        known = self._type_of(value)
-        known.validator.validate(value)
-        missing = [name for name in known.answer if name not in value]
+        decoders = self._type_of(value)
+        decoders.validator.validate(value)
+        missing = [name for name in decoders.answer if name not in value]
         if missing and MISSED not in value.get("events", ()):
             expected = f"the field, or the event {MISSED}"
             raise RecordError("missing-field", missing[0], NOTHING, expected)
-        record = known.hold(whole(value))
+        record = decoders.hold(whole(value))
         return MissedDeadline(record) if missing else record
 
     def _type_of(self, record: Mapping[str, Any]) -> _Known:
@@ -234,12 +234,12 @@ def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
     """
     # a decoder keeps its schemas, so that no others can be at their place
     key = tuple((name, id(schema)) for name, schema in schemas.items())
-    found = _MADE.get(key)
-    if found is None:
+    decoder = _MADE.get(key)
+    if decoder is None:
         if len(_MADE) == _MOST_MADE:
             _MADE.pop(next(iter(_MADE)), None)
-        found = _MADE[key] = Decoder(schemas)
-    return found
+        decoder = _MADE[key] = Decoder(schemas)
+    return decoder
 
 
 _MADE: dict[tuple[tuple[str, int], ...], Decoder] = {}
@@ -251,5 +251,5 @@ def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a t
 
 
 def _too_long(line: bytes, limit: int) -> RecordError:
-    found = shown(line[:100].decode("utf-8", "backslashreplace"))
-    return RecordError("line-too-long", "", found, f"a line of at most {limit} bytes")
+    start = shown(line[:100].decode("utf-8", "backslashreplace"))
+    return RecordError("line-too-long", "", start, f"a line of at most {limit} bytes")

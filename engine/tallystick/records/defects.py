@@ -55,9 +55,9 @@ def internal_error(error: BaseException) -> RecordError:
     with suppress(Exception):
         text = f"{text}: {error}"
     expected = f"no failure of the engine: report the line and {_place(error)}"
-    found = RecordError(INTERNAL_ERROR, "", shown(text), expected)
-    found.__cause__ = error
-    return found
+    defect = RecordError(INTERNAL_ERROR, "", shown(text), expected)
+    defect.__cause__ = error
+    return defect
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _place(error: BaseException) -> str:
 
 def defects_of(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
     """Return the rejects that are defects of the engine."""
-    return tuple(each for each in rejects if each.code == INTERNAL_ERROR)
+    return tuple(reject for reject in rejects if reject.code == INTERNAL_ERROR)
 
 
 @attrs.define
@@ -105,11 +105,11 @@ class DefectLog:
 
     def tell(self, rejects: Sequence[Reject]) -> None:
         """Tell those of some rejects that are defects."""
-        for each in defects_of(rejects):
+        for reject in defects_of(rejects):
             self.count += 1
             if self.count <= _TOLD:
-                place = f"{self.source}:{each.line}"
-                _LOG.error("%s: found %s, expected %s", place, each.value, each.expected)
+                location = f"{self.source}:{reject.line}"
+                _LOG.error("%s: found %s, expected %s", location, reject.value, reject.expected)
 
     def close(self) -> None:
         """Tell how many were not told."""

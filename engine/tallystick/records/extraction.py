@@ -85,8 +85,8 @@ def _guarded(fact: Node) -> Callable[[Record], int]:
         try:
             value = function(plain) if function else None
         except Exception as error:
-            found = shown(f"{type(error).__name__}: {error}")
-            raise failed(fact, FAILURES[0], found) from error
+            failure = shown(f"{type(error).__name__}: {error}")
+            raise failed(fact, FAILURES[0], failure) from error
         if type(value) is not int or not low <= value <= high:
             raise failed(fact, FAILURES[1], shown(repr(value)))
         return value

@@ -27,12 +27,12 @@ def identity_of(item: object) -> Identity:
     miner = record.get("miner")
     if not isinstance(miner, dict):
         miner = {}
-    known = _definitions()
-    slots, hotkey = known["miner"]["properties"]["uid"], known["hotkey"]
+    definitions = _definitions()
+    slots, hotkey = definitions["miner"]["properties"]["uid"], definitions["hotkey"]
     uid = miner.get("uid")
     is_slot = type(uid) is int and slots["minimum"] <= uid <= slots["maximum"]
     return Identity(
-        task_id=_text(record.get("task_id"), known["id"]),
+        task_id=_text(record.get("task_id"), definitions["id"]),
         miner_uid=uid if is_slot else None,
         miner_hotkey=_text(miner.get("hotkey"), hotkey),
         validator=_text(record.get("validator"), hotkey),
@@ -59,8 +59,8 @@ def object_of(item: object) -> dict[str, Any] | None:
 @cache
 def _definitions() -> Mapping[str, Any]:
     """Return the definitions of an identifier, a hotkey and a miner in every schema of records."""
-    found: Mapping[str, Any] = read_json(schema_path("record-1"))["$defs"]
-    return found
+    definitions: Mapping[str, Any] = read_json(schema_path("record-1"))["$defs"]
+    return definitions
 
 
 def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value

@@ -109,11 +109,11 @@ class Reject:
     @classmethod
     def of(cls, error: RecordError, line: int, who: Identity = UNKNOWN) -> Reject:
         """Return the reject of a record that raised."""
-        found = error.problems[:MOST_PROBLEMS]
-        problems = tuple(Problem(e.code, e.path, e.value, e.expected) for e in found)
-        told = error.code, error.path, error.value, error.expected
+        first_problems = error.problems[:MOST_PROBLEMS]
+        problems = tuple(Problem(e.code, e.path, e.value, e.expected) for e in first_problems)
+        own = error.code, error.path, error.value, error.expected
         owner = who.task_id, who.miner_uid, who.miner_hotkey, who.validator
-        return cls(line, *told, *owner, problems)
+        return cls(line, *own, *owner, problems)
 
     def to_error(self) -> RecordError:
         """Return the error of a record that is scored alone."""

@@ -112,7 +112,7 @@ def empties(schema: Schema) -> tuple[str, ...]:
 
 
 def _empties(part: Any, root: Schema, path: str, above: tuple[Any, ...]) -> Iterator[str]:  # noqa: ANN401  # a schema can be a boolean
-    if not isinstance(part, Mapping) or any(part is each for each in above):
+    if not isinstance(part, Mapping) or any(part is ancestor for ancestor in above):
         return  # what refers to itself has such places at every depth
     above = (*above, part)
     for name, inner in part.get("properties", {}).items():
@@ -180,10 +180,11 @@ def _check_schema(document: Schema, path: Path) -> None:
     try:
         jsonschema_rs.meta.validate({**document, "$schema": DRAFT})
     except ValueError as error:
-        place = "/".join(map(str, getattr(error, "instance_path", ())))
+        pointer = "/".join(map(str, getattr(error, "instance_path", ())))
         message = getattr(error, "message", str(error))
         raise SchemaError(
-            f"{path}: found what no JSON Schema 2020-12 may hold at {place or 'the top'}: {message}"
+            f"{path}: found what no JSON Schema 2020-12 may hold at {pointer or 'the top'}: "
+            f"{message}"
         ) from error
 
 
@@ -191,8 +192,8 @@ def _bundle(document: Schema, path: Path) -> dict[str, Any]:
     bundler = _Bundler(path, _read(schema_path(_COMMON))["$defs"])
     own = _map_schemas({k: v for k, v in document.items() if k != "$id"}, bundler.rewrite)
     copied = {f"{_COMMON}.{name}": bundler.copied[name] for name in sorted(bundler.copied)}
-    if taken := copied.keys() & own.get("$defs", {}).keys():
-        raise SchemaError(f"{path}: found the definition {min(taken)!r}, expected another name")
+    if clashes := copied.keys() & own.get("$defs", {}).keys():
+        raise SchemaError(f"{path}: found the definition {min(clashes)!r}, expected another name")
     return {**own, "$schema": DRAFT, "$defs": {**own.get("$defs", {}), **copied}}
 
 
@@ -229,10 +230,10 @@ class _Bundler:
 
     def _copy(self, name: str) -> str:
         if name not in self.shared:
-            known = ", ".join(sorted(self.shared))
+            names = ", ".join(sorted(self.shared))
             raise SchemaError(
                 f"{self.path}: found the reference {_COMMON_REFERENCE + name!r}, "
-                f"expected one of {known}"
+                f"expected one of {names}"
             )
         if name not in self.copied:
             self.copied[name] = None  # marks it as begun, should it refer to itself
@@ -319,20 +320,20 @@ def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> 
             )
     fields = dict(base["properties"])
     for name, part in additions.get("properties", {}).items():
-        place = f"{where}.{name}" if where else name
+        field_path = f"{where}.{name}" if where else name
         if name not in fields:
             fields[name] = part
         elif isinstance(part, Mapping) and "$ref" not in part and "properties" in fields[name]:
-            fields[name] = _with_additions(fields[name], part, path, place)
+            fields[name] = _with_additions(fields[name], part, path, field_path)
         else:
             raise SchemaError(
-                f"{path}: found the field {place!r}, which the extended schema has, expected a new "
-                "one"
+                f"{path}: found the field {field_path!r}, which the extended schema has, "
+                "expected a new one"
             )
     required = [*base.get("required", ()), *additions.get("required", ())]
     words = {key: value for key, value in base.items() if key not in ("properties", "required")}
-    asked = {"required": list(dict.fromkeys(required))} if required else {}
-    return {**words, **asked, "properties": fields}
+    requirement = {"required": list(dict.fromkeys(required))} if required else {}
+    return {**words, **requirement, "properties": fields}
 
 
 def _check_references(schema: Schema, path: Path) -> None:
@@ -358,8 +359,8 @@ def _check_common_fields(schema: Schema, path: Path) -> None:
         if "$ref" not in declared:
             continue
         kind = declared["$ref"].removeprefix(_LOCAL_REFERENCE)
-        found = properties.get(name)
-        reference = found.get("$ref") if isinstance(found, Mapping) else None
+        definition = properties.get(name)
+        reference = definition.get("$ref") if isinstance(definition, Mapping) else None
         if reference != f"{_LOCAL_REFERENCE}{_COMMON}.{kind}":
             raise SchemaError(
                 f"{path}: found another definition of the field {name!r}, or none, "

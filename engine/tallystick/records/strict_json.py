@@ -128,9 +128,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     try:
         check(value)
     except RecordError:
-        found = without_numpy(value)
-        check(found)
-        return found
+        converted = without_numpy(value)
+        check(converted)
+        return converted
     return value
 
 
@@ -175,18 +175,18 @@ def empty_line() -> RecordError:
 
 def _text(line: bytes) -> str:
     if line.startswith(_BYTE_ORDER_MARK):
-        found = _start(line[3:].decode("utf-8", "replace"))
+        start = _start(line[3:].decode("utf-8", "replace"))
         raise RecordError(
-            "byte-order-mark", "", found, "UTF-8 without a byte order mark: save the file without"
+            "byte-order-mark", "", start, "UTF-8 without a byte order mark: save the file without"
         )
     if is_blank(line):
         raise empty_line()
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = shown(line[error.start :][:20].decode("utf-8", "backslashreplace"))
-        place = f"found at byte {error.start + 1} of the line"
-        raise RecordError("invalid-utf8", "", found, f"text in UTF-8 ({place})") from error
+        start = shown(line[error.start :][:20].decode("utf-8", "backslashreplace"))
+        position = f"found at byte {error.start + 1} of the line"
+        raise RecordError("invalid-utf8", "", start, f"text in UTF-8 ({position})") from error
 
 
 def _whole_number(digits: str) -> int | float:
@@ -200,12 +200,12 @@ def _note(name: str, constants: list[str]) -> float:
 
 
 def _invalid_json(text: str, error: Exception) -> RecordError:
-    place = ""
+    position = ""
     if isinstance(error, json.JSONDecodeError):
         # the message is left out: it differs between versions of Python
-        place = f", which fails at character {error.pos + 1}"
+        position = f", which fails at character {error.pos + 1}"
         text = text[max(0, error.pos - 20) :] if error.pos > 60 else text
-    return RecordError("invalid-json", "", _start(text), f"one JSON object{place}")
+    return RecordError("invalid-json", "", _start(text), f"one JSON object{position}")
 
 
 def _start(text: str) -> str:
@@ -274,5 +274,5 @@ def _check_int(value: int) -> None:
     try:
         float(value)
     except OverflowError as error:
-        found = shown(f"a whole number of {value.bit_length()} bits")
-        raise _FlawError("not-finite", found, "a number a double can be") from error
+        size = shown(f"a whole number of {value.bit_length()} bits")
+        raise _FlawError("not-finite", size, "a number a double can be") from error

@@ -100,10 +100,10 @@ def _required_with(event: str, schema: Schema) -> Iterable[str] | None:
     """Return the fields that a schema requires of records with an event; else None."""
     if "if" not in schema:
         return ()
-    asked = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
+    condition = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
     then = schema.get("then", {})
     plain = isinstance(then, Mapping) and then.keys() <= ANNOTATIONS.union(("required",))
-    return then.get("required", ()) if plain and schema["if"] == asked else None
+    return then.get("required", ()) if plain and schema["if"] == condition else None
 
 
 def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
@@ -297,11 +297,11 @@ class _Translator:
         return _Translated(Literal[tuple(options)], frozenset(("string",)))
 
     def _union(self, branches: Iterable[_Translated]) -> _Translated:
-        found = list(branches)
-        kinds: frozenset[str] = frozenset().union(*(branch.kinds for branch in found))
-        if "any" in kinds or len(kinds) < sum(len(branch.kinds) for branch in found):
+        members = list(branches)
+        kinds: frozenset[str] = frozenset().union(*(branch.kinds for branch in members))
+        if "any" in kinds or len(kinds) < sum(len(branch.kinds) for branch in members):
             return self._anything()
-        return _Translated(Union[tuple(branch.hint for branch in found)], kinds)  # noqa: UP007  # made at run time
+        return _Translated(Union[tuple(branch.hint for branch in members)], kinds)  # noqa: UP007  # made at run time
 
     def _bounded(self, kind: type, schema: Schema) -> _Translated:
         bounds = {_BOUNDS[word]: schema[word] for word in _BOUNDS if word in schema}
@@ -325,8 +325,8 @@ class _Translator:
         return _Translated(self._with(hint, limits), frozenset((kind,)), empty)
 
     def _with(self, hint: Any, conditions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a type
-        kept = self.exact and conditions
-        return Annotated[hint, msgspec.Meta(**conditions)] if kept else hint
+        is_exact = self.exact and conditions
+        return Annotated[hint, msgspec.Meta(**conditions)] if is_exact else hint
 
     def _allow(self, schema: Schema, words: Iterable[str]) -> None:
         if self.exact and not schema.keys() <= ANNOTATIONS.union(words):

@@ -113,17 +113,17 @@ class RecordValidator:
         """
         if self._validator.is_valid(record):
             return
-        first, *others = (each.as_error() for each in self._first(record))
+        first, *others = (complaint.as_error() for complaint in self._first(record))
         raise RecordError(first.code, first.path, first.value, first.expected, others)
 
     def _first(self, record: Mapping[str, Any]) -> Iterable[_Complaint]:
         """Return the first complaints by path: several words can refuse one value alike."""
-        found: dict[tuple[Path, str], _Complaint] = {}
-        for each in _Walk(self.schema, self._parts).refused(self.schema, record, ()):
-            found.setdefault((each.path, each.code), each)
-            if len(found) == MOST_PROBLEMS:
+        first_ones: dict[tuple[Path, str], _Complaint] = {}
+        for complaint in _Walk(self.schema, self._parts).refused(self.schema, record, ()):
+            first_ones.setdefault((complaint.path, complaint.code), complaint)
+            if len(first_ones) == MOST_PROBLEMS:
                 break
-        return found.values() or [_unexplained(record)]
+        return first_ones.values() or [_unexplained(record)]
 
     @cached_property
     def _parts(self) -> _Parts:
@@ -171,14 +171,14 @@ class _Parts:
 
 def _every(schema: Schema) -> list[Schema]:
     """Return a schema, every schema in it, and those that they refer to outside."""
-    found: dict[int, Schema] = {}
+    schemas: dict[int, Schema] = {}
     waiting: list[Any] = [schema]
     while waiting:
         for part in subschemas(waiting.pop()):
-            if id(part) not in found:
-                found[id(part)] = part
+            if id(part) not in schemas:
+                schemas[id(part)] = part
                 waiting += [resolve(schema, part["$ref"])] if "$ref" in part else []
-    return list(found.values())
+    return list(schemas.values())
 
 
 def _others(part: Schema) -> Schema:
@@ -204,8 +204,8 @@ class _Complaint:
         return steps, rank, self.code
 
     def as_error(self) -> RecordError:
-        found = NOTHING if self.found is _MISSING else shown(self.found)
-        return RecordError(self.code, path_text(self.path), found, self.expected())
+        text = NOTHING if self.found is _MISSING else shown(self.found)
+        return RecordError(self.code, path_text(self.path), text, self.expected())
 
 
 Complaints = Iterator[_Complaint]
@@ -271,8 +271,8 @@ class _Walk:
         """Yield the problems under the parts that a part applies to the value itself."""
         if "$ref" in part:
             yield self.part(resolve(self.schema, part["$ref"]), value, path)
-        for each in part.get("allOf", ()):
-            yield self.part(each, value, path, known)
+        for applied in part.get("allOf", ()):
+            yield self.part(applied, value, path, known)
         if "if" in part:
             branch = "then" if self.parts.accepts(part["if"], value) else "else"
             yield self.part(part.get(branch, True), value, path, known)
@@ -282,10 +282,10 @@ class _Walk:
 
     def _branches(self, part: Schema, word: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
         """Yield the problems under the branch of the JSON type that the value has."""
-        accepting = sum(self.parts.accepts(each, value) for each in part[word])
+        accepting = sum(self.parts.accepts(branch, value) for branch in part[word])
         if accepting == 1 or (accepting and word == "anyOf"):
             return
-        meant = [each for each in part[word] if not self._is_of_another_type(each, value)]
+        meant = [branch for branch in part[word] if not self._is_of_another_type(branch, value)]
         if len(meant) == 1 and not accepting:
             yield from self.refused(meant[0], value, path)
         else:
@@ -298,7 +298,7 @@ class _Walk:
         applied = [*part.get("allOf", ())]
         applied += [resolve(self.schema, part["$ref"])] if "$ref" in part else []
         return not _has_type(part, value) or any(
-            self._is_of_another_type(each, value) for each in applied
+            self._is_of_another_type(applied_part, value) for applied_part in applied
         )
 
     def _of_scalar(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
@@ -336,10 +336,10 @@ class _Walk:
         try:
             self.parts.others[id(part)].validate(value)
         except jsonschema_rs.ValidationError as error:
-            inner, found = _followed(value, error.instance_path)
+            inner, innermost = _followed(value, error.instance_path)
             *around, word = error.evaluation_path
             code = _CODES.get(error.kind.name, "invalid-record")
-            yield self._complaint((*path, *inner), code, found, self._at(part, around), word)
+            yield self._complaint((*path, *inner), code, innermost, self._at(part, around), word)
 
     def _at(self, part: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any part of a schema
         """Return the part at a path of the validator; an empty one where the path leads nowhere."""
@@ -397,8 +397,8 @@ class _Walk:
         event = ", or the event missed_deadline" if path in _ANSWERS else ""
 
         def expected() -> str:
-            known = declared is not None
-            return (expectation(declared, self.schema) if known else "the field") + event
+            is_declared = declared is not None
+            return (expectation(declared, self.schema) if is_declared else "the field") + event
 
         return _Complaint(path, "missing-field", _MISSING, expected)
 
@@ -432,11 +432,11 @@ def _followed(value: Any, told: Iterable[str | int]) -> tuple[Path, Any]:  # noq
     """
     path: list[str | int] = []
     for step in told:
-        found = step if isinstance(value, list) else _key(value, step)
-        if found is None:
+        key = step if isinstance(value, list) else _key(value, step)
+        if key is None:
             break
-        path.append(found)
-        value = value[found]
+        path.append(key)
+        value = value[key]
     return tuple(path), value
 
 

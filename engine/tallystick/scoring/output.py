@@ -50,11 +50,13 @@ def format_of(path: Path, wanted: str | None) -> str:
         OutputError: neither names one, or it cannot be a stream.
     """
     if wanted is not None and wanted not in _BY_NAME:
-        known = ", ".join(FORMATS)
-        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
+        names = ", ".join(FORMATS)
+        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {names}")
     if is_stream(path):
         if wanted is not None and not _BY_NAME[wanted].streams:
-            streams = ", ".join(each.name for each in _BY_NAME.values() if each.streams)
+            streams = ", ".join(
+                output_format.name for output_format in _BY_NAME.values() if output_format.streams
+            )
             raise OutputError(
                 f"{path}: found the format {wanted!r}, expected one that can be a stream: "
                 f"{streams}; for {wanted!r} name a file"
@@ -62,12 +64,12 @@ def format_of(path: Path, wanted: str | None) -> str:
         return wanted or FORMATS[0]
     if wanted is not None:
         return wanted
-    found = path.suffix.lower().removeprefix(".")
-    if found not in EXTENSIONS:
+    extension = path.suffix.lower().removeprefix(".")
+    if extension not in EXTENSIONS:
         raise OutputError(
             f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
         )
-    return found
+    return extension
 
 
 SHADOW = "shadow"
@@ -281,15 +283,17 @@ def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
         OutputError: a format does not declare whether it can be a stream, or two have one name.
     """
     named: dict[str, OutputFormat] = {}
-    for each in formats:
-        if not isinstance(each.streams, bool):
+    for declared in formats:
+        if not isinstance(declared.streams, bool):
             raise OutputError(
-                f"the output format {each.name!r}: found streams = {each.streams!r}, expected "
-                "True or False: whether a pipe can take its bytes as they are made"
+                f"the output format {declared.name!r}: found streams = {declared.streams!r}, "
+                "expected True or False: whether a pipe can take its bytes as they are made"
             )
-        if each.name in named:
-            raise OutputError(f"found two output formats {each.name!r}, expected one of that name")
-        named[each.name] = each
+        if declared.name in named:
+            raise OutputError(
+                f"found two output formats {declared.name!r}, expected one of that name"
+            )
+        named[declared.name] = declared
     return named
 
 
