@@ -21,7 +21,7 @@ Cell = str | None
 @json_object(JsonKey("step", "name"), "do", "reads", JsonKey("published", "is_published"), "value")
 @attrs.frozen
 class ExplainedStep:
-    """What one step gave one miner.
+    """The result of one step for one miner.
 
     Attributes:
         name: of the step.

@@ -241,7 +241,7 @@ class _Reading:
         return {**flat, **(nested or {})}
 
     def _factors(self, line: int, row: Row) -> dict[str, int]:
-        """What a weighted mean weighs by, in nano."""
+        """Return the factors of a weighted mean, in nano."""
         if not self.factors:
             return _NONE
         found = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}

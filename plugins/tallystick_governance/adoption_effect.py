@@ -28,7 +28,7 @@ from tallystick_state.sections.reputation import REPUTATION
 
 @attrs.frozen
 class PoolChange:
-    """Who enters and who leaves the candidate pool of a skill type, by hotkey."""
+    """The hotkeys that enter and leave the candidate pool of a skill type."""
 
     skill_type: str
     enter: tuple[str, ...]
@@ -48,7 +48,7 @@ class ThresholdChange:
 
 @attrs.frozen
 class TierMove:
-    """So many records of a miner whose quality reaches another tier."""
+    """The number of records of a miner whose quality reaches another tier."""
 
     hotkey: str
     skill_type: str
@@ -61,7 +61,7 @@ class TierMove:
 @json_fields(empty=("dropped", "begun"), hidden=("bounds",))
 @attrs.frozen
 class AdoptionEffect:
-    """What an adoption would change in a state as it is.
+    """The effect of an adoption on a state as it is.
 
     Attributes:
         epoch: the open epoch of the state.
@@ -97,7 +97,7 @@ class _Side:
 
     @cached_property
     def thresholds(self) -> Mapping[str, Mapping[str, int]]:
-        """By skill type with tiers, every threshold in nano."""
+        """Every threshold in nano, by skill type with tiers."""
         tracked = self.state.thresholds
         return {name: each.thresholds(tracked[name]) for name, each in self.rules.tiers.items()}
 
@@ -125,7 +125,7 @@ class _Side:
 
 
 def effect_on(queries: StateQueries, old: str, new: StateRules) -> AdoptionEffect:
-    """What a state would be under other rules of one of its lines.
+    """Return the effect of other rules on a state, for one of its lines.
 
     Args:
         queries: of the state.

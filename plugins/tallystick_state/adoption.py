@@ -148,11 +148,15 @@ def carry_thresholds(state: State, change: Change) -> State:
     """Carry the thresholds that both rules track, and seed the others."""
     old, new = change.old, change.new
     gone = old.seeds.keys() - new.seeds.keys()
-    thresholds = {name: each for name, each in state.thresholds.items() if name not in gone}
+    thresholds = {
+        name: threshold for name, threshold in state.thresholds.items() if name not in gone
+    }
     for name, seeds in new.seeds.items():
         both = tracked(old, name) & tracked(new, name)
         carried = {
-            each: nano for each, nano in state.thresholds.get(name, {}).items() if each in both
+            threshold: nano
+            for threshold, nano in state.thresholds.get(name, {}).items()
+            if threshold in both
         }
         thresholds[name] = {**seeds, **carried}
     return attrs.evolve(state, thresholds=thresholds)
@@ -163,10 +167,13 @@ def apply_floors(state: State, change: Change) -> State:
     new, thresholds = change.new, dict(state.thresholds)
     epochs = new.rule_set.section(EPOCHS)
     for name in new.seeds if epochs is not None else ():
-        found, tiers = thresholds[name], new.tiers[name]
-        floors = tiers.thresholds({baseline: found[baseline] for baseline in tiers.tracked})
-        raised = {each: max(found[each], floors[each]) for each in new.epochs.thresholds}
-        thresholds[name] = {**found, **raised}
+        tracked, tiers = thresholds[name], new.tiers[name]
+        floors = tiers.thresholds({baseline: tracked[baseline] for baseline in tiers.tracked})
+        raised = {
+            threshold: max(tracked[threshold], floors[threshold])
+            for threshold in new.epochs.thresholds
+        }
+        thresholds[name] = {**tracked, **raised}
     return attrs.evolve(state, thresholds=thresholds)
 
 
@@ -201,13 +208,13 @@ def tracked(rules: StateRules, skill_type: str) -> frozenset[str]:
 
 
 def _reputation(miner: Miner, rules: StateRules) -> Mapping[str, int]:
-    known = rules.rule_set.skill_types
-    kept = {
-        name: clamped(rules, nano) if name in known else nano
+    types = rules.rule_set.skill_types
+    carried = {
+        name: clamped(rules, nano) if name in types else nano
         for name, nano in miner.reputation.items()
     }
-    begun = {name for name in miner.types if name in known and name not in kept}
-    return {**kept, **dict.fromkeys(sorted(begun), initial_reputation(rules))}
+    begun = {name for name in miner.types if name in types and name not in carried}
+    return {**carried, **dict.fromkeys(sorted(begun), initial_reputation(rules))}
 
 
 def check_adoption(
@@ -441,8 +448,8 @@ def _check_type(in_force: RulesInForce, new: StateRules, skill_type: str) -> Non
     own = new.registry.skill_types[skill_type]
     for rules in in_force.lines[new.line].values():
         if skill_type in rules.rule_set.skill_types:
-            known = rules.registry.skill_types[skill_type]
-            if known.schema != own.schema and load_schema(known.schema) != load_schema(own.schema):
+            other = rules.registry.skill_types[skill_type]
+            if other.schema != own.schema and load_schema(other.schema) != load_schema(own.schema):
                 _refuse(
                     "schema-conflict",
                     f"found another record format of {skill_type} than that of "

@@ -197,8 +197,8 @@ class ClosedRound:
         Raises:
             ValueError: the state has several lines.
         """
-        (found,) = self.lines.values()
-        return found
+        (scores,) = self.lines.values()
+        return scores
 
 
 @attrs.frozen

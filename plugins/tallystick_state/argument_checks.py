@@ -71,8 +71,8 @@ def texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a cal
     if isinstance(found, str) or not isinstance(found, Iterable):
         raise StateError(f"found {found!r} for {name}, expected a list of texts")
     listed = list(found)
-    for each in listed:
-        check_text(each, name)
+    for text in listed:
+        check_text(text, name)
     return listed
 
 
@@ -88,8 +88,8 @@ def timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
         raise StateError(f"found {at!r}, expected a datetime with an offset")
     if at.tzinfo is None:
         raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
-    said = at.astimezone(UTC).isoformat(timespec="microseconds")
-    return said.replace("+00:00", "Z")
+    text = at.astimezone(UTC).isoformat(timespec="microseconds")
+    return text.replace("+00:00", "Z")
 
 
 def checked_salt(salt: str) -> str:

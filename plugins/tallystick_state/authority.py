@@ -23,7 +23,7 @@ from tallystick_state.trust.policy import TrustRoot, authorise
 from tallystick_state.trust.statement import EVENTS, Statement, statement_of
 
 if TYPE_CHECKING:
-    from tallystick_state.claims import Hearing
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
@@ -110,9 +110,9 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
         return Authority(None, block)
     envelope = envelopes(statement)
     if envelope is None or envelope.statement_digest != statement:
-        found = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
+        other = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
         raise DamagedError(
-            f"found {found}, expected the one of {statement:.80}, which an entry names: restore a "
+            f"found {other}, expected the one of {statement:.80}, which an entry names: restore a "
             "copy"
         )
     return Authority(envelope, block)
@@ -127,13 +127,13 @@ def stored_envelope(text: str, where: str) -> Envelope:
     from tallystick_state.trust.envelope import Envelope  # where something is signed
 
     try:
-        found = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
+        envelope = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
     except TrustError as error:
         raise DamagedError(f"{error}: the envelope was changed, restore a copy") from error
-    if envelope_text(found) != text:
+    if envelope_text(envelope) != text:
         message = f"{where}: found an envelope in another spelling, expected RFC 8785"
         raise DamagedError(f"{message}: it was changed, restore a copy")
-    return found
+    return envelope
 
 
 def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
@@ -179,7 +179,7 @@ class TrustInForce:
         """Return the trust of a state that begins with a trust file, or without one."""
         return cls(root, root)
 
-    def hearing(self, named: Hearing) -> Hearing:
+    def allowed(self, named: AllowedValidators) -> AllowedValidators:
         """Return the allowed validators: those that the trust file names, where there is one.
 
         Args:
@@ -228,7 +228,7 @@ def read_root(path: PathLike) -> TrustRoot:
 
 def root_to_dict(root: TrustRoot) -> dict[str, Any]:
     """Return a trust file as an entry holds it, with all that it rests on."""
-    stakes = {name: each.text for name, each in root.stakes.items()}
+    stakes = {name: snapshot.text for name, snapshot in root.stakes.items()}
     return {"digest": root.digest, "stakes": stakes, "text": root.text}
 
 
@@ -249,7 +249,7 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
     text, stakes = said.get("text"), said.get("stakes")
     if not isinstance(text, str) or not isinstance(stakes, Mapping):
         raise _damaged(where, "no trust file")
-    if not all(isinstance(each, str) for each in stakes.values()):
+    if not all(isinstance(stake, str) for stake in stakes.values()):
         raise _damaged(where, "a trust file without its snapshots of stake")
     try:
         root = trust_file.parse(text, stakes, f"{where}#trust.toml")
@@ -297,10 +297,10 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
         TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
     """
     envelope = authority.signed("a batch of events")
-    known = Statement(EVENTS, {"genesis": genesis, "network": root.network})
-    authorise(root, "events", known, envelope, authority.block)
-    said = statement_of(envelope, "the batch").predicate
-    return Batch(said["validator"], frozenset(said["events"]), authority)
+    statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
+    authorise(root, "events", statement, envelope, authority.block)
+    batch = statement_of(envelope, "the batch").predicate
+    return Batch(batch["validator"], frozenset(batch["events"]), authority)
 
 
 def batch_with(

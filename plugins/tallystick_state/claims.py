@@ -89,7 +89,7 @@ class Claim:
 
 @json_object(JsonKey("validator", left_out="none"), JsonKey("hears", "heard", left_out="none"))
 @attrs.frozen
-class Hearing:
+class AllowedValidators:
     """The allowed validators of a state: those whose claims it takes.
 
     Attributes:
@@ -101,7 +101,7 @@ class Hearing:
     heard: frozenset[str] | None = None
 
     @classmethod
-    def named(cls, validator: str | None, heard: Collection[str]) -> Hearing:
+    def named(cls, validator: str | None, heard: Collection[str]) -> AllowedValidators:
         """Return the validators of a state that begins; with nobody heard by name, all are.
 
         Raises:
@@ -112,7 +112,7 @@ class Hearing:
             check_hotkey(hotkey)
         return cls(validator, frozenset(heard) or None)
 
-    def hears(self, validator: str) -> bool:
+    def accepts(self, validator: str) -> bool:
         """Return whether the state takes the claims of a validator."""
         return self.heard is None or validator in self.heard or validator == self.validator
 
@@ -121,7 +121,7 @@ class Hearing:
         return self.validator is not None and event.validator == self.validator
 
 
-EVERYONE = Hearing()
+EVERYONE = AllowedValidators()
 """The allowed validators of a state that names none: all."""
 
 
@@ -136,21 +136,21 @@ def contenders(
         over: numbers of those that are above a limit. They stand against nothing: more of their
             kind may have come, which nobody kept.
     """
-    final = next((each for each in claims if each.is_final(epoch)), None)
-    standing = [each for each in claims if each.reason != DROPPED and each.seq not in over]
-    highest = max((each.rank for each in standing), default=None)
-    rivals = sum(each.rank == highest for each in standing)
-    for each in claims:
-        if each.reason == DROPPED:
-            yield each, DROPPED
+    final = next((claim for claim in claims if claim.is_final(epoch)), None)
+    standing = [claim for claim in claims if claim.reason != DROPPED and claim.seq not in over]
+    highest = max((claim.rank for claim in standing), default=None)
+    rivals = sum(claim.rank == highest for claim in standing)
+    for claim in claims:
+        if claim.reason == DROPPED:
+            yield claim, DROPPED
         elif final is not None:
-            yield each, None if each is final else CLOSED
-        elif each.seq in over:
-            yield each, OVER
-        elif each.rank != highest:
-            yield each, OUTRANKED
+            yield claim, None if claim is final else CLOSED
+        elif claim.seq in over:
+            yield claim, OVER
+        elif claim.rank != highest:
+            yield claim, OUTRANKED
         else:
-            yield each, CONFLICT if rivals > 1 else None
+            yield claim, CONFLICT if rivals > 1 else None
 
 
 def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
@@ -165,18 +165,18 @@ def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
         counts: of one validator and one epoch.
         limits: of the rule set.
     """
-    found = set[tuple[Rank, int]]()
+    above = set[tuple[Rank, int]]()
     for rank in Rank:
         rounds: dict[int, int] = {}
         for (number, of_rank), claims in counts.items():
             if of_rank >= rank and claims:
                 rounds[number] = rounds.get(number, 0) + claims
         cap = max(rounds.values(), default=0) if limits.per_round is None else limits.per_round + 1
-        kept = sum(min(claims, cap) for claims in rounds.values())
-        if _above(kept, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
-            found.add((rank, EVERY_ROUND))
-        found |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
-    return frozenset(found)
+        total = sum(min(claims, cap) for claims in rounds.values())
+        if _above(total, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
+            above.add((rank, EVERY_ROUND))
+        above |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
+    return frozenset(above)
 
 
 def is_over(event: StateEvent, rank: Rank, over: Collection[tuple[Rank, int]]) -> bool:
@@ -198,18 +198,22 @@ def united(limits: Sequence[Limits]) -> Limits:
     first, *others = limits
     if not others:
         return first
-    rounds = [each.rounds_per_epoch for each in limits if each.rounds_per_epoch is not None]
+    rounds = [
+        line_limits.rounds_per_epoch
+        for line_limits in limits
+        if line_limits.rounds_per_epoch is not None
+    ]
     return attrs.evolve(
         first,
-        per_round=_together([each.per_round for each in limits]),
-        per_epoch=_together([each.per_epoch for each in limits]),
+        per_round=_together([line_limits.per_round for line_limits in limits]),
+        per_epoch=_together([line_limits.per_epoch for line_limits in limits]),
         rounds_per_epoch=max(rounds) if len(rounds) == len(limits) else None,
     )
 
 
 def _together(limits: Sequence[int | None]) -> int | None:
-    known = [each for each in limits if each is not None]
-    return sum(known) if len(known) == len(limits) else None
+    numbers = [limit for limit in limits if limit is not None]
+    return sum(numbers) if len(numbers) == len(limits) else None
 
 
 def _above(found: int, limit: int | None) -> bool:

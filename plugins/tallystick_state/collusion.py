@@ -49,16 +49,16 @@ def flags_of(
     above, below = map(from_decimal, (detection.primaries_above, detection.auditors_below))
     start = max(before, default=-1) if rules.flag_window_resets else -1
     window: list[AlignmentRow] = []
-    found: list[int] = []
+    flagged_now: list[int] = []
     for row in sorted(rows):
         first = max(start, row.round - detection.rounds) + 1
-        window = [each for each in (*window, row) if each.round >= first]
+        window = [earlier for earlier in (*window, row) if earlier.round >= first]
         if row.round < since or row.round in before or row not in window:
             continue
         if _is_colluding(window, detection.minimum_samples, above, below):
-            found.append(row.round)
+            flagged_now.append(row.round)
             start = row.round if rules.flag_window_resets else start
-    return tuple(found)
+    return tuple(flagged_now)
 
 
 def _is_colluding(rows: list[AlignmentRow], minimum: int, above: int, below: int) -> bool:
@@ -84,9 +84,12 @@ def rows_of(events: Iterable[StateEvent]) -> list[AlignmentRow]:
     return [
         AlignmentRow(
             number,
-            *(publish(sum(each, Fraction()) / len(each)) for each in zip(*found, strict=True)),
+            *(
+                publish(sum(alignments, Fraction()) / len(alignments))
+                for alignments in zip(*pairs, strict=True)
+            ),
         )
-        for number, found in sorted(sides.items())
+        for number, pairs in sorted(sides.items())
     ]
 
 
@@ -107,7 +110,7 @@ def collusion_flags(
     for event in transaction.aligned_events(epoch):
         owner = event.hotkey, event.skill_type
         first[owner] = min(event.round, first.get(owner, event.round))
-    found = []
+    flags = []
     for (hotkey, skill_type), since in sorted(first.items()):
         rules = in_force.of_type(skill_type, epoch)
         collusion = None if rules is None else collusion_of(rules)
@@ -116,8 +119,8 @@ def collusion_flags(
         own = _since(transaction, hotkey, skill_type, since - collusion.detection.rounds)
         before = transaction.flagged_rounds(hotkey, skill_type)
         flagged = flags_of(rows_of(own), collusion, before, since)
-        found += [flag_of(hotkey, skill_type, number, epoch) for number in flagged]
-    return found
+        flags += [flag_of(hotkey, skill_type, number, epoch) for number in flagged]
+    return flags
 
 
 def collusion_of(rules: StateRules) -> Collusion | None:

@@ -26,7 +26,7 @@ from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_allocation.files import RoundFile
 from tallystick_state.adoption import FlaggedBy, adopt
-from tallystick_state.attributes import NOTHING_SAID, Said, check_said, not_carried
+from tallystick_state.attributes import NO_ATTRIBUTES, RoundFiles, check_attributes, not_carried
 from tallystick_state.carry import carried, carried_names, with_columns
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import has_declared, pinned_reputation
@@ -192,14 +192,14 @@ def carry_columns(closing: Closing) -> Closing:
     if not carried_names(closing.rules.rule_set):
         return closing
     state, line = closing.state, closing.rules.line
-    hotkeys = {each.hotkey for each in state.miners.values() if each.uid is not None}
+    hotkeys = {miner.hotkey for miner in state.miners.values() if miner.uid is not None}
     before = state.carry.get(line, {})
     records = _Records(closing)
     if closing.events and hotkeys:
-        check_said(closing.rules, closing.said)
-    said = closing.said or NOTHING_SAID
+        check_attributes(closing.rules, closing.said)
+    attributes = closing.said or NO_ATTRIBUTES
     try:
-        after = carried(closing.rules, before, records, closing.events, hotkeys, said=said)
+        after = carried(closing.rules, before, records, closing.events, hotkeys, said=attributes)
     except AllocationError as error:
         raise not_carried(error) from error
     return attrs.evolve(closing, state=with_columns(state, line, after))
@@ -223,7 +223,7 @@ class _Records:
 
 
 def _newest(events: Iterable[StateEvent], hotkey: str) -> list[StateEvent]:
-    own = (each for each in events if each.is_record and each.hotkey == hotkey)
+    own = (event for event in events if event.is_record and event.hotkey == hotkey)
     return sorted(own, key=AGE, reverse=True)
 
 
@@ -275,16 +275,16 @@ def _base(key: RecordKey) -> _Base:
 
 def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
     """Return the events of each record; events that came alone join their record."""
-    found: dict[RecordKey, _Events] = {}
+    records: dict[RecordKey, _Events] = {}
     several: dict[RecordKey, list[_Events]] = {}
     for event in events:
         key = _RECORD_KEY(event)
-        if key in found:
-            several.setdefault(key, [found[key]]).append(event.events)
+        if key in records:
+            several.setdefault(key, [records[key]]).append(event.events)
         else:
-            found[key] = event.events
+            records[key] = event.events
     joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
-    return found | joined
+    return records | joined
 
 
 def _changes(
@@ -294,12 +294,14 @@ def _changes(
 
     Over one common denominator the delta of a record is an integer, and so is a sum of them.
     """
-    effects = {events: each for events in distinct if (each := effect(rules, events)).takes_part}
-    parts = [part for each in effects.values() for part in (each.factor, each.added)]
+    effects = {
+        events: combined for events in distinct if (combined := effect(rules, events)).takes_part
+    }
+    parts = [part for combined in effects.values() for part in (combined.factor, combined.added)]
     common = math.lcm(*(part.denominator for part in parts))
     changes = {
-        events: (int((each.factor - 1) * common), int(each.added * common * NANO))
-        for events, each in effects.items()
+        events: (int((combined.factor - 1) * common), int(combined.added * common * NANO))
+        for events, combined in effects.items()
     }
     return changes, common * NANO
 
@@ -329,15 +331,15 @@ def _sums(
     bases: Mapping[_Base, int],
 ) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:
     """Return by reputation and validator the sum of the deltas and the number of records."""
-    found: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
+    sums: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
     for (validator, hotkey, skill_type, _, _, epoch), events in records.items():
         if events in changes:
             slope, added = changes[events]
             delta = bases[epoch, hotkey, skill_type] * slope + added
-            of_owner = found[hotkey, skill_type]
+            of_owner = sums[hotkey, skill_type]
             total, count = of_owner.get(validator, (0, 0))
             of_owner[validator] = (total + delta, count + 1)
-    return found
+    return sums
 
 
 def _with(miner: Miner, reputation: Mapping[str, int]) -> Miner:
@@ -448,7 +450,7 @@ def next_epoch(
     events: Sequence[StateEvent],
     in_force: RulesInForce,
     transaction: Transaction,
-    said: Said,
+    said: RoundFiles,
 ) -> State:
     """Return the state as the next epoch begins.
 
@@ -468,19 +470,21 @@ def _closed(
     events: Sequence[StateEvent],
     in_force: RulesInForce,
     transaction: Transaction,
-    said: Said,
+    said: RoundFiles,
 ) -> State:
     """Return the state after the open epoch: each line closes over the events of its types."""
     epoch = state.epoch
     for rules in in_force.at(epoch).lines:
         line = rules.line
-        own = [each for each in events if in_force.line_of(each.skill_type) == line]
+        own = [own_event for own_event in events if in_force.line_of(own_event.skill_type) == line]
         # rules without epochs pin nothing, and take records of any epoch
         pins = {event.epoch for event in own} if rules.rule_set.section(EPOCHS) else set[int]()
 
         def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
             records = transaction.scored(hotkey, counted_by=epoch)
-            return (each for each in records if in_force.line_of(each.skill_type) == line)
+            return (
+                own_event for own_event in records if in_force.line_of(own_event.skill_type) == line
+            )
 
         closed = close_epoch(
             state,
@@ -496,28 +500,28 @@ def _closed(
 
 
 def _pinned(transaction: Transaction, epoch: int) -> State:
-    found = transaction.snapshot(epoch)
-    if found is None:
+    snapshot = transaction.snapshot(epoch)
+    if snapshot is None:
         raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
-    return found.state
+    return snapshot.state
 
 
 def _adopted(state: State, in_force: RulesInForce, flags_by: Callable[[], FlaggedBy]) -> State:
     """Return the state of a new epoch under the rules that begin with it, line by line."""
     epoch = state.epoch
     # of the lines that come later still those of the epoch before
-    held = {rules.line: rules for rules in in_force.at(epoch - 1).lines}
+    current = {rules.line: rules for rules in in_force.at(epoch - 1).lines}
     for line, timeline in in_force.lines.items():
         new = timeline.begins(epoch)
         if new is not None:
-            old = held.pop(line)
+            old = current.pop(line)
             raised = new.quorum > 1 and old.quorum == 1
             state = adopt(
                 state,
                 old,
                 new,
                 flagged_by=flags_by() if raised else None,
-                quorum_elsewhere=max((each.quorum for each in held.values()), default=1),
+                quorum_elsewhere=max((other.quorum for other in current.values()), default=1),
             )
-            held[line] = new
+            current[line] = new
     return state

@@ -120,15 +120,15 @@ class StateEvent:
 
     def to_line(self) -> str:
         """Return the canonical JSON of the event."""
-        found = {name: value for name in _FIELDS if (value := getattr(self, name)) is not None}
+        fields = {name: value for name in _FIELDS if (value := getattr(self, name)) is not None}
         for name in _DECIMALS:
-            if name in found:
-                found[name] = to_text(found[name])
+            if name in fields:
+                fields[name] = to_text(fields[name])
         if self.measures:
-            found[_MEASURES] = measure_texts(self.measures)
+            fields[_MEASURES] = measure_texts(self.measures)
         else:
-            del found[_MEASURES]
-        return _json(found).decode()
+            del fields[_MEASURES]
+        return _json(fields).decode()
 
     @classmethod
     def from_line(cls, line: str) -> StateEvent:
@@ -139,9 +139,9 @@ class StateEvent:
         """
         try:
             values = _line_values(line)
-            for place in _PLACES_OF_DECIMALS:
-                if values[place] is not None:
-                    values[place] = _nano(values[place])
+            for index in _PLACES_OF_DECIMALS:
+                if values[index] is not None:
+                    values[index] = _nano(values[index])
             values[_PLACE_OF_MEASURES] = measures_of(values[_PLACE_OF_MEASURES] or {})
         except (msgspec.MsgspecError, NumberError) as error:
             raise DamagedError(
@@ -187,10 +187,10 @@ def scope_of(validator: str, epoch: int) -> bytes:
 
 def events_digest(lines: Iterable[str]) -> str:
     """Return the digest of a set of canonical lines: of the sorted lines with their ends."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for line in sorted(lines):
-        found.update(line.encode() + b"\n")
-    return PREFIX + found.hexdigest()
+        sha256.update(line.encode() + b"\n")
+    return PREFIX + sha256.hexdigest()
 
 
 def _line_values(line: str) -> list[Any]:

@@ -124,17 +124,17 @@ class EventDecoder:
             is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
             of_item = self._late if is_late else decoder
             take: Any = of_item.decode if is_line else of_item.convert
-            found = take(item, number)
+            outcome = take(item, number)
             if not is_late and joined is not None:
-                place = number - chunk.first
-                decoded[number], joined[place] = self._joined(found, item, number, take)
+                row = number - chunk.first
+                decoded[number], joined[row] = self._joined(outcome, item, number, take)
             elif not is_late:
-                decoded[number] = found
-            elif isinstance(found, Reject):
-                rejects.append(found)
+                decoded[number] = outcome
+            elif isinstance(outcome, Reject):
+                rejects.append(outcome)
             else:
                 try:
-                    late.append((number, _late_event(found)))
+                    late.append((number, _late_event(outcome)))
                 except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                     rejects.append(Reject.of(internal_error(error), number))
         scored = items if joined is None else joined
@@ -175,8 +175,8 @@ class EventDecoder:
             try:
                 pinned = self._pinned_of(record.skill_type, record.epoch)
                 events = _events_of(record, consensus[row], pinned)
-                kept = facts[row] if pinned.keeps_facts else None
-                event = _event_of_record(record, events, quality[row], emission[row], kept)
+                row_facts = facts[row] if pinned.keeps_facts else None
+                event = _event_of_record(record, events, quality[row], emission[row], row_facts)
                 if self._groups is not None:
                     event = self._groups.noted(event)
                 if measures is not None or groups is not None:

@@ -113,7 +113,11 @@ def candidate_pool(
         tie = hashlib.sha256(prefix + hotkey).digest() if by_digest else hotkey
         return -miner.reputation[skill_type], tie
 
-    selectable = (each for each in state.miners.values() if is_selectable(rules, each, skill_type))
+    selectable = (
+        candidate
+        for candidate in state.miners.values()
+        if is_selectable(rules, candidate, skill_type)
+    )
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
 
 
@@ -127,8 +131,8 @@ def recovery_pool(state: State, skill_type: str, rules: StateRules) -> tuple[str
     """
     if not rules.groups.recovery.enabled:
         return ()
-    eligible = (each for each in state.miners.values() if _is_eligible(rules, each, skill_type))
-    return tuple(sorted(each.hotkey for each in eligible if _is_below(rules, each, skill_type)))
+    eligible = (miner for miner in state.miners.values() if _is_eligible(rules, miner, skill_type))
+    return tuple(sorted(miner.hotkey for miner in eligible if _is_below(rules, miner, skill_type)))
 
 
 def auditor_pool(
@@ -213,9 +217,9 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
         roles: of one miner in dispatches of one type, as (round, role) in any order. A round in
             which it had both roles counts as primary; one in which it had none does not count.
     """
-    found = list(roles)
-    latest_as_primary = max((number for number, role in found if role == "primary"), default=-1)
-    return len({number for number, _ in found if number > latest_as_primary})
+    rounds = list(roles)
+    latest_as_primary = max((number for number, role in rounds if role == "primary"), default=-1)
+    return len({number for number, _ in rounds if number > latest_as_primary})
 
 
 def _is_eligible(rules: StateRules, miner: Miner, skill_type: str) -> bool:
@@ -237,10 +241,10 @@ def _split(
     top, rest = pool[:slots], pool[slots:]
     if not rotation.enabled:
         return top, rest
-    due = [each for each in rest if streaks.get(each, 0) >= rotation.auditor_rounds][:slots]
-    kept = top[: len(top) - len(due)]
-    primaries = (*kept, *due)
-    return primaries, tuple(each for each in pool if each not in primaries)
+    due = [hotkey for hotkey in rest if streaks.get(hotkey, 0) >= rotation.auditor_rounds][:slots]
+    staying = top[: len(top) - len(due)]
+    primaries = (*staying, *due)
+    return primaries, tuple(hotkey for hotkey in pool if hotkey not in primaries)
 
 
 def _auditors(

@@ -51,7 +51,7 @@ def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
     Raises:
         StateError: the rule set has no groups.
     """
-    return {each.hotkey: each.rank for each in leaderboard(state, skill_type, rules)}
+    return {standing.hotkey: standing.rank for standing in leaderboard(state, skill_type, rules)}
 
 
 def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> int | None:
@@ -69,11 +69,15 @@ def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standi
     Raises:
         StateError: the rule set has no groups.
     """
-    pool = [each for each in state.miners.values() if is_selectable(rules, each, skill_type)]
+    pool = [
+        candidate
+        for candidate in state.miners.values()
+        if is_selectable(rules, candidate, skill_type)
+    ]
     pool.sort(key=lambda miner: (-miner.reputation[skill_type], miner.hotkey))
     first = dict[int, int]()
-    for place, miner in enumerate(pool, 1):
-        first.setdefault(miner.reputation[skill_type], place)
+    for position, miner in enumerate(pool, 1):
+        first.setdefault(miner.reputation[skill_type], position)
     return [_standing(miner, skill_type, first) for miner in pool]
 
 
@@ -101,9 +105,9 @@ def rounds_dispatched(
     if visibility is None or not times:
         return len(rounds)
     end, timed = at or max(times.values()), sorted(times)
-    before = (bisect_right(timed, each) for each in rounds)
-    taken = (times[timed[count - 1]] for count in before if count)
-    return sum(_in_window(end - when, visibility) for when in taken)
+    before = (bisect_right(timed, number) for number in rounds)
+    counted = (times[timed[count - 1]] for count in before if count)
+    return sum(_in_window(end - when, visibility) for when in counted)
 
 
 def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standing:
@@ -141,7 +145,7 @@ def seen_by(viewer: str, hotkey: str, *rules: StateRules) -> Collection[str]:
             f"found {shown(viewer)}, who asks for {shown(hotkey)}, expected the hotkey of the same "
             "miner: of others a miner sees what is public alone, such as tallystick state board"
         )
-    shown_by = [each.own for each in map(_visibility, rules) if each is not None]
+    shown_by = [visibility.own for visibility in map(_visibility, rules) if visibility is not None]
     return [value for value in WHOLE if all(value in own for own in shown_by)]
 
 

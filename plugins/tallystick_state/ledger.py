@@ -23,9 +23,9 @@ from tallystick_state.answers import (
     Synced,
 )
 from tallystick_state.argument_checks import check_text, path_or_items, texts, timestamp, whole
-from tallystick_state.attributes import check_closed_with, read_said
+from tallystick_state.attributes import check_closed_with, read_attributes
 from tallystick_state.authority import OPERATOR, Authority, read_root, stored_envelopes
-from tallystick_state.claims import Hearing
+from tallystick_state.claims import AllowedValidators
 from tallystick_state.event_log import RECORDED, EventLog
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
@@ -35,7 +35,7 @@ from tallystick_state.rules_in_force import (
     Adoption,
     begin_under,
     check_format,
-    genesis_hearing,
+    genesis_validators,
     read,
 )
 from tallystick_state.store.store import PLACE, Store
@@ -102,20 +102,22 @@ class Ledger(StoredState):
             TrustError: the trust file is none.
         """
         place = path_text(where, PLACE)
-        hearing = Hearing.named(validator, texts(hear, "hear"))
-        if hearing.heard and trust is not None:
+        allowed = AllowedValidators.named(validator, texts(hear, "hear"))
+        if allowed.heard and trust is not None:
             raise StateError(
                 "found validators to hear beside a trust file, expected one of the two: the trust "
                 "file says whom the state hears"
             )
-        given: Any = reference
-        is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
-        in_force = begin_under([given] if is_one else [*given], registry, trust)
+        rule_sets: Any = reference
+        is_one = isinstance(rule_sets, str | bytes | os.PathLike) or not isinstance(
+            rule_sets, Iterable
+        )
+        in_force = begin_under([rule_sets] if is_one else [*rule_sets], registry, trust)
         if pools is not None:
             shares = pools_of(pools, in_force.lines, idle, burn)
             in_force = in_force.begun_with(in_force.root, shares)
         with Store.create(place) as (store, transaction):
-            log = EventLog(transaction, in_force, hearing)
+            log = EventLog(transaction, in_force, allowed)
             log.begin()
             log.finish()
         if store.data_checksums() is False:
@@ -123,7 +125,7 @@ class Ledger(StoredState):
                 "found a PostgreSQL without checksums of its pages, expected them: have its server "
                 "make them with pg_checksums --enable, as a disk that errs is else found late"
             )
-        return cls(store, in_force, hearing)
+        return cls(store, in_force, allowed)
 
     @classmethod
     def open(
@@ -150,10 +152,10 @@ class Ledger(StoredState):
             check_format(genesis, store.shown)
             in_force = read(genesis, later, store.shown, registry, envelopes)
         rules = in_force.at(0 if head is None else head.epoch)
-        names = ", ".join(each.rule_set.reference for each in rules.lines)
-        told = {"state": store.shown, "rule_set": names, "digest": rules.digest}
-        _LOG.info("opened a state", extra=told)
-        return cls(store, in_force, genesis_hearing(genesis, store.shown))
+        names = ", ".join(line.rule_set.reference for line in rules.lines)
+        details = {"state": store.shown, "rule_set": names, "digest": rules.digest}
+        _LOG.info("opened a state", extra=details)
+        return cls(store, in_force, genesis_validators(genesis, store.shown))
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -189,10 +191,10 @@ class Ledger(StoredState):
         """
         from tallystick_state.miner_list import slots_of, sync  # a query needs none
 
-        given = path_or_items(source, "a file of miners, or an iterable of mappings")
-        name = str(given) if isinstance(given, Path) else "miners"
+        items = path_or_items(source, "a file of miners, or an iterable of mappings")
+        name = str(items) if isinstance(items, Path) else "miners"
         with self._writing() as log:
-            return sync(log, slots_of(given, log.rules, name))
+            return sync(log, slots_of(items, log.rules, name))
 
     def clear(self, hotkey: str, at: datetime | None = None) -> int:
         """Clear the collusion flags of a miner; gives how many it had.
@@ -285,7 +287,7 @@ class Ledger(StoredState):
         """
         from tallystick_state.ingest import Rounds  # loads NumPy
 
-        pinned = Rounds(None if number is None else whole(number, "round"), self.hearing)
+        pinned = Rounds(None if number is None else whole(number, "round"), self.allowed)
         with self._writing() as log:
             if authority != OPERATOR:
                 log.begin_batch(authority)
@@ -293,7 +295,10 @@ class Ledger(StoredState):
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
-            rounds = tuple(queries.closed_round(*each) for each in sorted(pinned.epochs.items()))
+            rounds = tuple(
+                queries.closed_round(*closed_round)
+                for closed_round in sorted(pinned.epochs.items())
+            )
         return rounds, recorded
 
     def accept(self, claims: Iterable[int], at: datetime | None = None) -> None:
@@ -306,7 +311,7 @@ class Ledger(StoredState):
         Raises:
             StateError: a claim is not in quarantine, or another one stands against it.
         """
-        numbers = [whole(each, "claim") for each in claims]
+        numbers = [whole(number, "claim") for number in claims]
         with self._writing() as log:
             log.accept(numbers, timestamp(at))
 
@@ -320,7 +325,7 @@ class Ledger(StoredState):
         Raises:
             StateError: a claim is not in quarantine.
         """
-        numbers = [whole(each, "claim") for each in claims]
+        numbers = [whole(number, "claim") for number in claims]
         with self._writing() as log:
             log.drop(numbers, timestamp(at))
         return sum(after == RECORDED for _, after in log.moved.values())
@@ -356,12 +361,14 @@ class Ledger(StoredState):
                     "one: close the epochs before it first"
                 )
             at_time = timestamp(at)
-            said = None if round is None else read_said(round, log.in_force.at(wanted).lines)
+            attributes = (
+                None if round is None else read_attributes(round, log.in_force.at(wanted).lines)
+            )
             if already:
-                check_closed_with(log.transaction, wanted, salt, said)
+                check_closed_with(log.transaction, wanted, salt, attributes)
                 snapshot = log.snapshot(wanted + 1)
             else:
-                snapshot = log.close_epoch(at_time, salt, said)
+                snapshot = log.close_epoch(at_time, salt, attributes)
         return ClosedEpoch(wanted, already, SnapshotInfo.of(snapshot))
 
     def adopt(
@@ -435,8 +442,8 @@ class Ledger(StoredState):
         """
         epoch = whole(at_epoch, "epoch")
         with self._writing() as log:
-            found = pools_of(pools, log.in_force.lines, idle, burn)
-            return log.share(found, epoch, authority=authority)
+            shares = pools_of(pools, log.in_force.lines, idle, burn)
+            return log.share(shares, epoch, authority=authority)
 
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None
@@ -497,12 +504,12 @@ class Ledger(StoredState):
     @contextmanager
     def _writing(self, *, whole: bool = False) -> Iterator[EventLog]:
         with self.store.writing(whole=whole) as transaction:
-            log = EventLog(transaction, self._in_force(transaction), self.hearing)
+            log = EventLog(transaction, self._in_force(transaction), self.allowed)
             before = log.entries
             yield log
             log.finish()
-        told = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
-        _LOG.info("wrote to the log of the state", extra=told)
+        details = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
+        _LOG.info("wrote to the log of the state", extra=details)
 
     def _ingest(
         self,

@@ -80,10 +80,10 @@ def slots_of(
         RefusedError: lines are bad; all of them are told.
     """
     rows = _rows(source) if isinstance(source, Path) else enumerate(source, 1)
-    found, refused = dict[int, Slot](), list[Reject]()
+    listed, refused = dict[int, Slot](), list[Reject]()
     hotkeys, uids = dict[str, int](), dict[int, int]()
     for line, row in rows:
-        if len(found) + len(refused) > LAST_UID:
+        if len(listed) + len(refused) > LAST_UID:
             raise InputError(f"{name}: found more than {LAST_UID + 1} miners, expected one a slot")
         try:
             slot = _slot(row, rules)
@@ -91,12 +91,12 @@ def slots_of(
         except RecordError as error:
             refused.append(Reject.of(error, line))
         else:
-            found[line] = slot
+            listed[line] = slot
     if refused:
         raise RefusedError(name, refused)
-    if not found:
+    if not listed:
         raise InputError(f"{name}: found no miners, expected one a line")
-    return tuple(sorted(found.values(), key=lambda slot: slot.uid))
+    return tuple(sorted(listed.values(), key=lambda slot: slot.uid))
 
 
 def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
@@ -128,7 +128,7 @@ def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterabl
         slots: the list.
         retired: the hotkeys that hold no slot any more.
     """
-    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
+    hotkeys_of: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
     for slot in slots:
         old = before.get(slot.hotkey)
         if old is None or old.uid is None:
@@ -137,9 +137,9 @@ def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterabl
             kind = "moved"
         else:
             kind = "" if old.types == slot.types else "changed"
-        found[kind].append(slot.hotkey)
-    unchanged = len(found.pop(""))
-    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
+        hotkeys_of[kind].append(slot.hotkey)
+    unchanged = len(hotkeys_of.pop(""))
+    names = {kind: tuple(hotkeys) for kind, hotkeys in hotkeys_of.items()}
     return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
@@ -150,11 +150,11 @@ def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
     if not isinstance(row, dict):
         raise RecordError("not-an-object", "", shown(row), "a JSON object")
     _validator().validate(row)
-    known = rules.type_rules
-    for place, each in enumerate(row["types"]):
-        if each not in known:
-            expected = f"one of {', '.join(sorted(known))}"
-            raise RecordError("unknown-skill-type", f"types[{place}]", shown(each), expected)
+    types = rules.type_rules
+    for index, skill_type in enumerate(row["types"]):
+        if skill_type not in types:
+            expected = f"one of {', '.join(sorted(types))}"
+            raise RecordError("unknown-skill-type", f"types[{index}]", shown(skill_type), expected)
     return Slot(int(row["uid"]), row["hotkey"], tuple(sorted(set(row["types"]))))
 
 

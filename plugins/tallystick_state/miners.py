@@ -44,12 +44,12 @@ def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Itera
         for name in declared
         if (of_type := rules.type_rules[name]).rule_set.section(REPUTATION) is not None
     }
-    kept = before.reputation if before is not None else {}
+    reputations = before.reputation if before is not None else {}
     others = {
         name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
         for name, miner in state.miners.items()
     }
-    reputation = {**fresh, **kept}
+    reputation = {**fresh, **reputations}
     miner = (
         Miner(hotkey, uid, declared, reputation)
         if before is None
@@ -122,8 +122,8 @@ def as_of(state: State, pinned: State, rules: TypeRules) -> State:
 def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skill_type: str) -> int:
     """Return the reputation of a miner in a pinned state, in nano; by default the initial one."""
     miner = pinned.miners.get(hotkey) if pinned is not None else None
-    known = miner.reputation.get(skill_type) if miner is not None else None
-    return initial_reputation(rules) if known is None else known
+    reputation = miner.reputation.get(skill_type) if miner is not None else None
+    return initial_reputation(rules) if reputation is None else reputation
 
 
 def miner_of(state: State, hotkey: str) -> Miner:
@@ -164,12 +164,12 @@ def _check(rules: TypeRules, hotkey: str, uid: int, types: tuple[str, ...]) -> N
     check_hotkey(hotkey)
     if not 0 <= uid <= LAST_UID:
         raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
-    known = rules.type_rules
+    names = rules.type_rules
     for name in types:
-        if name not in known:
+        if name not in names:
             raise StateError(
-                f"found the skill type {shown(name)}, expected some of {', '.join(known)}"
-                f"{nearest(name, known)}"
+                f"found the skill type {shown(name)}, expected some of {', '.join(names)}"
+                f"{nearest(name, names)}"
             )
     if not types:
-        raise StateError(f"found no skill type, expected some of {', '.join(known)}")
+        raise StateError(f"found no skill type, expected some of {', '.join(names)}")

@@ -108,8 +108,8 @@ class Snapshot:
 
 def unstructure(value: State | Snapshot) -> dict[str, Any]:
     """Return a state or a snapshot as JSON values."""
-    found: dict[str, Any] = _converter().unstructure(value)
-    return found
+    document: dict[str, Any] = _converter().unstructure(value)
+    return document
 
 
 def structure(found: Mapping[str, Any], cls: type[_T]) -> _T:
@@ -145,7 +145,9 @@ def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
     read = make_dict_structure_fn(Miner, converter)
 
     def miners(found: Mapping[str, Any], _: object) -> dict[str, Miner]:
-        return {hotkey: read({"hotkey": hotkey, **each}, Miner) for hotkey, each in found.items()}
+        return {
+            hotkey: read({"hotkey": hotkey, **fields}, Miner) for hotkey, fields in found.items()
+        }
 
     converter.register_unstructure_hook(Miner, write)
     converter.register_structure_hook_func(lambda target: target == Mapping[str, Miner], miners)

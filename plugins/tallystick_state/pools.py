@@ -126,9 +126,9 @@ class PoolsInForce:
         expected = self.change(change.pools, change.epoch)
         if (change.previous, change.sequence) != (expected.previous, expected.sequence):
             raise ValueError(change.sequence)
-        kept = tuple(each for each in self.timeline.later if each[0] < change.epoch)
-        timeline = Timeline(self.timeline.first, (*kept, (change.epoch, change.pools)))
-        changes = tuple(each for each in self.changes if each.epoch < change.epoch)
+        before = tuple(earlier for earlier in self.timeline.later if earlier[0] < change.epoch)
+        timeline = Timeline(self.timeline.first, (*before, (change.epoch, change.pools)))
+        changes = tuple(earlier for earlier in self.changes if earlier.epoch < change.epoch)
         return PoolsInForce(timeline, (*changes, change), change.sequence)
 
 
@@ -154,15 +154,15 @@ def pools_of(
         StateError: the shares are not those of the lines, or do not sum to 1; or nothing says, or
             two things say, where an idle share goes. Its ``code`` is ``bad-pools``.
     """
-    found = {line: _share(line, shares[line]) for line in sorted(shares)}
-    if [*found] != sorted(lines):
-        raise _bad(f"pools of {', '.join(map(shown, found)) or 'no line'}", _of_each(lines))
-    if len(found) < 2:  # one line has all weight
+    parts = {line: _share(line, shares[line]) for line in sorted(shares)}
+    if [*parts] != sorted(lines):
+        raise _bad(f"pools of {', '.join(map(shown, parts)) or 'no line'}", _of_each(lines))
+    if len(parts) < 2:  # one line has all weight
         raise _bad("pools of one line", "none, as they share the weight of several lines")
-    total = sum(found.values())
+    total = sum(parts.values())
     if total != 1:
         raise _bad(f"shares that sum to {total}", "shares of pools that sum to 1")
-    kind = next((each for each in IDLE if each == idle), None)
+    kind = next((name for name in IDLE if name == idle), None)
     if kind is None:
         raise _bad(f"the word {shown(idle)} for idle lines", f"one of {', '.join(IDLE)}")
     if (kind == "burn") != (burn is not None):
@@ -170,7 +170,7 @@ def pools_of(
         raise _bad(what, "a slot where idle lines burn their share, and only there")
     if burn is not None and not 0 <= burn <= LAST_UID:
         raise _bad(f"the slot {burn}", f"a slot from 0 to {LAST_UID}")
-    return Pools(found, kind, burn)
+    return Pools(parts, kind, burn)
 
 
 def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
@@ -183,13 +183,13 @@ def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN4
     if said is None:
         return None
     shares, idle, burn = said["shares"], said["idle"], said.get("burn")
-    texts = all(isinstance(each, str) for each in (*shares, *shares.values(), idle))
+    texts = all(isinstance(text, str) for text in (*shares, *shares.values(), idle))
     if not texts or not (burn is None or type(burn) is int):
         raise TypeError(said)
-    found = pools_of(shares, lines, idle, burn)
-    if json_value(found) != said:
+    pools = pools_of(shares, lines, idle, burn)
+    if json_value(pools) != said:
         raise TypeError(said)
-    return found
+    return pools
 
 
 def _share(line: str, share: str | Decimal) -> Decimal:

@@ -31,7 +31,7 @@ from tallystick_state.answers import (
     SnapshotInfo,
     StateInfo,
 )
-from tallystick_state.attributes import NOTHING_SAID, said_of
+from tallystick_state.attributes import NO_ATTRIBUTES, closed_attributes
 from tallystick_state.carry import carried_names
 from tallystick_state.claims import DROPPED
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
@@ -73,10 +73,10 @@ class StateQueries:
     @cached_property
     def head(self) -> LogHead:
         """The end of the log, with the live state."""
-        found = self._transaction.head()
-        if found is None:
+        head = self._transaction.head()
+        if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
-        return found
+        return head
 
     @property
     def state(self) -> State:
@@ -109,8 +109,8 @@ class StateQueries:
     def pinned(self, epoch: int) -> State | None:
         """Return the state at the start of an epoch; None for one that has not begun."""
         if epoch not in self._states:
-            found = self._transaction.snapshot(epoch)
-            self._states[epoch] = found.state if found is not None else None
+            snapshot = self._transaction.snapshot(epoch)
+            self._states[epoch] = snapshot.state if snapshot is not None else None
         return self._states[epoch]
 
     def round_scores(self, number: int, line: str | None = None) -> dict[str, Decimal]:
@@ -134,8 +134,8 @@ class StateQueries:
     def reruns(self, number: int) -> list[Rerun]:
         """Return the submissions of a round that are to be run again, in their order."""
         events = self._transaction.events_of_round(number)
-        asked = (Rerun.of(each) for each in events if each.rerun)
-        return sorted(asked, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
+        reruns = (Rerun.of(event) for event in events if event.rerun)
+        return sorted(reruns, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
 
     def snapshot_digest(self, epoch: int) -> str:
         """Return the digest of the snapshot of an epoch.
@@ -148,7 +148,7 @@ class StateQueries:
     def recorded(self, number: int) -> frozenset[str]:
         """Return the digests of the records of a round that are recorded."""
         events = self._transaction.events_of_round(number)
-        return frozenset(each.record for each in events if each.record is not None)
+        return frozenset(event.record for event in events if event.record is not None)
 
     def shadow_scores(
         self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
@@ -161,8 +161,8 @@ class StateQueries:
             rules: the other rules.
         """
         events = self._transaction.events_of_round(number)
-        digests = (each.record for each in events)
-        theirs = [scored[each] for each in digests if each is not None and each in scored]
+        digests = (event.record for event in events)
+        theirs = [scored[event] for event in digests if event is not None and event in scored]
         return to_decimals(round_scores(theirs, rules, self._reputation_of))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
@@ -246,7 +246,7 @@ class StateQueries:
         if pools is None:
             return None
         of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
-        lines = {line: each.weights for line, each in of_lines.items()}
+        lines = {line: weights_of_line.weights for line, weights_of_line in of_lines.items()}
         weights = by_slot(pooled(pools, lines, self._slots), self._slots)
         lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in weights)
         without = dict.fromkeys(lacking, NO_LINE)
@@ -304,7 +304,7 @@ class StateQueries:
             epoch=head.epoch,
             snapshot=self._snapshot(head.epoch).digest,
             miners=len(miners),
-            slots=sum(each.uid is not None for each in miners),
+            slots=sum(miner.uid is not None for miner in miners),
             records_round=newest[0] if newest else None,
             closed_rounds=len(self._transaction.rounds()),
             open_events=self._transaction.counted_events().get(head.epoch, 0),
@@ -319,8 +319,8 @@ class StateQueries:
 
     def miners(self) -> list[MinerInfo]:
         """Return the miners: those with a slot by their slots, then the others by hotkey."""
-        found = map(MinerInfo.of, self.state.miners.values())
-        return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
+        miners = map(MinerInfo.of, self.state.miners.values())
+        return sorted(miners, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
 
     def rounds(self, last: int | None = None) -> list[RoundInfo]:
         """Return the rounds with records, in their order: the ``last`` ones, or all."""
@@ -335,12 +335,12 @@ class StateQueries:
         Raises:
             StateError: it has no records.
         """
-        found = self._rounds(number, number)
-        if found:
-            return found[0]
+        rounds = self._rounds(number, number)
+        if rounds:
+            return rounds[0]
         every = self._rounds()
-        known = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
-        raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+        others = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
+        raise StateError(f"found no record of round {number}, expected a round that has: {others}")
 
     def closed_round(self, number: int, named: int) -> ClosedRound:
         """Return a round that a file has closed, in which its records name an epoch."""
@@ -349,8 +349,8 @@ class StateQueries:
 
     def round_epoch(self, number: int) -> int | None:
         """Return the epoch that a round is pinned to; None without records."""
-        found = self._transaction.recorded_rounds(number, number)
-        return found[0][-1] if found else None
+        rounds = self._transaction.recorded_rounds(number, number)
+        return rounds[0][-1] if rounds else None
 
     def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
         closed = self._transaction.rounds()
@@ -375,14 +375,14 @@ class StateQueries:
             raise StateError(
                 f"found the epoch {number}, expected 0 to {self.state.epoch}, the open one"
             )
-        (found,) = self._epochs([number])
-        return found
+        (info,) = self._epochs([number])
+        return info
 
     def _epochs(self, numbers: Iterable[int]) -> list[EpochInfo]:
         times = {}
         for body in self._transaction.bodies_of_kind("epoch"):
-            said = json.loads(body)
-            times[said["epoch"]] = said["at"]
+            entry = json.loads(body)
+            times[entry["epoch"]] = entry["at"]
         counts, current = self._transaction.counted_events(), self.state.epoch
         return [
             EpochInfo(
@@ -426,7 +426,7 @@ class StateQueries:
 
     def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
         """Return the events of the skill types of a line."""
-        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
+        return [event for event in events if self.in_force.line_of(event.skill_type) == line]
 
     def _weights_epoch(self, line: str) -> int:
         """Return the epoch whose rules give the weights of a line: that of the last closed round.
@@ -452,13 +452,13 @@ class StateQueries:
 
         def said(epoch: int) -> RoundFile:
             if epoch < opened:
-                return said_of(transaction, in_force, line, epoch)
+                return closed_attributes(transaction, in_force, line, epoch)
             if given is not None:
                 return given
-            closed = said_of(transaction, in_force, line, opened - 1)
-            lines = (in_force.line_of(each.skill_type) for each in transaction.events(opened))
+            closed = closed_attributes(transaction, in_force, line, opened - 1)
+            lines = (in_force.line_of(event.skill_type) for event in transaction.events(opened))
             # the rounds so far are others than those that it was said of
-            return NOTHING_SAID if closed and line in lines else closed
+            return NO_ATTRIBUTES if closed and line in lines else closed
 
         return LineRecords(transaction, in_force, line, self.pinned, said=said)
 
@@ -488,10 +488,10 @@ class StateQueries:
         return self.in_force.at(event.epoch).of_type(event.skill_type)
 
     def _snapshot(self, epoch: int) -> Snapshot:
-        found = self._transaction.snapshot(epoch)
-        if found is None:
+        snapshot = self._transaction.snapshot(epoch)
+        if snapshot is None:
             raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
-        return found
+        return snapshot
 
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
@@ -513,17 +513,17 @@ NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
 
 def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
     """Return the reason why no miner can be selected for a type."""
-    declared = [each for each in state.miners.values() if skill_type in each.types]
+    declared = [miner for miner in state.miners.values() if skill_type in miner.types]
     if not declared:
         return f"no miner declares {skill_type}: {_REGISTER}"
     left = {
-        "without a slot": [each for each in declared if each.uid is None],
+        "without a slot": [miner for miner in declared if miner.uid is None],
         "ejected by collusion flags": [
-            each for each in declared if each.uid is not None and is_ejected(rules, each)
+            miner for miner in declared if miner.uid is not None and is_ejected(rules, miner)
         ],
     }
     others = len(declared) - sum(map(len, left.values()))
-    parts = [f"{len(found)} {why}" for why, found in left.items() if found]
+    parts = [f"{len(miners)} {why}" for why, miners in left.items() if miners]
     if others:
         minimum = to_text(from_decimal(rules.groups.minimum_reputation))
         parts.append(f"{others} below the minimum reputation {minimum}")
@@ -540,7 +540,7 @@ def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
     """
     if not state.miners:
         return NO_MINERS
-    if all(each.uid is None for each in state.miners.values()):
+    if all(miner.uid is None for miner in state.miners.values()):
         return f"no miner holds a slot: {_REGISTER}"
     allocation = rules.rule_set.section(ALLOCATION)
     if allocation is None:

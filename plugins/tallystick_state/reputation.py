@@ -180,6 +180,6 @@ def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:
     if mean is None:
         return reputation
     damping = rules.reputation.damping
-    kept = Fraction(damping.keep or 0) if damping.mode == "replace" else Fraction(1)
+    share = Fraction(damping.keep or 0) if damping.mode == "replace" else Fraction(1)
     # floor and ceiling are published values, so that clamping after publishing is the same
-    return clamped(rules, publish(kept * to_fraction(reputation) + Fraction(damping.apply) * mean))
+    return clamped(rules, publish(share * to_fraction(reputation) + Fraction(damping.apply) * mean))

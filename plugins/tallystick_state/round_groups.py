@@ -59,13 +59,13 @@ class RoundGroups:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        scorer, found = GroupScorer(rules, unique=True, seeds=seeds), cls()
-        for each in scorer.each(items):
-            if isinstance(each, Reject):
-                found.rejects.append(each)
+        scorer, groups = GroupScorer(rules, unique=True, seeds=seeds), cls()
+        for group in scorer.each(items):
+            if isinstance(group, Reject):
+                groups.rejects.append(group)
             else:
-                found._add(each)
-        return found
+                groups._add(group)
+        return groups
 
     def applied(self, record: Record, item: Item) -> Item:
         """Return the item of a record, with the consensus of its group.
@@ -139,9 +139,15 @@ def groups_of(
         RefusedError: a line is no group.
         RuleSetError: no rules have a consensus.
     """
-    given = path_or_items(source, "a file of groups, or an iterable of groups")
-    items = GroupFile(given).lines() if isinstance(given, Path) else map(item_of, given)
-    found = RoundGroups.of(items, rules, seeds_of(transaction))
-    if found.rejects:
-        raise RefusedError(str(given) if isinstance(given, Path) else "groups", found.rejects)
-    return found
+    file_or_items = path_or_items(source, "a file of groups, or an iterable of groups")
+    items = (
+        GroupFile(file_or_items).lines()
+        if isinstance(file_or_items, Path)
+        else map(item_of, file_or_items)
+    )
+    groups = RoundGroups.of(items, rules, seeds_of(transaction))
+    if groups.rejects:
+        raise RefusedError(
+            str(file_or_items) if isinstance(file_or_items, Path) else "groups", groups.rejects
+        )
+    return groups

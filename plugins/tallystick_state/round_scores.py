@@ -55,13 +55,18 @@ def round_scores(
     if step is None or (allocation is not None and allocation.groups):
         return {}
     collect = CollectStep(
-        rules=step, inputs=(), shape="flat", origin=(), groups=(UNGROUPED,), grouping=""
+        rules=step,
+        inputs=(),
+        shape="flat",
+        origin=(),
+        groups=(UNGROUPED,),
+        grouping="",
     )
     own = [*events]
     records = _OfRound(reputation_of, own_rules or (lambda _: rules))
-    found = samples_of(AllocationRules((step,)), records, {each.hotkey for each in own}, own)
-    samples = found.of_round.get(step.value, {}).get(UNGROUPED, {})
-    ratios = {hotkey: collect.ratio(each) or _empty(step) for hotkey, each in samples.items()}
+    collected = samples_of(AllocationRules((step,)), records, {event.hotkey for event in own}, own)
+    samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
+    ratios = {hotkey: collect.ratio(event) or _empty(step) for hotkey, event in samples.items()}
     return {hotkey: publish(Fraction(*ratio)) for hotkey, ratio in ratios.items() if ratio}
 
 

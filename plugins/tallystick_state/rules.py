@@ -120,12 +120,14 @@ class StateRules:
         """The tracked thresholds by skill type, in nano, at the seed baselines."""
         epochs = self.rule_set.section(EPOCHS)
         tracked = set() if epochs is None else set(epochs.thresholds)
-        found: dict[str, Thresholds] = {}
+        tracked_seeds: dict[str, Thresholds] = {}
         for name, tiers in self.tiers.items():
             seeds = tiers.thresholds(dict.fromkeys(tiers.tracked, self._baselines[name]))
             names = {*tiers.tracked, *tracked}
-            found[name] = {each: nano for each, nano in seeds.items() if each in names}
-        return found
+            tracked_seeds[name] = {
+                threshold: nano for threshold, nano in seeds.items() if threshold in names
+            }
+        return tracked_seeds
 
     @property
     def _baselines(self) -> Mapping[str, int]:
@@ -191,7 +193,7 @@ class EpochRules:
     lines: tuple[StateRules, ...]
 
     def __repr__(self) -> str:
-        return f"<EpochRules of {' and '.join(each.rule_set.reference for each in self.lines)}>"
+        return f"<EpochRules of {' and '.join(rules.rule_set.reference for rules in self.lines)}>"
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
@@ -228,8 +230,10 @@ class EpochRules:
 
     def watching(self) -> StateRules:
         """Return the rules of the hours over which dispatches count: of the first line with any."""
-        told = (each for each in self.lines if each.rule_set.section(REPUTATION) is not None)
-        return next((r for r in told if r.reputation.visibility is not None), self.lines[0])
+        candidates = (
+            rules for rules in self.lines if rules.rule_set.section(REPUTATION) is not None
+        )
+        return next((r for r in candidates if r.reputation.visibility is not None), self.lines[0])
 
     def of_type(self, skill_type: str) -> StateRules:
         """Return the rules of the line that has a skill type.
@@ -238,10 +242,10 @@ class EpochRules:
             StateError: no line has it.
         """
         if skill_type not in self.type_rules:
-            known = self.type_rules
+            types = self.type_rules
             raise StateError(
-                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
-                f"{nearest(skill_type, known)}"
+                f"found the skill type {shown(skill_type)}, expected one of {', '.join(types)}"
+                f"{nearest(skill_type, types)}"
             )
         return self.type_rules[skill_type]
 

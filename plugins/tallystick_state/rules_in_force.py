@@ -35,7 +35,7 @@ from tallystick_state.authority import (
     root_of,
 )
 from tallystick_state.chain import Entry
-from tallystick_state.claims import Hearing
+from tallystick_state.claims import AllowedValidators
 from tallystick_state.pools import NO_POOLS, POOLS, Pools, PoolsChange, PoolsInForce, read_pools
 from tallystick_state.rules import GENESIS, EpochRules, StateRules, proved_rules_of
 from tallystick_state.sections.epochs import EPOCHS
@@ -174,7 +174,7 @@ class RulesInForce:
         Pools are among them, where the lines share their weight. No state digest covers what is
         scheduled, so peers compare this one beside it.
         """
-        lines = {name: _ahead(each, epoch) for name, each in self.lines.items()}
+        lines = {name: _ahead(timeline, epoch) for name, timeline in self.lines.items()}
         pools = _ahead(self.pools.timeline, epoch)
         shared = {"pools": pools} if pools != _NO_POOLS_AHEAD else {}
         return digest({"format": 1, "lines": lines, **shared})
@@ -229,9 +229,9 @@ class RulesInForce:
 
         envelope = authority.signed(what)
         authorise(self.root, action, statement, envelope, authority.block)
-        known = self.root.keys.values()
-        signers = envelope.signers(each.public for each in known)
-        return tuple(sorted(each.name for each in known if each.public in signers))
+        keys = self.root.keys.values()
+        signers = envelope.signers(key.public for key in keys)
+        return tuple(sorted(key.name for key in keys if key.public in signers))
 
     def pools_statement(self, change: PoolsChange) -> Statement | None:
         """Return the statement to sign for a change of pools; None without a trust file."""
@@ -311,7 +311,8 @@ class RulesInForce:
         lines = self.lines.values()
         starts = sorted({epoch for timeline in lines for epoch, _ in timeline.later})
         first, *later = (
-            EpochRules(tuple(each.at(start) for each in lines)) for start in (0, *starts)
+            EpochRules(tuple(line_timeline.at(start) for line_timeline in lines))
+            for start in (0, *starts)
         )
         return Timeline(first, tuple(zip(starts, later, strict=True)))
 
@@ -330,10 +331,10 @@ class RulesInForce:
 
 
 def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
-    listed, found = timeline.first.events, Timeline(frozenset[str]())
+    listed, dropped = timeline.first.events, Timeline(frozenset[str]())
     for epoch, rules in timeline.later:
-        found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
-    return found
+        dropped, listed = dropped.extended(epoch, listed - rules.events), listed | rules.events
+    return dropped
 
 
 _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
@@ -341,11 +342,11 @@ _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
 
 def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
     """Return the digests of the rules of an epoch, and of later ones with their epochs."""
-    later = [(start, found) for start, found in timeline.later if start > epoch]
+    later = [(start, rules) for start, rules in timeline.later if start > epoch]
     now = timeline.at(epoch)
     return {
         "in_force": None if now is None else now.digest,
-        "scheduled": [{"epoch": start, "digest": found.digest} for start, found in later],
+        "scheduled": [{"epoch": start, "digest": rules.digest} for start, rules in later],
     }
 
 
@@ -380,17 +381,17 @@ def read(
         StoreError: a rule set does not load with this version and the installed plugins.
     """
     loading = plugins or installed_plugins()
-    said = first_body(genesis, where)
+    body = first_body(genesis, where)
     try:
-        rules = [_load_logged(each, where, loading) for each in _rule_sets(said)]
+        rules = [_load_logged(rule_set, where, loading) for rule_set in _rule_sets(body)]
     except (KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         ) from None
-    root = root_of(said["trust"], where) if "trust" in said else None
+    root = root_of(body["trust"], where) if "trust" in body else None
     try:
-        found = begun(rules, loading)
-        pools = read_pools(said.get("pools"), found.lines)
+        in_force = begun(rules, loading)
+        pools = read_pools(body.get("pools"), in_force.lines)
     except StateError as error:
         raise DamagedError(f"{where}: {error}: restore a copy") from None
     except (KeyError, TypeError, AttributeError):
@@ -398,16 +399,16 @@ def read(
             f"{where}: found a first entry with pools that are none, expected shares of the lines: "
             "restore a copy"
         ) from None
-    found = found.begun_with(root, pools)
-    return continued(found, later, where, envelopes)
+    in_force = in_force.begun_with(root, pools)
+    return continued(in_force, later, where, envelopes)
 
 
 def _rule_sets(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if RULE_SETS in said:
-        found: list[Mapping[str, Any]] = said[RULE_SETS]
+        rule_sets: list[Mapping[str, Any]] = said[RULE_SETS]
     else:
-        found = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
-    return found
+        rule_sets = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
+    return rule_sets
 
 
 def format_of(genesis: Entry | None, where: str) -> int:
@@ -417,17 +418,17 @@ def format_of(genesis: Entry | None, where: str) -> int:
         DamagedError: the first entry is none.
         StoreError: the format is newer than this engine.
     """
-    found = first_body(genesis, where).get("format")
-    if type(found) is not int or found < 1:
+    number = first_body(genesis, where).get("format")
+    if type(number) is not int or number < 1:
         raise DamagedError(
             f"{where}: found a first entry without a format, expected one: restore a copy"
         )
-    if found > FORMAT:
+    if number > FORMAT:
         raise StoreError(
-            f"{where}: found a state of the format {found}, expected at most {FORMAT}: "
+            f"{where}: found a state of the format {number}, expected at most {FORMAT}: "
             "update tallystick"
         )
-    return found
+    return number
 
 
 def check_format(genesis: Entry | None, where: str) -> None:
@@ -437,23 +438,23 @@ def check_format(genesis: Entry | None, where: str) -> None:
         DamagedError: the first entry is none.
         StoreError: it is of an older format, or of a newer one.
     """
-    found = format_of(genesis, where)
-    if found < FORMAT:
-        place = shlex.quote(where)
+    number = format_of(genesis, where)
+    if number < FORMAT:
+        source = shlex.quote(where)
         raise StoreError(
-            f"{where}: found a state of the format {found}, expected {FORMAT}, under which late "
+            f"{where}: found a state of the format {number}, expected {FORMAT}, under which late "
             "submissions move no thresholds: make it again from its export, with tallystick state "
-            f"export FILE --state {place} and tallystick state import FILE --state NEW"
+            f"export FILE --state {source} and tallystick state import FILE --state NEW"
         )
 
 
 def renewed(genesis: Entry) -> str:
     """Return the body of the first entry of an older log, as this format has it."""
-    said = dict(first_body(genesis, "the log"))
-    rule_sets = _rule_sets(said)
+    body = dict(first_body(genesis, "the log"))
+    rule_sets = _rule_sets(body)
     for name in ("rule_set", "rule_sets"):
-        said.pop(name, None)
-    return canonical_bytes({**said, "format": FORMAT, RULE_SETS: rule_sets}).decode()
+        body.pop(name, None)
+    return canonical_bytes({**body, "format": FORMAT, RULE_SETS: rule_sets}).decode()
 
 
 def begin_under(
@@ -493,15 +494,16 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     lines: dict[str, Timeline[StateRules]] = {}
     owners: dict[str, str] = {}
     lengths: dict[int, str] = {}
-    for each in sorted(rules, key=lambda found: found.line):
-        reference, epochs = each.rule_set.reference, each.rule_set.section(EPOCHS)
-        if each.line in lines:
+    for line_rules in sorted(rules, key=lambda found: found.line):
+        reference, epochs = line_rules.rule_set.reference, line_rules.rule_set.section(EPOCHS)
+        if line_rules.line in lines:
+            other = lines[line_rules.line].first.rule_set.reference
             raise StateError(
-                f"found {lines[each.line].first.rule_set.reference} and {reference}, expected one "
-                f"rule set of the line {each.line}",
+                f"found {other} and {reference}, expected one "
+                f"rule set of the line {line_rules.line}",
                 code="same-line",
             )
-        for skill_type in each.rule_set.skill_types:
+        for skill_type in line_rules.rule_set.skill_types:
             if skill_type in owners:
                 raise StateError(
                     f"found the skill type {skill_type} in {owners[skill_type]} and in "
@@ -511,7 +513,7 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
             owners[skill_type] = reference
         if epochs is not None:
             lengths.setdefault(epochs.blocks, reference)
-        lines[each.line] = Timeline(each)
+        lines[line_rules.line] = Timeline(line_rules)
     if not lines:
         raise StateError("found no rule set, expected one for each line of the state")
     if len(lengths) > 1:
@@ -525,7 +527,7 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
 
 
 def continued(
-    found: RulesInForce,
+    in_force: RulesInForce,
     later: Iterable[Entry],
     where: str,
     envelopes: Envelopes = no_envelopes,
@@ -533,7 +535,7 @@ def continued(
     """Return the rules after more entries that adopt, withdraw and rotate; see `read`."""
     for entry in later:
         try:
-            found = _after(found, entry, where, envelopes)
+            in_force = _after(in_force, entry, where, envelopes)
         except TrustError as error:
             raise DamagedError(
                 f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
@@ -544,17 +546,17 @@ def continued(
                 f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
                 "rules that a line adopts or withdraws: restore a copy"
             ) from None
-    return found
+    return in_force
 
 
 def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) -> RulesInForce:
-    said = json.loads(entry.body)
-    authority = authority_of(said, envelopes)
+    body = json.loads(entry.body)
+    authority = authority_of(body, envelopes)
     if entry.kind == ROTATION:
-        return found.rotated(root_of(said, where), entry.seq, authority)
+        return found.rotated(root_of(body, where), entry.seq, authority)
     if entry.kind == POOLS:
-        return _with_pools(found, said, entry.seq, authority)
-    line, sequence = _text(said["line"]), int(said["sequence"])
+        return _with_pools(found, body, entry.seq, authority)
+    line, sequence = _text(body["line"]), int(body["sequence"])
     if sequence != found.sequences.get(line, 0) + 1:
         raise ValueError(sequence)
     if entry.kind == WITHDRAWAL:
@@ -562,14 +564,14 @@ def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) 
         return found.withdrawn(line, sequence, entry.seq)
     adoption = Adoption(
         line=line,
-        epoch=int(said["epoch"]),
-        block=said.get("block"),
-        rules=_load_logged(said["rule_set"], where, found.plugins),
-        previous=_text(said["previous"]),
+        epoch=int(body["epoch"]),
+        block=body.get("block"),
+        rules=_load_logged(body["rule_set"], where, found.plugins),
+        previous=_text(body["previous"]),
         sequence=sequence,
-        major=bool(said.get("major", False)),
+        major=bool(body.get("major", False)),
         seq=entry.seq,
-        statement=said.get("statement"),
+        statement=body.get("statement"),
     )
     signed_by = found.check("adopt", adoption, sequence, authority)
     return found.adopted(attrs.evolve(adoption, signed_by=signed_by))
@@ -593,7 +595,7 @@ def _with_pools(
     return found.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
 
 
-def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
+def genesis_validators(genesis: Entry | None, where: str) -> AllowedValidators:
     """Return the allowed validators that the first entry of a log names.
 
     Args:
@@ -603,15 +605,15 @@ def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
     Raises:
         DamagedError: it says no such thing.
     """
-    said = first_body(genesis, where)
-    validator, heard = said.get("validator"), said.get("hears", [])
-    texts = isinstance(heard, list) and all(isinstance(each, str) for each in heard)
+    body = first_body(genesis, where)
+    validator, heard = body.get("validator"), body.get("hears", [])
+    texts = isinstance(heard, list) and all(isinstance(hotkey, str) for hotkey in heard)
     if not texts or not isinstance(validator, str | None):
         raise DamagedError(
             f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
             "copy"
         )
-    return Hearing(validator, frozenset(heard) or None)
+    return AllowedValidators(validator, frozenset(heard) or None)
 
 
 def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
@@ -645,12 +647,12 @@ def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
         TypeError: as `KeyError`.
     """
     # whoever forged the entry may have put anything there
-    text, name, known = (_text(said[key]) for key in ("text", "reference", "digest"))
-    loaded = read_again(text, Path(f"{where}#{name}"), known, plugins)
-    if loaded.digest != known:
+    text, name, expected = (_text(said[key]) for key in ("text", "reference", "digest"))
+    loaded = read_again(text, Path(f"{where}#{name}"), expected, plugins)
+    if loaded.digest != expected:
         raise DamagedError(
             f"{where}: found that {name} means {loaded.digest} with the installed "
-            f"plugins, expected {known}: install the plugins that the state began with"
+            f"plugins, expected {expected}: install the plugins that the state began with"
         )
     return StateRules.of(loaded)
 
@@ -667,14 +669,14 @@ def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
             f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
         )
     try:
-        found = json.loads(genesis.body)
+        body = json.loads(genesis.body)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         )
-    return found
+    return body
 
 
 def _text(value: object) -> str:

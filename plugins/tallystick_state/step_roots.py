@@ -165,7 +165,7 @@ class Counted:
     def closings(self) -> Iterable[Closing]:
         """The closing of each line; its state has the reputations and thresholds of before."""
         for line, rules in self.rules.items():
-            own = tuple(each for each in self.events if self.line_of(each.skill_type) == line)
+            own = tuple(event for event in self.events if self.line_of(event.skill_type) == line)
             yield Closing(rules, self.pinned, own, self.before, self.rules_at[line])
 
 
@@ -193,15 +193,17 @@ class Share:
 def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
     """Return the rows of every step, as the data of leaves, in the order of their keys."""
     # what the engine says itself follows from the results, and changes deltas
-    events = [each for each in found.events if each.validator != ENGINE]
-    records = [each for each in events if each.is_record]
-    has_facts = all(each.facts is not None or each.missed for each in records)
-    kept = records and has_facts and any(each.facts is not None for each in records)
+    events = [event for event in found.events if event.validator != ENGINE]
+    records = [event for event in events if event.is_record]
+    has_facts = all(event.facts is not None or event.missed for event in records)
+    keeps_facts = records and has_facts and any(event.facts is not None for event in records)
     return {
-        "inputs": sorted_rows((*key_of(each), each.claim_digest) for each in events),
-        "facts": sorted_rows((*key_of(each), each.facts) for each in records) if kept else None,
-        "results": sorted_rows(result_row(each) for each in events),
-        "deltas": sorted_rows(row for each in found.closings() for row in delta_rows(each)),
+        "inputs": sorted_rows((*key_of(event), event.claim_digest) for event in events),
+        "facts": sorted_rows((*key_of(event), event.facts) for event in records)
+        if keeps_facts
+        else None,
+        "results": sorted_rows(result_row(event) for event in events),
+        "deltas": sorted_rows(row for event in found.closings() for row in delta_rows(event)),
         "reputations": sorted_rows(_reputation_rows(found)),
         "thresholds": sorted_rows(_threshold_rows(found)),
         "weights": sorted_rows(weight_row(*owner, share) for owner, share in found.scores.items()),
@@ -328,14 +330,17 @@ def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row
     after = moved.state.thresholds
     following = after if adopted is None else adopt(moved.state, rules, adopted).thresholds
     owners = {
-        (name, each) for known in (before, following) for name in known for each in known[name]
+        (name, threshold)
+        for thresholds in (before, following)
+        for name in thresholds
+        for threshold in thresholds[name]
     }
-    for name, each in owners:
+    for name, threshold in owners:
         value = {
-            part: _text(known.get(name, {}).get(each))
-            for part, known in (("after", after), ("before", before), ("next", following))
+            part: _text(thresholds.get(name, {}).get(threshold))
+            for part, thresholds in (("after", after), ("before", before), ("next", following))
         }
-        yield (name, each, value)
+        yield (name, threshold, value)
 
 
 def weight_row(hotkey: str, line: str, share: Share) -> Row:
@@ -369,16 +374,18 @@ def _reputation_rows(found: Counted) -> Iterable[Row]:
             before = _before(found, owner, rules)
             *_, value = reputation_row(owner, before, means.get(owner), rules, adopted)
             # what is stored is shown, also where it is not what it should be
-            shown = {"next": to_text(nano)} | ({"after": to_text(nano)} if adopted is None else {})
-            yield (*owner, value | shown)
+            following = {"next": to_text(nano)} | (
+                {"after": to_text(nano)} if adopted is None else {}
+            )
+            yield (*owner, value | following)
 
 
 def _before(found: Counted, owner: Owner, rules: StateRules | None) -> int | None:
     """Return the reputation that a miner has as the epoch ends, before it is closed."""
     miner, skill_type = found.before.miners.get(owner[0]), owner[1]
-    known = None if miner is None else miner.reputation.get(skill_type)
-    if known is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
-        return known
+    reputation = None if miner is None else miner.reputation.get(skill_type)
+    if reputation is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
+        return reputation
     return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
 
 
@@ -386,11 +393,11 @@ def _threshold_rows(found: Counted) -> Iterable[Row]:
     stored = found.after.thresholds
     for closing in found.closings():
         adopted = found.adopted.get(closing.rules.line)
-        for name, each, value in threshold_rows(closing, adopted):
+        for name, threshold, value in threshold_rows(closing, adopted):
             # as with reputations
-            nano = _text(stored.get(name, {}).get(each))
-            shown = {"next": nano} | ({"after": nano} if adopted is None else {})
-            yield (name, each, value | shown)
+            nano = _text(stored.get(name, {}).get(threshold))
+            following = {"next": nano} | ({"after": nano} if adopted is None else {})
+            yield (name, threshold, value | following)
 
 
 def _adopted(
@@ -398,8 +405,8 @@ def _adopted(
 ) -> int | None:
     """Return the reputation that the next epoch begins with, under other rules."""
     hotkey, skill_type = owner
-    kept = {} if after is None else {skill_type: after}
-    state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), kept)}, {})
+    reputation = {} if after is None else {skill_type: after}
+    state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), reputation)}, {})
     return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tallystick.errors import StateError
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
-from tallystick_state.claims import EVERYONE, Hearing
+from tallystick_state.claims import EVERYONE, AllowedValidators
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce, continued
@@ -27,10 +27,10 @@ class StoredState:
     """A store and the rules that its state follows."""
 
     def __init__(
-        self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
+        self, store: Store, rules: StateRules | RulesInForce, allowed: AllowedValidators = EVERYONE
     ) -> None:
         """Take what was read of the store: its rules so far, and its allowed validators."""
-        self.store, self.hearing = store, hearing
+        self.store, self.allowed = store, allowed
         self._known = RulesInForce.of(rules)
         self._scorer: tuple[int, Scorer] | None = None
         self._scorers: dict[str, Scorer] = {}
@@ -93,14 +93,14 @@ class StoredState:
         """
         with self.store.reading() as transaction:
             in_force = self._in_force(transaction)
-            known = in_force.rule_sets()
-            if scorer is not None and scorer.digest not in known:
-                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
+            rule_sets = in_force.rule_sets()
+            if scorer is not None and scorer.digest not in rule_sets:
+                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in rule_sets.items())
                 raise StateError(
                     f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
                     f"that of the state, {names}"
                 )
-            if scorer is None or len(known) > 1:
+            if scorer is None or len(rule_sets) > 1:
                 scorer = self._scorer_of(in_force)
             yield scorer.with_snapshots(StoredSnapshots(transaction))
 
@@ -118,14 +118,14 @@ class StoredState:
         self._scorer = self._known.seq, scorer
 
     def _scorer_of(self, in_force: RulesInForce) -> Scorer:
-        known = self._scorer
-        if known is None or known[0] != in_force.seq:
+        cached = self._scorer
+        if cached is None or cached[0] != in_force.seq:
             from tallystick.scoring.bound_rules import bound_over
             from tallystick.scoring.scorer import Scorer
 
             lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
-            known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
-        return known[1]
+            cached = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return cached[1]
 
     def _bound(self, rules: StateRules) -> BoundRules:
         """Return a rule set, bound once."""
@@ -138,16 +138,16 @@ class StoredState:
     def _in_force(self, transaction: Transaction) -> RulesInForce:
         """Return the rules as a transaction sees them: another process may have adopted some."""
         # a local, as another thread may be in a transaction that sees another log
-        last, known = transaction.last_rules_seq(), self._known
-        if last < known.seq:
+        last, in_force = transaction.last_rules_seq(), self._known
+        if last < in_force.seq:
             # an older copy is in its place now
-            known = known.at_genesis()
-        if last > known.seq:
-            later, where = transaction.rules_entries(known.seq + 1), self.store.shown
+            in_force = in_force.at_genesis()
+        if last > in_force.seq:
+            later, where = transaction.rules_entries(in_force.seq + 1), self.store.shown
             envelopes = stored_envelopes(transaction.envelope, where)
-            known = continued(known, later, where, envelopes)
-        self._known = known
-        return known
+            in_force = continued(in_force, later, where, envelopes)
+        self._known = in_force
+        return in_force
 
 
 class StoredSnapshots(Mapping[int, ThresholdSnapshot]):
@@ -157,10 +157,10 @@ class StoredSnapshots(Mapping[int, ThresholdSnapshot]):
         self._transaction = transaction
 
     def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        found = self._transaction.snapshot(epoch)
-        if found is None:
+        snapshot = self._transaction.snapshot(epoch)
+        if snapshot is None:
             raise KeyError(epoch)
-        return ThresholdSnapshot(found.state.thresholds, found.digest)
+        return ThresholdSnapshot(snapshot.state.thresholds, snapshot.digest)
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         StateInfo,
         Synced,
     )
-    from tallystick_state.claims import Hearing
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
@@ -43,10 +43,13 @@ if TYPE_CHECKING:
 
 
 def begun(
-    rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None, shared: Pools | None = None
+    rules: EpochRules,
+    allowed: AllowedValidators,
+    root: TrustRoot | None = None,
+    shared: Pools | None = None,
 ) -> View:
     """A state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **json_value(hearing), **trusted(root)}
+    return {**_under(rules), **pools(shared), "epoch": 0, **json_value(allowed), **trusted(root)}
 
 
 def pools(found: Pools | None) -> View:
@@ -114,7 +117,7 @@ def info(
     where: str,
     rules: EpochRules,
     found: StateInfo,
-    hearing: Hearing,
+    allowed: AllowedValidators,
     root: TrustRoot | None = None,
 ) -> View:
     """A state at a glance; whom it hears, trusts and what waits only where there is any."""
@@ -131,7 +134,7 @@ def info(
         "open_events": found.open_events,
         "entries": found.entries,
         "hash": found.hash,
-        **json_value(hearing),
+        **json_value(allowed),
         **trusted(root),
         **waiting,
     }

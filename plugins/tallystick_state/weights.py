@@ -35,7 +35,7 @@ from tallystick_allocation.rules import Pools as PoolsRules
 from tallystick_allocation.share import PoolsStep, slot_of
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
 from tallystick_allocation.uint16 import dropped, to_uint16
-from tallystick_state.attributes import IMMUNE, NOTHING_SAID
+from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import pinned_reputation
@@ -90,13 +90,13 @@ class Weighing:
     def population(self, rules: AllocationRules) -> Population:
         """Return the miners, and what is known of them."""
         hotkeys = {*self.hotkeys}
-        found = samples_of(rules, self.records, hotkeys, self.of_round)
+        samples = samples_of(rules, self.records, hotkeys, self.of_round)
         if is_of_round(self.rules.rule_set):
-            hotkeys = found.hotkeys
+            hotkeys = samples.hotkeys
         return Population(
             tuple(map(self._miner, hotkeys)),
-            found.of_all,
-            of_round=found.of_round,
+            samples.of_all,
+            of_round=samples.of_round,
             round=self.said.round,
             carry=self.carry,
         )
@@ -113,14 +113,18 @@ def weigh(weighing: Weighing) -> LineWeights:
         return LineWeights({}, {}, None)
     population = weighing.population(rules)
     keys = roster(bound, population)
-    given = {step.name: _column(weighing.carry.get(step.name, {}), keys) for step in bound.carried}
+    carried_columns = {
+        step.name: _column(weighing.carry.get(step.name, {}), keys) for step in bound.carried
+    }
     try:
-        found = allocate(bound, population, given)
+        allocation = allocate(bound, population, carried_columns)
     except AllocationError as error:
         return LineWeights({}, {}, None, str(error))
     base = base_of(bound)
-    scores = {} if base is None or found.stopped else _by_key(found.columns[base.name], keys)
-    return LineWeights(_weights(found), scores, found)
+    scores = (
+        {} if base is None or allocation.stopped else _by_key(allocation.columns[base.name], keys)
+    )
+    return LineWeights(_weights(allocation), scores, allocation)
 
 
 def before_carried(found: Allocation) -> Mapping[str, Values]:
@@ -131,9 +135,13 @@ def before_carried(found: Allocation) -> Mapping[str, Values]:
     """
     bound = found.bound
     lacking = [step.name for step in bound.steps if step.name not in found.columns]
-    kept = {step.name: found.columns[step.name] for step in bound.carried}
+    carried_columns = {step.name: found.columns[step.name] for step in bound.carried}
     try:
-        columns = allocate(bound, found.given.population, kept, lacking).columns if lacking else {}
+        columns = (
+            allocate(bound, found.given.population, carried_columns, lacking).columns
+            if lacking
+            else {}
+        )
     except AllocationError:
         columns = {}
     return {name: columns[name] for name in lacking if name in columns}
@@ -177,7 +185,7 @@ def _is_of_each(rules: StepRules) -> bool:
 
 def _has_columns(step: AllocationStep) -> bool:
     """Return whether a step reads columns alone, and no number of all miners."""
-    return all(each.shape != "number" for each in step.inputs)
+    return all(source.shape != "number" for source in step.inputs)
 
 
 def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int]:
@@ -199,10 +207,10 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     population = Population(tuple(map(Miner, scores)))
     keys = roster(bound, population)
     try:
-        found = allocate(bound, population, {base.name: _column(scores, keys)})
+        allocation = allocate(bound, population, {base.name: _column(scores, keys)})
     except AllocationError as error:
         return LineWeights({}, scores, None, str(error))
-    return LineWeights(_weights(found), scores, found)
+    return LineWeights(_weights(allocation), scores, allocation)
 
 
 def base_of(bound: BoundAllocation) -> AllocationStep | None:
@@ -210,7 +218,7 @@ def base_of(bound: BoundAllocation) -> AllocationStep | None:
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):
             after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(each.rules, Collect) for each in after):
+            if not any(isinstance(following.rules, Collect) for following in after):
                 return step
     return None
 
@@ -232,7 +240,7 @@ def _column(values: Mapping[str, int], keys: Sequence[str]) -> RationalColumn:
 
 def _by_key(values: Values, keys: Sequence[str]) -> dict[str, int]:
     assert isinstance(values, RationalColumn)  # noqa: S101  # it is rounded
-    return {key: each for key, each in zip(keys, nano(values), strict=True) if each is not None}
+    return {key: value for key, value in zip(keys, nano(values), strict=True) if value is not None}
 
 
 @attrs.frozen
@@ -253,7 +261,7 @@ class LineRecords:
     line: str
     state: Callable[[int], State | None]
     counted_by: int | None = None
-    said: Callable[[int], RoundFile] = lambda _: NOTHING_SAID
+    said: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -276,7 +284,7 @@ class LineRecords:
 
     def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
         """Return the events of the line."""
-        return (each for each in events if self.in_force.line_of(each.skill_type) == self.line)
+        return (event for event in events if self.in_force.line_of(event.skill_type) == self.line)
 
     def of_round(self, number: int | None) -> list[StateEvent]:
         """Return the events of a round; none where there is no round."""
@@ -304,8 +312,8 @@ class LineRecords:
         if last is None or state is None:
             return {}
         counted = self.own(self.transaction.events(last))
-        before, said = state.carry.get(self.line, {}), self.said(last)
-        return carried(rules, before, self, counted, hotkeys, said=said)
+        before, attributes = state.carry.get(self.line, {}), self.said(last)
+        return carried(rules, before, self, counted, hotkeys, said=attributes)
 
     def weighed(
         self,
@@ -343,7 +351,7 @@ class LineRecords:
 
 def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int) -> int | None:
     """Return the last epoch up to one in which some rules hold; None where they hold in none."""
-    spans = [(a, b) for a, b, held in timeline.spans() if held is rules and a <= epoch]
+    spans = [(a, b) for a, b, span_rules in timeline.spans() if span_rules is rules and a <= epoch]
     return max((epoch if b is None else min(b - 1, epoch) for _, b in spans), default=None)
 
 
@@ -379,14 +387,14 @@ def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, i
             such as one for which a share is reserved, is left out.
         slots: of the miners, by hotkey.
     """
-    found: dict[int, int] = {}
+    by_uid: dict[int, int] = {}
     for key, weight in weights.items():
         slot = slots.get(key)
         slot = slot_of(key) if slot is None else slot
         if slot is None:  # the chain has nobody of that name to pay
             continue
-        found[slot] = found.get(slot, 0) + weight
-    return found
+        by_uid[slot] = by_uid.get(slot, 0) + weight
+    return by_uid
 
 
 def chain_weights(
@@ -431,7 +439,7 @@ def pooled(
     columns = {
         line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
     }
-    found = step.apply(Given(population, keys, {"line": columns}))
-    assert isinstance(found, RationalColumn)  # noqa: S101  # shares of whole numbers
-    held = zip(keys, nano(published(found)), strict=True)
-    return {key: weight for key, weight in held if weight}
+    column = step.apply(Given(population, keys, {"line": columns}))
+    assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
+    shares_by_key = zip(keys, nano(published(column)), strict=True)
+    return {key: weight for key, weight in shares_by_key if weight}

@@ -440,7 +440,7 @@ def _told(batch: ResultBatch) -> ResultBatch:
 
 
 def _identity(record: RecordLike) -> Identity:
-    """Who a record is of that cannot be scored."""
+    """Return the identity of a record that cannot be scored."""
     line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
     return whose(line)
 

@@ -17,7 +17,7 @@ from tallystick.scoring.value import MeasureValue, Value
 
 @attrs.frozen(eq=False, slots=False)
 class Scores:
-    """What one record scores.
+    """The scores of one record.
 
     Attributes:
         bound: its skill type.
@@ -181,7 +181,7 @@ def thresholds_of(
 
 
 def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
-    """Between which nano each threshold of a type is."""
+    """Return the range of each threshold of a type, in nano."""
     if bound.tiers is None:
         return {}
     found = dict.fromkeys(bound.tiers.tracked, (0, NANO))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
 _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
-"""What is told elsewhere, or changes no result."""
+"""The options that are told elsewhere, or change no result."""
 
 
 with_state_option = click.option(
@@ -202,7 +202,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _command() -> str:
-    """How to do it again: every option that was given, but for who does the work."""
+    """Return the command that repeats it, without the options of the executor."""
     context = click.get_current_context()
     words = ["tallystick", "backtest", str(context.params["history"])]
     for option in context.command.params:

@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
 ) -> None:
-    """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
+    """Compare OLD and NEW: values, formulas, types, and the effect on a score.
 
     The intervals hold every change that a score can have, by bounds. The versioning policy says
-    which part of the version the change has to raise.
+    which part of the version the change has to raise. The exit status is 1 when a value differs
+    that no bound is known for because of its kind.
 
     With --state, the bounds are those of its thresholds as they are; and who would enter and leave
     each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
@@ -79,6 +80,9 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "
             "docs/versioning.md says"
         )
+        sys.exit(1)
+    if found.unknown:
+        complain("; ".join(map(str, found.unknown)))
         sys.exit(1)
 
 

@@ -49,7 +49,7 @@ class Group:
 
     @property
     def is_shared(self) -> bool:
-        """Whether several types have it."""
+        """True if several types have the finding."""
         return len(self.findings) > 1
 
     @property
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What is found, with ``*`` for several types; a message each where they say more."""
+        """The message, with ``*`` for several types; one for each where they differ further."""
         if not self.is_shared:
             return (self.first.message,)
         masked = map(_masked, (f.message for f in self.findings), self.types)
@@ -67,7 +67,7 @@ class Group:
 
 
 def groups(findings: Iterable[Diagnostic]) -> tuple[Group, ...]:
-    """The findings, those of one code and place that several skill types have as one."""
+    """Return the findings; those of one code and place that several skill types have are one."""
     found: dict[tuple[str | int, ...], list[Diagnostic]] = {}
     seen: Counter[tuple[str, ...]] = Counter()
     for each in findings:
@@ -86,6 +86,8 @@ def as_json(report: Report) -> JsonObject:
         value |= json_value({"against": report.against, "gone": report.gone})
     if report.refused:
         value["refused"] = [{"name": name, "reason": why} for name, why in report.refused.items()]
+    if report.not_analysed:
+        value["not_analysed"] = json_value(report.not_analysed)
     return value
 
 
@@ -100,20 +102,23 @@ json_form(Suppressed, _silenced)
 
 
 def as_text(found: Report, *, verbose: bool = False) -> str:
-    """The report for a terminal; with the evidence of every single finding if it is verbose."""
+    """Return the report for a terminal; verbose, with the evidence of every finding."""
     lines = list(_text_of(found.findings, found.checks, verbose=verbose))
     if found.gone:
         gone = _text_of(found.gone, found.checks, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
+    lines += map(str, found.not_analysed)
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, summary(found)]))
 
 
 def summary(found: Report) -> str:
-    """How much was found, in a line."""
+    """Return the counts of findings, in a line."""
     counted = Counter(finding.severity for finding in found.findings)
     counts = [numbered(counted[s], s) for s in SEVERITIES if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
+    if found.not_analysed:
+        silenced += f"; {numbered(len(found.not_analysed), 'value')} not analysed"
     if found.against is None:
         return f"{', '.join(counts) or 'nothing found'}{silenced}"
     new = f"new since {found.against}: {', '.join(counts) or 'nothing'}"
@@ -136,6 +141,7 @@ def as_markdown(report: Report) -> str:
         section(f"Gone since {report.against}", _table(report.gone)),
         section("Silenced", table(("code", "path", "reason"), silenced)),
         section("Not made", table(("lints", "why"), refused)),
+        *(paragraph(str(value)) for value in report.not_analysed),
     )
 
 
@@ -203,7 +209,7 @@ def _message(group: Group) -> str:
 
 
 def _distinct(group: Group, reasons: Mapping[int, str]) -> Iterable[str]:
-    """The reasons of the findings of a group, each once."""
+    """Return the reasons of the findings of a group, each once."""
     return dict.fromkeys(reasons[id(each)] for each in group.findings)
 
 
@@ -217,7 +223,7 @@ def _masked(message: str, skill_type: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell; lines of a text for people are one."""
+    """Return a text as a cell; lines of a text for people are one."""
     return cell(" ".join(text.splitlines()))
 
 

@@ -61,7 +61,7 @@ def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
         return ()
     reputation = rules.reputation
     initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
-    found = _Dynamics(
+    dynamics = _Dynamics(
         floor=from_decimal(reputation.floor),
         filter=_filter(rules),
         initial=initial,
@@ -69,7 +69,7 @@ def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
         rewarded=trajectory(rules, initial, rewards(rules) or best),
         worst=trajectory(rules, ceiling, worst),
     )
-    return (found,)
+    return (dynamics,)
 
 
 def _filter(rules: StateRules) -> int:
@@ -96,22 +96,22 @@ def _filter(rules: StateRules) -> int:
     ),
 )
 def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        below = found.best.below(found.filter)
+    for dynamics in _dynamics(scorer):
+        below = dynamics.best.below(dynamics.filter)
         if below is None:
             continue
-        floor = found.best.below(found.floor + 1)
+        floor = dynamics.best.below(dynamics.floor + 1)
         ends = "" if floor is None else f" and reaches the floor at epoch {floor}"
         yield Finding(
             ("reputation", "damping"),
-            f"a miner whose every record is {' and '.join(found.best.events)} falls from "
-            f"{to_text(found.initial)} below the filter {to_text(found.filter)} at epoch {below} "
-            f"({to_text(found.best.values[below])}){ends}",
+            f"a miner whose every record is {' and '.join(dynamics.best.events)} falls from "
+            f"{to_text(dynamics.initial)} below the filter {to_text(dynamics.filter)} at epoch "
+            f"{below} ({to_text(dynamics.best.values[below])}){ends}",
             {
-                "filter": to_text(found.filter),
-                "floor": to_text(found.floor),
-                "best": found.best.figures(found.filter, found.floor),
-                "every_reward": found.rewarded.figures(found.filter, found.floor),
+                "filter": to_text(dynamics.filter),
+                "floor": to_text(dynamics.floor),
+                "best": dynamics.best.figures(dynamics.filter, dynamics.floor),
+                "every_reward": dynamics.rewarded.figures(dynamics.filter, dynamics.floor),
             },
         )
 
@@ -129,8 +129,8 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
 )
 def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.section(GROUPS)
-    for found in _dynamics(scorer):
-        last = found.rewarded.below(found.filter)
+    for dynamics in _dynamics(scorer):
+        last = dynamics.rewarded.below(dynamics.filter)
         if groups is None or last is None:
             continue
         yield Finding(
@@ -138,8 +138,8 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
             f"even with every reward in each record nobody who is there at epoch 0 can be "
             f"selected from epoch {last} on",
             {
-                "filter": to_text(found.filter),
-                "every_reward": found.rewarded.figures(found.filter, found.floor),
+                "filter": to_text(dynamics.filter),
+                "every_reward": dynamics.rewarded.figures(dynamics.filter, dynamics.floor),
             },
         )
 
@@ -158,15 +158,15 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
 )
 def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.section(GROUPS)
-    for found in _dynamics(scorer):
+    for dynamics in _dynamics(scorer):
         recovers = groups is not None and groups.recovery.enabled
-        if groups is None or recovers or found.floor >= found.filter:
+        if groups is None or recovers or dynamics.floor >= dynamics.filter:
             continue
         yield Finding(
             ("reputation", "floor"),
-            f"the floor {to_text(found.floor)} is below the filter {to_text(found.filter)}: who "
-            "falls below the filter is never selected again, and so never rises",
-            {"floor": to_text(found.floor), "filter": to_text(found.filter)},
+            f"the floor {to_text(dynamics.floor)} is below the filter {to_text(dynamics.filter)}: "
+            "who falls below the filter is never selected again, and so never rises",
+            {"floor": to_text(dynamics.floor), "filter": to_text(dynamics.filter)},
         )
 
 
@@ -183,15 +183,15 @@ def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
 )
 def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        if found.best.rests_at < found.initial:
+    for dynamics in _dynamics(scorer):
+        if dynamics.best.rests_at < dynamics.initial:
             yield Finding(
                 ("reputation", "initial"),
-                f"a newcomer begins at {to_text(found.initial)}, above the "
-                f"{to_text(found.best.rests_at)} where the best behaviour leads every veteran",
+                f"a newcomer begins at {to_text(dynamics.initial)}, above the "
+                f"{to_text(dynamics.best.rests_at)} where the best behaviour leads every veteran",
                 {
-                    "initial": to_text(found.initial),
-                    "best": found.best.figures(found.filter, found.floor),
+                    "initial": to_text(dynamics.initial),
+                    "best": dynamics.best.figures(dynamics.filter, dynamics.floor),
                 },
             )
 
@@ -209,15 +209,16 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
 )
 def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        if found.filter > 0 and found.worst.rests_at >= found.filter:
+    for dynamics in _dynamics(scorer):
+        if dynamics.filter > 0 and dynamics.worst.rests_at >= dynamics.filter:
             yield Finding(
                 ("reputation", "damping"),
-                f"a miner whose every record is {' and '.join(found.worst.events)} rests at "
-                f"{to_text(found.worst.rests_at)}, not below the filter {to_text(found.filter)}",
+                f"a miner whose every record is {' and '.join(dynamics.worst.events)} rests at "
+                f"{to_text(dynamics.worst.rests_at)}, not below the filter "
+                f"{to_text(dynamics.filter)}",
                 {
-                    "filter": to_text(found.filter),
-                    "worst": found.worst.figures(found.filter, found.floor),
+                    "filter": to_text(dynamics.filter),
+                    "worst": dynamics.worst.figures(dynamics.filter, dynamics.floor),
                 },
             )
 
@@ -236,20 +237,20 @@ def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
     remedy="compare the epochs with how fast the network should reward and punish",
 )
 def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        worst = found.worst.below(found.filter)
+    for dynamics in _dynamics(scorer):
+        worst = dynamics.worst.below(dynamics.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
         yield Finding(
             ("reputation", "damping"),
-            f"the best behaviour leads from {to_text(found.initial)} to "
-            f"{to_text(found.best.rests_at)} in {len(found.best.values) - 1} epochs; the worst "
-            f"{falls} from {to_text(found.worst.values[0])}, the filter being "
-            f"{to_text(found.filter)}",
+            f"the best behaviour leads from {to_text(dynamics.initial)} to "
+            f"{to_text(dynamics.best.rests_at)} in {len(dynamics.best.values) - 1} epochs; the "
+            f"worst {falls} from {to_text(dynamics.worst.values[0])}, the filter being "
+            f"{to_text(dynamics.filter)}",
             {
-                "filter": to_text(found.filter),
-                "floor": to_text(found.floor),
-                "best": found.best.figures(found.filter, found.floor),
-                "worst": found.worst.figures(found.filter, found.floor),
+                "filter": to_text(dynamics.filter),
+                "floor": to_text(dynamics.floor),
+                "best": dynamics.best.figures(dynamics.filter, dynamics.floor),
+                "worst": dynamics.worst.figures(dynamics.filter, dynamics.floor),
             },
         )
 
@@ -476,8 +477,8 @@ def _delta(rules: StateRules, name: str, reputation: int) -> Fraction:
 
 def _bands(reputation: Reputation) -> list[str]:
     """Return the events that are bands of a score, from the lowest band to the highest."""
-    found = [(_begin(band), name) for name, e in reputation.events.items() if (band := e.consensus)]
-    return [name for _, name in sorted(found)]
+    bands = [(_begin(band), name) for name, e in reputation.events.items() if (band := e.consensus)]
+    return [name for _, name in sorted(bands)]
 
 
 def _begin(band: Band) -> Fraction:

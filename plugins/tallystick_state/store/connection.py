@@ -37,7 +37,7 @@ SYNCHRONOUS = "FULL"
 Access = Literal["read", "write"]
 """Purpose of a transaction."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
-MOST_VALUES = 900
+MAX_VALUES = 900
 """The most values of one statement, below what every version of SQLite takes."""
 # one number for all processes that lock a store: the letters of "tallysti"
 _LOCK = int.from_bytes(b"tallysti", "big")
@@ -163,8 +163,8 @@ class Connection:
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         with _statement_of(self.shown, self.timeout):
-            found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
-        return found
+            rows: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
+        return rows
 
     def execute(self, statement: str, values: Iterable[Any] = ()) -> None:
         """Run a statement that gives nothing."""
@@ -370,8 +370,8 @@ def _make_private(path: Path) -> None:
     is not opened: to close it would give up all locks that other threads of the process have of it.
     """
     with suppress(OSError):
-        found = path.lstat()
-        if stat.S_ISREG(found.st_mode) and found.st_size:
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode) and status.st_size:
             return
     try:
         number = os.open(path, _NEW_STORE, 0o600)
@@ -406,8 +406,8 @@ def _check_file(path: Path, create: bool) -> None:
     # it. What else is no database SQLite finds itself. It is not read here: whoever closes a file
     # gives up all locks that other threads of the process have of it.
     with suppress(OSError):
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode) or 0 < found.st_size < _LEAST:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or 0 < status.st_size < _LEAST:
             raise StoreError(f"{path}: {_NOT_OURS}")
 
 
@@ -488,22 +488,22 @@ def _explained(where: str, timeout: float) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        found = _of_driver(error)
-        if found is None:
+        raised = _of_driver(error)
+        if raised is None:
             raise
-        said, template = str(found), _template(found)
-        told = template.format(timeout=timeout, reason=masked(_first_line(said)))
+        text, template = str(raised), _template(raised)
+        message = template.format(timeout=timeout, reason=masked(_first_line(text)))
         # a traceback would show what the driver says
         cause = error if masked(str(error)) == str(error) else None
-        raise StoreError(f"{where}: {told}") from cause
+        raise StoreError(f"{where}: {message}") from cause
 
 
 def _of_driver(error: Exception) -> BaseException | None:
     """Return the error of the driver; SQLAlchemy, which migrates, wraps it."""
-    found = getattr(error, "orig", error)
+    original = getattr(error, "orig", error)
     psycopg = sys.modules.get("psycopg")
-    of_psycopg = psycopg is not None and isinstance(found, psycopg.Error)
-    return found if of_psycopg or isinstance(found, sqlite3.Error) else None
+    of_psycopg = psycopg is not None and isinstance(original, psycopg.Error)
+    return original if of_psycopg or isinstance(original, sqlite3.Error) else None
 
 
 def _template(error: BaseException) -> str:

@@ -47,8 +47,8 @@ def size(connection: Connection) -> int:
         ((pages,),) = connection.rows("PRAGMA page_count")
         ((bytes_each,),) = connection.rows("PRAGMA page_size")
         return int(pages * bytes_each)
-    ((found,),) = connection.rows(_SIZE_OF_POSTGRESQL)
-    return int(found)
+    ((total,),) = connection.rows(_SIZE_OF_POSTGRESQL)
+    return int(total)
 
 
 def check_integrity(connection: Connection) -> None:

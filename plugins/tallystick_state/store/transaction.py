@@ -23,7 +23,7 @@ from tallystick_state.event import AGE, NUMBER_LIMIT, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
 from tallystick_state.store.checksums import checked_rows, delete, insert, rows_of
-from tallystick_state.store.connection import MOST_VALUES, WAY_BACK, Connection, marks
+from tallystick_state.store.connection import MAX_VALUES, WAY_BACK, Connection, marks
 from tallystick_state.store.tables import (
     CLAIM_COUNTS,
     ENVELOPES,
@@ -42,6 +42,26 @@ if TYPE_CHECKING:
     from tallystick_state.roles import Role
 
 
+# rows of a page that is read, and of the first one for who wants the first entry alone
+_READ, _FIRST_READ = 2_000, 100
+_ROUNDS = 32
+_T = TypeVar("_T")
+STATING = ("batch", "pools", "rules", "trust", "withdraw")
+"""The kinds of the entries that may state a block and name a signed statement."""
+
+# the statements; the tables and their indexes are in `tables`
+_ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
+_SNAPSHOT = f"FROM {SNAPSHOTS} WHERE epoch = ?"
+_RULES = f"FROM {LOG} WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {RARE}"
+_BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
+# a canonical line begins with the first of its keys
+_ALIGNED = '{"alignment":'
+_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = ?"
+_ROUNDS_WITH_ROLE = (
+    f"FROM {EVENTS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
+)
+
+
 @attrs.frozen
 class ClaimRows:
     """Reads and writes of claims."""
@@ -50,8 +70,8 @@ class ClaimRows:
 
     def of(self, identities: Sequence[bytes], *, waiting: bool = True) -> list[Claim]:
         """Return the claims of some identities, without those in quarantine if asked for."""
-        found = self._among(EVENTS, "identity", identities)
-        return [*found, *(self._among(QUARANTINE, "identity", identities) if waiting else ())]
+        recorded = self._among(EVENTS, "identity", identities)
+        return [*recorded, *(self._among(QUARANTINE, "identity", identities) if waiting else ())]
 
     def has_waiting(self) -> bool:
         """Return whether there is any claim in quarantine."""
@@ -81,15 +101,15 @@ class ClaimRows:
     def about(self, record: StateEvent) -> Iterator[Claim]:
         """Return the recorded events that came alone about the task of a record."""
         condition = "hotkey = ? AND is_record = ? AND round = ?"
-        found = self._claims(EVENTS, condition, (record.hotkey, False, record.round))
-        return (each for each in found if each.event.task == record.task)
+        claims = self._claims(EVENTS, condition, (record.hotkey, False, record.round))
+        return (claim for claim in claims if claim.event.task == record.task)
 
     def in_scope(self, scope: bytes) -> Iterator[Claim]:
         """Yield every claim of a validator that is pinned to an epoch, by its counts."""
         yield from self._claims(QUARANTINE, "scope = ?", (scope,))
         rounds = sorted({number for number, _ in self.counts(scope)})
-        found = self._among(EVENTS, "round", rounds)
-        yield from (each for each in found if each.event.scope == scope)
+        recorded = self._among(EVENTS, "round", rounds)
+        yield from (claim for claim in recorded if claim.event.scope == scope)
 
     def counts(self, scope: bytes) -> Counts:
         """Return the numbers of claims of a validator and pinned epoch, by round and rank."""
@@ -111,18 +131,18 @@ class ClaimRows:
 
     def flags_by(self) -> Mapping[str, Mapping[str, int]]:
         """Return by hotkey the number of flags by validator since they were last cleared."""
-        cleared, found = self.cleared(), dict[str, Counter[str]]()
+        cleared, flags = self.cleared(), dict[str, Counter[str]]()
         condition = f"body LIKE ? AND seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
         values = f'%"{FLAG}"%'
         page = self._claims(EVENTS, condition, (values, 0))
         while page:
-            for each in page:
-                event = each.event
-                if each.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
-                    by = found.setdefault(event.hotkey, Counter())
+            for claim in page:
+                event = claim.event
+                if claim.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
+                    by = flags.setdefault(event.hotkey, Counter())
                     by[event.validator] += event.events.count(FLAG)
             page = self._claims(EVENTS, condition, (values, page[-1].seq))
-        return found
+        return flags
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Take claims out of where they are, recorded or in quarantine."""
@@ -139,8 +159,8 @@ class ClaimRows:
         insert(self.connection, QUARANTINE, rows)
 
     def _among(self, table: StoreTable, column: str, values: Sequence[object]) -> Iterator[Claim]:
-        for start in range(0, len(values), MOST_VALUES):
-            page = values[start : start + MOST_VALUES]
+        for start in range(0, len(values), MAX_VALUES):
+            page = values[start : start + MAX_VALUES]
             yield from self._claims(table, f"{column} IN ({marks(page)})", page)
 
     def _claims(self, table: StoreTable, condition: str, values: Iterable[Any]) -> list[Claim]:
@@ -148,37 +168,17 @@ class ClaimRows:
         source = f"FROM {table} JOIN {LOG} USING (seq) WHERE {condition}"
         names = (*table.names, *LOG.names)
         rows = checked_rows(self.connection, [table, LOG], source, values)
-        found = (dict(zip(names, row, strict=True)) for row in rows)
+        named_rows = (dict(zip(names, row, strict=True)) for row in rows)
         return [
             Claim(
-                each["seq"],
-                StateEvent.from_line(each["body"]),
-                Rank(each["rank"]),
-                each.get("reason"),
-                each.get("counted_in"),
+                fields["seq"],
+                StateEvent.from_line(fields["body"]),
+                Rank(fields["rank"]),
+                fields.get("reason"),
+                fields.get("counted_in"),
             )
-            for each in found
+            for fields in named_rows
         ]
-
-
-# rows of a page that is read, and of the first one for who wants the first entry alone
-_READ, _FIRST_READ = 2_000, 100
-_ROUNDS = 32
-_T = TypeVar("_T")
-STATING = ("batch", "pools", "rules", "trust", "withdraw")
-"""The kinds of the entries that may state a block and name a signed statement."""
-
-# the statements; the tables and their indexes are in `tables`
-_ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
-_SNAPSHOT = f"FROM {SNAPSHOTS} WHERE epoch = ?"
-_RULES = f"FROM {LOG} WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {RARE}"
-_BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
-# a canonical line begins with the first of its keys
-_ALIGNED = '{"alignment":'
-_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = ?"
-_ROUNDS_WITH_ROLE = (
-    f"FROM {EVENTS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
-)
 
 
 @attrs.frozen
@@ -322,8 +322,8 @@ class Transaction:
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
             rows = self._log(source, (hotkey, True, oldest, newest, last))
-            found = [StateEvent.from_line(body) for _, _, body, _ in rows]
-            yield from sorted(found, key=AGE, reverse=True)
+            events = [StateEvent.from_line(body) for _, _, body, _ in rows]
+            yield from sorted(events, key=AGE, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
         """Return the snapshot of an epoch; None when there is none."""
@@ -484,7 +484,7 @@ class Transaction:
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Add entries to the log; their chain is the caller's to make."""
-        rows = ((each.seq, each.kind, each.body, each.hash) for each in entries)
+        rows = ((entry.seq, entry.kind, entry.body, entry.hash) for entry in entries)
         insert(self.connection, LOG, rows)
 
     def put_events(
@@ -497,7 +497,7 @@ class Transaction:
                 was open when it was recorded.
             rank: of all of them.
         """
-        insert(self.connection, EVENTS, (_indexed(*each, int(rank)) for each in events))
+        insert(self.connection, EVENTS, (_indexed(*event, int(rank)) for event in events))
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a snapshot for ever.
@@ -535,8 +535,8 @@ class Transaction:
         values = (value,) if counted_by is None else (value, counted_by)
         query = f"SELECT seq FROM {EVENTS} WHERE {chosen} ORDER BY seq"
         numbers = [row[0] for row in self.connection.rows(query, values)]
-        for start in range(0, len(numbers), MOST_VALUES):
-            page = numbers[start : start + MOST_VALUES]
+        for start in range(0, len(numbers), MAX_VALUES):
+            page = numbers[start : start + MAX_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
             among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
             rows = self._log(
@@ -567,7 +567,7 @@ class Transaction:
 
 
 def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
+    return tuple(bytes(value) if isinstance(value, bytes | memoryview) else value for value in row)
 
 
 def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:

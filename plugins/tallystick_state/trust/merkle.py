@@ -133,11 +133,15 @@ class Consistency:
 
 
 class TileTree:
-    """A tree over leaves that are given once; it takes 64 bytes for each.
+    """A tree over the hashes of leaves; it takes 64 bytes for each.
+
+    >>> tree = TileTree([leaf_hash(b"first"), leaf_hash(b"second")])
+    >>> tree.root() == node_hash(leaf_hash(b"first"), leaf_hash(b"second"))
+    True
 
     Attributes:
-        size: how many leaves.
-        reads: how many tiles were read by `tile`.
+        size: number of leaves.
+        reads: number of tiles that `tile` has read.
     """
 
     def __init__(self, leaves: Iterable[bytes]) -> None:

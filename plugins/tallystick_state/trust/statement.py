@@ -133,7 +133,11 @@ def statement_of(envelope: Envelope, where: str) -> Statement:
 
 
 def rule_set(*, reference: str, digest: str, text: str) -> Statement:
-    """Return a rule set, as its authors sign it.
+    """Return the statement that the authors of a rule set sign.
+
+    >>> digest = f"sha256:{'0' * 64}"
+    >>> rule_set(reference="skills@1.2.0", digest=digest, text=digest).kind
+    'rule-set'
 
     Args:
         reference: its name and version.

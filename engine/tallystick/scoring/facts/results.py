@@ -56,13 +56,13 @@ _BIG_ENDIAN = np.dtype(">i8")
 _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
-"""What results show of who a record is, beside its type and line."""
+"""Fields of results that identify a record, beside its type and line."""
 CODED = ("miner_hotkey", "role", "validator")
-"""Those of them that repeat: dictionaries of texts, if they are read so, are not spelled out."""
+"""Fields that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
-    """By skill type, the digests of the facts that a rule set reads, of any epoch."""
+    """Return by skill type the digests of the facts that a rule set reads, of any epoch."""
     found = defaultdict[str, frozenset[str]](frozenset)
     for _, span in rules.spans():
         for name, bound in span.types.items():
@@ -110,7 +110,7 @@ class Scoring:
         return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """What takes the facts of items that the rules read."""
+        """Return the extraction of the facts of items that the rules read."""
         return self._extractor.extraction(items, first)
 
     def _facts(self, batch: FactBatch) -> ResultBatch:
@@ -203,14 +203,14 @@ def _groups(rows: FactRows) -> pa.Array:
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """As `judge`, but rows on which the engine fails are rejected alone, as internal errors."""
+    """Return the result of `judge`, and reject rows on which the engine fails alone."""
     found, kept, failed = isolated(partial(judge, rules=rules), rows, identity_at)
     valid, rejects = found
     return valid if kept is rows else np.isin(rows.record, kept.record[valid]), [*rejects, *failed]
 
 
 def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """Which rows meet what the rule set requires beyond their type, and why others do not."""
+    """Return the rows that meet all requirements, and rejects of the others."""
     bound, errors = rules.types[rows.skill_type], defaultdict[int, list[RecordError]](list)
     valid = np.ones(len(rows), np.bool_)
     for broken, reason in _checks(bound, rows, rules.registry):
@@ -224,7 +224,7 @@ def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
 
 
 def identity_at(rows: FactRows, row: int) -> Identity:
-    """Who a row is of, as far as that was read."""
+    """Return the identity of a row, as far as it was read."""
     task_id = rows.task_id[row].as_py()
     return Identity(
         task_id,
@@ -241,7 +241,7 @@ class _Reason(Protocol):
 def _checks(
     bound: BoundType, rows: FactRows, registry: Registry
 ) -> Iterator[tuple[Truths, _Reason]]:
-    """Which rows break what, and what is said of one of them."""
+    """Yield the rows that break each requirement, with a function that gives the reason of one."""
     for fact in bound.facts:
         if is_opaque(fact):
             column = rows.facts[fact.digest]
@@ -268,7 +268,7 @@ def _broken(compiled: Compiled, digests: Sequence[str], rows: FactRows) -> Truth
 
 
 def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
-    """What is said of a row that does not meet a requirement."""
+    """Return the error of a row that does not meet a requirement."""
     value = NOTHING
     for fact in leaves(requirement.condition, "fact"):
         if path_of(fact) == requirement.path and reader_of(fact).name in ("number", "integer"):
@@ -286,7 +286,7 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
 
 @attrs.frozen(eq=False)
 class _Order:
-    """Where the rows of several types stand among all of them, by line.
+    """The places of the rows of several types among all of them, by line.
 
     Attributes:
         rows: how many there are.
