@@ -53,8 +53,8 @@ def demo(as_json: bool) -> None:
             except RuleSetError as error:
                 refused[name] = str(error)
     if as_json:
-        shown = [_plain(scorer, registry) for scorer in scorers]
-        print_json({"rule_sets": shown, "refused": refused})
+        views = [_plain(scorer, registry) for scorer in scorers]
+        print_json({"rule_sets": views, "refused": refused})
     else:
         for scorer in scorers:
             _show(scorer, registry)
@@ -95,8 +95,8 @@ def _show(scorer: Scorer, registry: Registry) -> None:
 def _axes(scorer: Scorer, result: Result) -> str:
     axes = scorer.types[result.skill_type].axes
     symbols = {axis.name: axis.formula.symbol or axis.name for axis in axes}
-    shown = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
-    return "  ".join(shown) or "no submission"
+    texts = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
+    return "  ".join(texts) or "no submission"
 
 
 def _short(value: Decimal) -> str:
