@@ -14,7 +14,7 @@ from tallystick.numbers.nano import NANO
 from tallystick.numbers.text import numbered
 from tallystick_allocation.column import Column, Number, RationalColumn, Values, positive, published
 from tallystick_allocation.population import Population
-from tallystick_allocation.step import BoundAllocation, Given, Step, Stop, unknown_step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Given, Stop, unknown_step
 
 
 @attrs.frozen(slots=False)
@@ -163,7 +163,7 @@ class _Run:
 def _run(
     bound: BoundAllocation,
     population: Population,
-    sinks: Iterable[Step],
+    sinks: Iterable[AllocationStep],
     given: Mapping[str, Values],
 ) -> _Run:
     values = {name: _rounded(bound.step(name), held) for name, held in given.items()}
@@ -179,7 +179,7 @@ def _run(
     return _Run(state, values)
 
 
-def _rounded(step: Step, values: Values) -> Values:
+def _rounded(step: AllocationStep, values: Values) -> Values:
     return _published(values) if step.rules.publish or step.carries else values
 
 
@@ -192,7 +192,7 @@ def _published(values: Values) -> Values:
     return published(values)
 
 
-def _kept(given: Given, step: Step) -> dict[str, int]:
+def _kept(given: Given, step: AllocationStep) -> dict[str, int]:
     column = given.values[step.name]
     assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
     held = zip(given.keys, column.numerators, strict=True)

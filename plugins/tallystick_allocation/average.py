@@ -13,24 +13,35 @@ from tallystick.numbers.real import Exact
 from tallystick_allocation.column import Values, column_of, total
 from tallystick_allocation.rules import Average
 from tallystick_allocation.share import divided
-from tallystick_allocation.step import NOTHING, UNIT, Given, Range, Step, Stop, computes, hull
+from tallystick_allocation.step import (
+    NOTHING,
+    UNIT,
+    AllocationStep,
+    Given,
+    Range,
+    Stop,
+    computes,
+    hull,
+)
 
 
 @computes(Average)
 @attrs.frozen(eq=False, slots=False)
-class AverageStep(Step):
+class AverageStep(AllocationStep):
     """A moving average; what it gives is rounded, as it is carried."""
 
     rules: Average
+
+    prefers_hotkeys = False
 
     @property
     def carries(self) -> bool:
         """Always."""
         return True
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """As the column; what is carried was in that range too."""
-        found = hull(ranges[self.inputs[0].name], NOTHING)
+        found = hull(ranges[self.inputs[0]], NOTHING)
         return hull(found, UNIT) if self.rules.normalise else found
 
     def apply(self, given: Given) -> Values | Stop:

@@ -19,9 +19,10 @@ from tallystick_allocation.population import LARGEST_FACTOR, Sample
 from tallystick_allocation.rules import UNGROUPED, Collect
 from tallystick_allocation.step import (
     NOTHING,
+    AllocationStep,
+    Collected,
     Given,
     Range,
-    Step,
     Stop,
     Surroundings,
     computes,
@@ -37,7 +38,7 @@ _PLAIN = frozenset({"sum", "mean", "last"})
 
 @computes(Collect)
 @attrs.frozen(eq=False, slots=False)
-class CollectStep(Step):
+class CollectStep(AllocationStep):
     """The values of each miner's records, in each group, as one.
 
     Attributes:
@@ -52,6 +53,16 @@ class CollectStep(Step):
     grouping: str
     within: Range | None = None
     is_exact: bool = False
+
+    prefers_hotkeys = False
+    is_score = True
+
+    @property
+    def collected(self) -> Collected:
+        """The value of records, and the factors of its mean."""
+        rules = self.rules
+        factors = frozenset((*rules.times, *rules.over))
+        return Collected(rules.value, factors, rules.missed == "zero", self.within)
 
     @classmethod
     def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> CollectStep:
@@ -79,7 +90,7 @@ class CollectStep(Step):
         """What is collected, and by which groups."""
         return [*super().operation, self.grouping, list(self.groups)]
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """The range of a value, and what is given to who has none."""
         del ranges
         rules = self.rules

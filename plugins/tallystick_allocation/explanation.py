@@ -12,7 +12,7 @@ from tallystick.json_values import JsonObject, Key, json_fields, json_object, js
 from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import Column, Number, Values
-from tallystick_allocation.step import Step
+from tallystick_allocation.step import AllocationStep
 
 Cell = str | None
 """A value as text, exact where it ends within 25 places; None where there is none."""
@@ -90,7 +90,7 @@ def explained(
     )
 
 
-def _step(step: Step, found: Values | None, place: int) -> ExplainedStep:
+def _step(step: AllocationStep, found: Values | None, place: int) -> ExplainedStep:
     return ExplainedStep(
         step.name,
         step.rules.do,

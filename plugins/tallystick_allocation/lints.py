@@ -32,7 +32,7 @@ from tallystick_allocation.rules import (
     Share,
     ZScore,
 )
-from tallystick_allocation.step import BoundAllocation, Range, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
 
 tallystick_api = 1
 
@@ -51,7 +51,7 @@ class _Probe:
     """
 
     bound: BoundAllocation
-    column: Step
+    column: AllocationStep
     within: Range
 
     def run(self, values: Sequence[Fraction]) -> Allocation | None:
@@ -166,13 +166,13 @@ def _share_turned(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
-def _keeps_negative(step: Step, bound: BoundAllocation) -> bool:
+def _keeps_negative(step: AllocationStep, bound: BoundAllocation) -> bool:
     """Whether a step makes shares of values that can be below 0."""
     rules = step.rules
     return isinstance(rules, Share) and rules.below == "keep" and bound.ranges[rules.of][0] < 0
 
 
-def _has_some(step: Step) -> bool:
+def _has_some(step: AllocationStep) -> bool:
     """Whether a column has a value above 0 wherever it has one."""
     rules = step.rules
     match rules:

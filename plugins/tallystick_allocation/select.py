@@ -71,6 +71,15 @@ class FilterStep(SelectStep):
 
     rules: Filter
 
+    prefers_hotkeys = False
+
+    @property
+    def marks(self) -> frozenset[Decimal]:
+        """The bounds."""
+        above, cut = self.rules.above, self.rules.at_least
+        cuts = cut.values() if isinstance(cut, Mapping) else (cut,)
+        return frozenset(bound for bound in (above, *cuts) if isinstance(bound, Decimal))
+
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column without the others, or with 0 for them."""
         del given
@@ -128,8 +137,18 @@ class TopStep(SelectStep):
 
     @property
     def order(self) -> Order:
-        """Who comes first among equals."""
+        """The order of equals."""
         return Order(self.rules.ties, self.rules.salt)
+
+    @property
+    def prefers_hotkeys(self) -> bool:
+        """Whether no round draws the order of equals anew."""
+        return not self.order.is_drawn
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One more than stay."""
+        return (self.rules.k + 1,)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column without the others."""
@@ -150,8 +169,13 @@ class OnePerStep(SelectStep):
 
     @property
     def order(self) -> Order:
-        """Who comes first among equals."""
+        """The order of equals."""
         return Order(self.rules.ties, self.rules.salt)
+
+    @property
+    def prefers_hotkeys(self) -> bool:
+        """Whether no round draws the order of equals anew."""
+        return not self.order.is_drawn
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column with 0 for the others."""

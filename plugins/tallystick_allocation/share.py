@@ -37,10 +37,10 @@ from tallystick_allocation.select import Order, TopStep
 from tallystick_allocation.step import (
     NOTHING,
     UNIT,
+    AllocationStep,
     ColumnStep,
     Given,
     Range,
-    Step,
     Stop,
     Surroundings,
     computes,
@@ -62,9 +62,11 @@ class ShareStep(ColumnStep):
 
     rules: Share
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Shares are in [0, 1], but for a column with values below 0, whose sum can be near 0."""
-        low, high = ranges[self.inputs[0].name]
+        low, high = ranges[self.inputs[0]]
         if self.rules.below == "refuse" or low >= 0:
             return UNIT
         furthest = max(-low, high) / _LEAST_SUM
@@ -120,7 +122,17 @@ class ByRankStep(ColumnStep):
 
     rules: ByRank
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    @property
+    def prefers_hotkeys(self) -> bool:
+        """Whether equals get parts of their own, in an order that no round draws anew."""
+        return self.rules.ties != "pooled" and not self.order.is_drawn
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One more than there are parts."""
+        return (len(self.rules.parts or ()) + 1,)
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Parts are in [0, 1]."""
         del ranges
         return UNIT
@@ -162,7 +174,7 @@ class ByRankStep(ColumnStep):
 
 @computes(Pools)
 @attrs.frozen(eq=False, slots=False)
-class PoolsStep(Step):
+class PoolsStep(AllocationStep):
     """The share of each group times what a miner has in it, added up.
 
     Attributes:
@@ -171,6 +183,8 @@ class PoolsStep(Step):
 
     rules: Pools
     groups: Mapping[str, Fraction]
+
+    prefers_hotkeys = False
 
     @classmethod
     def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> PoolsStep:
@@ -186,9 +200,9 @@ class PoolsStep(Step):
         """Who takes what nobody gets."""
         return burns(self.rules.burn, population)
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """At most what the column is, as the shares sum to 1."""
-        return hull(ranges[self.inputs[0].name], NOTHING, UNIT)
+        return hull(ranges[self.inputs[0]], NOTHING, UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
         """The one column."""
@@ -223,18 +237,20 @@ class PoolsStep(Step):
 
 @computes(Mix)
 @attrs.frozen(eq=False, slots=False)
-class MixStep(Step):
+class MixStep(AllocationStep):
     """A weighted sum of columns."""
 
     rules: Mix
+
+    prefers_hotkeys = False
 
     def others(self, population: Population) -> tuple[str, ...]:
         """Who takes the part of an empty column."""
         return burns(self.rules.burn, population)
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """As the parts sum to 1, that of all columns together, and 0."""
-        return hull(NOTHING, UNIT, *(ranges[name] for name in self.rules.of))
+        return hull(NOTHING, UNIT, *(ranges[step] for step in self.inputs))
 
     def apply(self, given: Given) -> Values | Stop:
         """The sum, in each group where the columns are of groups."""
@@ -264,12 +280,14 @@ class MixStep(Step):
 
 @computes(Equal)
 @attrs.frozen(eq=False, slots=False)
-class EqualStep(Step):
+class EqualStep(AllocationStep):
     """Equal parts for the miners of a column that have a flag."""
 
     rules: Equal
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Parts are in [0, 1]."""
         del ranges
         return UNIT
@@ -293,19 +311,21 @@ class EqualStep(Step):
 
 @computes(Reserve)
 @attrs.frozen(eq=False, slots=False)
-class ReserveStep(Step):
+class ReserveStep(AllocationStep):
     """A share of all for one hotkey."""
 
     rules: Reserve
+
+    prefers_hotkeys = False
 
     def others(self, population: Population) -> tuple[str, ...]:
         """The hotkey, where it is no miner."""
         key = population.round.get(self.rules.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key and key not in population.places else ()
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """At most 1."""
-        return hull(ranges[self.inputs[0].name], UNIT)
+        return hull(ranges[self.inputs[0]], UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
         """The column scaled down, with the share of the hotkey."""

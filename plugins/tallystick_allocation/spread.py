@@ -27,10 +27,10 @@ from tallystick_allocation.column import (
 from tallystick_allocation.rules import CapStep as CapRules
 from tallystick_allocation.rules import Lift, Statistic, ZScore
 from tallystick_allocation.step import (
+    AllocationStep,
     ColumnStep,
     Given,
     Range,
-    Step,
     Stop,
     computes,
     hull,
@@ -48,7 +48,9 @@ class ZScoreStep(ColumnStep):
 
     rules: ZScore
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """What a million miners allow, and the value of a flat column."""
         del ranges
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.rules.flat),) * 2)
@@ -97,9 +99,11 @@ class LiftStep(ColumnStep):
 
     rules: Lift
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """As wide as the column's."""
-        low, high = ranges[self.inputs[0].name]
+        low, high = ranges[self.inputs[0]]
         lowest = Fraction(self.rules.lowest)
         return lowest, high - low + lowest
 
@@ -122,7 +126,9 @@ class CapStep(ColumnStep):
 
     rules: CapRules
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Shares are in [0, 1]."""
         del ranges
         return Fraction(), Fraction(1)
@@ -176,14 +182,16 @@ class CapStep(ColumnStep):
 
 @computes(Statistic)
 @attrs.frozen(eq=False, slots=False)
-class StatisticStep(Step):
+class StatisticStep(AllocationStep):
     """One number of a column."""
 
     rules: Statistic
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """As the column, and the number of an empty one."""
-        low, high = found = ranges[self.inputs[0].name]
+        low, high = found = ranges[self.inputs[0]]
         if self.rules.statistic == "sum":
             million = 1_000_000
             found = min(low, Fraction()) * million, max(high, Fraction()) * million

@@ -118,7 +118,7 @@ def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
     for requirement, compiled in bound.requirements:
         yield _conditions(requirement.name, compiled, rows)
     for place, value in enumerate(bound.values):
-        if value.role == "composite":
+        if value is bound.composite:
             continue
         if isinstance(value, FormulaValue) and value.applies is not None:
             yield _conditions(f"{value.name}, where it applies", value.applies, rows)

@@ -142,15 +142,15 @@ def _given(claim: Claim, alone: bool) -> Iterator[Mapping[str, int]]:
 def _published(claim: Claim, facts: Facts, given: Mapping[str, int]) -> dict[str, int] | None:
     """What is published before the formula; None where an earlier one has no value."""
     found = dict(given)
-    for step in claim.steps:
-        nano = _step(step.tree, step.formula, facts, found)
+    for premise in claim.premises:
+        nano = _premise(premise.tree, premise.formula, facts, found)
         if nano is None:
             return None
-        found[step.name] = nano
+        found[premise.name] = nano
     return found
 
 
-def _step(tree: Node, formula: Formula, facts: Facts, found: Mapping[str, int]) -> int | None:
+def _premise(tree: Node, formula: Formula, facts: Facts, found: Mapping[str, int]) -> int | None:
     if not _applies(formula, facts):
         return NANO
     try:

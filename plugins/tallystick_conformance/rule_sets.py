@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from graphlib import TopologicalSorter
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -35,7 +34,8 @@ from tallystick.rules.model import (
 )
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.binding import bind_rule_set
-from tallystick_conformance.claim import UNIT_VALUES, Claim, Step
+from tallystick.scoring.computation import in_order
+from tallystick_conformance.claim import UNIT_VALUES, Claim, Premise
 from tallystick_conformance.counterexample import judged
 from tallystick_conformance.loading import Subject, with_own_rule_sets
 from tallystick_conformance.records import domains_of, has_all, is_without_bounds
@@ -234,7 +234,7 @@ def values_before(name: str, rule_set: RuleSet, registry: Registry) -> tuple[str
         if each not in reads:
             reads[each] = registry.formulas[_use(each, rule_set).formula].reads
             pending += reads[each]
-    return tuple(each for each in TopologicalSorter(reads).static_order() if each != name)
+    return tuple(each for each in in_order(reads) if each != name)
 
 
 def _use(name: str, rule_set: RuleSet) -> Axis | Measure:
@@ -254,14 +254,15 @@ class _Uses:
 
     def value(self, name: str) -> Claim:
         use = _use(name, self.rule_set)
-        return self.of_records(use.formula, use.parameters, self.steps(name))
+        return self.of_records(use.formula, use.parameters, self.premises(name))
 
     def composite(self) -> Claim | None:
         name = self.rules.composite
         if name is None or name not in self.registry.formulas:
             return None
-        steps = [s for axis in self.rules.all_axes for s in (*self.steps(axis), self.one(axis))]
-        once = {step.name: step for step in steps}
+        axes = self.rules.all_axes
+        premises = [each for axis in axes for each in (*self.premises(axis), self.one(axis))]
+        once = {premise.name: premise for premise in premises}
         return self.of_records(name, self.rules.parameters, once.values())
 
     def factor(self, name: str) -> Claim | None:
@@ -276,13 +277,13 @@ class _Uses:
         if emission is None:
             return None
         given = {**self.base(), "quality": UNIT_VALUES, **self.multipliers()}
-        steps = []
+        premises = []
         for name, use in emission.factors.items():
             if use.skill_types is None or self.skill_type.name in use.skill_types:
-                steps.append(self.step(name, use.formula, use.parameters))
+                premises.append(self.premise(name, use.formula, use.parameters))
             else:
                 given[name] = (NANO,)
-        return self.of_records(emission.formula, emission.parameters, steps, given)
+        return self.of_records(emission.formula, emission.parameters, premises, given)
 
     def threshold(self, name: str) -> Claim | None:
         tiers = self.rule_set.tiers
@@ -291,11 +292,12 @@ class _Uses:
             return None
         known = {n: t for n, t in tiers.thresholds.items() if t.formula is not None and n != name}
         reads = {n: self.registry.formulas[str(t.formula)].published for n, t in known.items()}
-        order = [n for n in TopologicalSorter(reads).static_order() if n in known]
         return Claim(
             self.registry.formulas[use.formula],
             exact(use.parameters),
-            steps=tuple(self.step(n, str(known[n].formula), known[n].parameters) for n in order),
+            premises=tuple(
+                self.premise(n, str(known[n].formula), known[n].parameters) for n in in_order(reads)
+            ),
             given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
         )
 
@@ -303,7 +305,7 @@ class _Uses:
         self,
         formula: str,
         parameters: Parameters,
-        steps: Iterable[Step],
+        premises: Iterable[Premise],
         given: Mapping[str, tuple[int, ...]] | None = None,
     ) -> Claim:
         return Claim(
@@ -311,22 +313,22 @@ class _Uses:
             exact(parameters),
             self.skill_type,
             self.requirements,
-            tuple(steps),
+            tuple(premises),
             given or {},
             self.unrounded(self.registry.formulas[formula]),
         )
 
-    def steps(self, name: str) -> list[Step]:
+    def premises(self, name: str) -> list[Premise]:
         return [self.one(each) for each in values_before(name, self.rule_set, self.registry)]
 
-    def one(self, name: str) -> Step:
+    def one(self, name: str) -> Premise:
         use = _use(name, self.rule_set)
-        return self.step(name, use.formula, use.parameters)
+        return self.premise(name, use.formula, use.parameters)
 
-    def step(self, name: str, formula: str, parameters: Parameters) -> Step:
+    def premise(self, name: str, formula: str, parameters: Parameters) -> Premise:
         found = self.registry.formulas[formula]
         tree = bind(found.tree, exact(parameters), self.unrounded(found))
-        return Step(name, found, tree)
+        return Premise(name, found, tree)
 
     def unrounded(self, formula: Formula) -> dict[str, Node]:
         """The bound trees of what a formula reads before that is published."""

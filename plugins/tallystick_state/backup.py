@@ -85,9 +85,9 @@ def restore(
     path, target = path_of(path, "a backup"), path_text(where, PLACE)
     if not path.is_file():
         raise InputError(f"{path}: found no file, expected a backup of tallystick state backup")
-    place = place_of(target, TIMEOUT, create=True)
-    if place.path is not None:
-        return _restored_file(path, place.path, registry, accept)
+    target_place = place_of(target, TIMEOUT, create=True)
+    if target_place.path is not None:
+        return _restored_file(path, target_place.path, registry, accept)
     with tempfile.TemporaryDirectory() as folder:
         copy = _taken(path, Path(folder) / "backup", registry, accept)
         _checked(copy)
@@ -130,14 +130,14 @@ def _taken(
         envelopes = stored_envelopes(transaction.envelope, store.shown)
         later = transaction.rules_entries()
         in_force = read(genesis, later, store.shown, registry, envelopes)
-    for each in in_force.at(0 if head is None else head.epoch).lines:
-        accept(each)
+    for rules in in_force.at(0 if head is None else head.epoch).lines:
+        accept(rules)
     return store
 
 
 @contextmanager
 def _staged(path: Path) -> Iterator[Path]:
-    """A file to fill, which takes the name when the block ends without an error."""
+    """Yield a file to fill, which takes the name when the block ends without an error."""
     with atomic_files(path) as (file,):
         if not isinstance(file, AtomicFile):
             raise OutputError(f"{path}: found a stream, expected the name of a file to write")
@@ -179,7 +179,7 @@ def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _checked(store: Store) -> Exported:
-    """What a store holds that is found to be sound."""
+    """Check a store; return the size and hash of its log."""
     store.check()
     with store.reading() as transaction:
         head = transaction.head()

@@ -7,7 +7,6 @@ of them validates; without it, all that have stake do. What else a file has is n
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -17,6 +16,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError, NumberError, RecordError
+from tallystick.io.csv_table import CsvTable
 from tallystick.io.inputs import whole
 from tallystick.numbers.nano import NANO, from_decimal, from_double
 from tallystick.records.messages import shown
@@ -27,7 +27,7 @@ LARGEST = 1 << 24
 """The most bytes of a file: each of 65 536 uids has 256."""
 
 _EXPECTED = "the columns hotkey and stake, or a JSON object with the lists hotkeys and stake"
-_BYTE_ORDER_MARK = "\ufeff"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PERMITS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -64,15 +64,9 @@ def validators_of(path: Path) -> tuple[Validator, ...]:
         InputError: the file cannot be read, or does not say who validates.
     """
     data = whole(path, LARGEST, "a list of validators")
-    try:
-        text = data.decode().removeprefix(_BYTE_ORDER_MARK)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: found byte {error.start + 1}, which is not UTF-8, expected text in UTF-8"
-        ) from error
-    is_json = text.lstrip().startswith("{")
+    is_json = data.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{")
     found, seen = dict[str, int](), dict[str, str]()
-    for entry in _of_json(path, text) if is_json else _of_csv(path, text):
+    for entry in _of_json(path, data) if is_json else _of_csv(path, data):
         hotkey, stake = _hotkey(entry), _stake(entry)
         before = seen.setdefault(hotkey, entry.where)
         if before != entry.where:
@@ -125,9 +119,9 @@ def _is_permitted(entry: _Entry) -> bool:
     return permit
 
 
-def _of_json(path: Path, text: str) -> Iterator[_Entry]:
+def _of_json(path: Path, data: bytes) -> Iterator[_Entry]:
     try:
-        document = parse(text.encode())
+        document = parse(data.removeprefix(_BYTE_ORDER_MARK))
     except RecordError as error:
         raise InputError(f"{path}: found {error.value}, expected {error.expected}") from error
     lists = {name: _list(path, document, name) for name in ("hotkeys", "stake")}
@@ -152,21 +146,11 @@ def _list(path: Path, document: Any, name: str) -> list[Any]:  # noqa: ANN401  #
     return found
 
 
-def _of_csv(path: Path, text: str) -> Iterator[_Entry]:
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if not {"hotkey", "stake"} <= {*header} or len({*header}) < len(header):
-            said = ",".join(header)[:80]
-            raise InputError(f"{path}: found the header {said!r}, expected {_EXPECTED}")
-        for cells in reader:
-            if not cells:
-                continue
-            where = f"{path}:{reader.line_num}"
-            if len(cells) != len(header):
-                raise InputError(f"{where}: found {len(cells)} cells, expected {len(header)}")
-            row = dict(zip(header, cells, strict=True))
-            permit = row.get("validator_permit", "true")
-            yield _Entry(where, row["hotkey"].strip(), row["stake"], permit)
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+def _of_csv(path: Path, data: bytes) -> Iterator[_Entry]:
+    table = CsvTable(io.BytesIO(data), path, is_spaced=True)
+    if not {"hotkey", "stake"} <= {*table.header}:
+        header = ",".join(table.header)[:80]
+        raise InputError(f"{path}: found the header {header!r}, expected {_EXPECTED}")
+    for line, row in table:
+        permit = row.get("validator_permit", "true")
+        yield _Entry(f"{path}:{line}", row["hotkey"], row["stake"], permit)

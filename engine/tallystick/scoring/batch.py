@@ -243,7 +243,7 @@ class ResultBatch:
             (part, value)
             for part in self.parts
             for value in (*part.scores.columns, *part.scores.ratios)
-            if value.name == name
+            if value.field == name
             and (value.role == role if role else value.role not in {"axis", "measure", "tier"})
         )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.errors import FormulaError
 from tallystick.formula.evaluate import Published, Trace, compile_reference, evaluate
 from tallystick.formula.integers import (
     IntegerFunction,
@@ -21,11 +22,14 @@ from tallystick.formula.integers import (
 )
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
+from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from tallystick.formula.balls import BallProgram
     from tallystick.formula.columns import Column, ColumnProgram
     from tallystick.formula.domain import Domain
@@ -145,6 +149,24 @@ def compile_tree(
         for node in (given.node for _, given in proved.program.inputs)
     )
     return Compiled(tree, proved, tuple(facts), sources)
+
+
+def check_range(program: Program, low: Fraction, high: Fraction, remedy: str = "") -> None:
+    """Refuse a formula that can leave the range that it declares.
+
+    Raises:
+        FormulaError: it can; the message ends with the remedy.
+    """
+    if program.low < low or program.high > high:
+        raise FormulaError(
+            f"found that it can be from {decimal_text(program.low)} to "
+            f"{decimal_text(program.high)}, expected {decimal_text(low)} to {decimal_text(high)}"
+            f"{remedy and ': '}{remedy}"
+        )
+
+
+RANGE_REMEDY = "use clip(), or change its parameters"
+"""Remedy for a formula of a rule set that can leave its range."""
 
 
 @attrs.frozen(cache_hash=True)

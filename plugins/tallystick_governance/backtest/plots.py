@@ -19,15 +19,15 @@ import vl_convert
 
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
-from tallystick_governance.backtest.bootstrap import PERCENT, Interval, Uncertainty
-from tallystick_governance.backtest.comparison import CandidateComparison
-from tallystick_governance.backtest.distribution import (
+from tallystick_governance.backtest.comparison import (
+    CandidateComparison,
     Distribution,
     MinerChange,
     losers,
     winners,
 )
 from tallystick_governance.backtest.incentive import Incentives
+from tallystick_governance.backtest.statistics import PERCENT, Interval, Uncertainty
 
 INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
 GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
@@ -41,11 +41,11 @@ DARK = {
 }
 """The colour of each on a dark page."""
 LARGEST = 12
-"""How many gains, and how many losses, are drawn."""
+"""Maximum number of gains, and of losses, in a plot."""
 DRAWN = 8
-"""Of how many miners the incentive is drawn."""
+"""Maximum number of miners whose incentive is drawn."""
 BESIDE = 24
-"""How many candidates stand beside each other, unless they are one sweep."""
+"""Maximum number of candidates beside each other, unless they are one sweep."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
 """The classes of relative change, in per cent."""
 _WIDE = 26
@@ -99,7 +99,7 @@ class Plot:
 
 
 def change(found: Distribution, known: Uncertainty | None) -> Plot:
-    """The changes of the shares that change most, from the largest gain to the largest loss."""
+    """Plot the shares that change most, from the largest gain to the largest loss."""
     changes = found.changes()
     chosen = [*winners(changes, LARGEST), *reversed(losers(changes, LARGEST))]
     rows = [
@@ -127,7 +127,7 @@ def change(found: Distribution, known: Uncertainty | None) -> Plot:
 
 
 def spread(found: Distribution) -> Plot:
-    """How many miners gain or lose how much of what they had."""
+    """Plot the number of miners by class of relative change of their share."""
     names = _classes()
     many = dict.fromkeys(names, 0)
     for each in found.changes():
@@ -154,7 +154,7 @@ def spread(found: Distribution) -> Plot:
 
 
 def adoption(found: Incentives) -> Plot:
-    """What the incentive of the miners that change most gains, by the stake that adopts."""
+    """Plot the gain of the incentives that change most, by the stake that adopts."""
     chosen = found.most_changed(DRAWN)
     last = found.scenarios[-1].incentive
     rows = [
@@ -181,7 +181,7 @@ def adoption(found: Incentives) -> Plot:
 
 
 def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
-    """The candidates beside each other and beside the baseline, a picture for each metric."""
+    """Plot the candidates beside the baseline, a picture for each metric."""
     swept = _swept(found)
     if swept is None and len(found) > BESIDE:
         return []
@@ -210,7 +210,7 @@ METRICS = {
     "Gini": ".3~r",
     "HHI": ".3~r",
 }
-"""What the candidates are compared by, and how it is written."""
+"""Metrics by which candidates are compared, and the format of each."""
 
 
 def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
@@ -224,7 +224,7 @@ def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
 
 
 def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
-    """Those of the baseline, which differs from itself in nothing."""
+    """Return the metrics of the baseline, which differs from itself in nothing."""
     before = found.overall.concentration_before
     values = (0, NANO, before.gini, before.hhi)
     return {
@@ -236,7 +236,7 @@ def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
 def _curve(
     rows: Sequence[Mapping[str, Any]], baseline: Mapping[str, Any], metric: str, path: str
 ) -> Plot:
-    """A metric over the values of a sweep; a dashed line and a square are the baseline."""
+    """Plot a metric over the values of a sweep; a dashed line and a square are the baseline."""
     y = alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric))
     x = alt.X("value:Q", title=_tail(path), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     own = alt.Chart(_data([baseline]))
@@ -253,7 +253,7 @@ def _curve(
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], metric: str) -> Plot:
-    """A metric of every candidate, the largest first; another colour is the baseline."""
+    """Plot a metric of every candidate, the largest first; another colour is the baseline."""
     known = [row for row in rows if row[metric] is not None]
     ordered = sorted(known, key=lambda row: (-row[metric], row["candidate"]))
     bars = (
@@ -274,12 +274,12 @@ def _axis_of(metric: str) -> dict[str, Any]:
 
 
 def _field(name: str) -> str:
-    """A field of a plot: the name may hold what the shorthand would read."""
+    """Escape the name of a field, which may hold characters of the shorthand."""
     return name.replace("'", "\\'") + ":Q"
 
 
 def _swept(found: Sequence[CandidateComparison]) -> list[float] | None:
-    """The values of one swept number; None when the candidates differ in something else."""
+    """Return the values of one swept number; None when candidates differ in something else."""
     paths = {tuple(change.path for change in each.identity.changes) for each in found}
     if len(found) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
         return None
@@ -293,7 +293,7 @@ def _classes() -> list[str]:
 
 
 def _class_of(change: MinerChange, names: Sequence[str]) -> str:
-    """A change on an edge belongs to the class that is nearer to none."""
+    """Return the class of a change; one on an edge is in the class nearer to no change."""
     relative = change.relative
     if relative is None:
         return names[-1] if change.share_after else names[len(STEPS) // 2 - 1]
@@ -307,7 +307,7 @@ def _label(number: int, change: MinerChange) -> str:
 
 
 def _cut(number: int, label: str) -> str:
-    """The label of a candidate; what is too long keeps its ends, and a number that tells it."""
+    """Shorten the label of a candidate: a long one keeps its ends, after its number."""
     text = visible(label)
     return text if len(text) <= _WIDE else f"{number}. {text[:9]}…{text[-13:]}"
 
@@ -317,7 +317,7 @@ def _ends(interval: Interval) -> Mapping[str, float]:
 
 
 def _tail(path: str) -> str:
-    """The end of a path, which is the part that tells."""
+    """Shorten a path to its end, which tells it from others."""
     return path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
 
 
@@ -333,7 +333,7 @@ def _plot(chart: alt.Chart | alt.LayerChart | alt.FacetChart, says: str, where: 
 
 
 def _darkened(svg: str) -> str:
-    """The picture with other colours for a reader who prefers dark pages."""
+    """Add other colours for a reader who prefers dark pages."""
     rules = "".join(
         f'[{kind}="{light}"]{{{kind}:{dark}}}'
         for light, dark in DARK.items()
@@ -345,7 +345,7 @@ def _darkened(svg: str) -> str:
 
 
 def _renumbered(svg: str) -> str:
-    """The picture with its identifiers counted from 0: the drawer counts on over all pictures."""
+    """Count the identifiers from 0: the drawer counts on over all pictures."""
     found = dict.fromkeys(re.findall(r' id="([a-z_]+\d+)"', svg))
     new = {name: f"id{number}" for number, name in enumerate(found)}
     return re.sub(

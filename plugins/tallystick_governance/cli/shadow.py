@@ -44,7 +44,7 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.plugins.registry import installed_plugins
     from tallystick_governance.backtest.run import backtest
     from tallystick_governance.backtest.summary import headlines
-    from tallystick_governance.backtest.wording import terminal_lines
+    from tallystick_governance.backtest.text import terminal_lines
     from tallystick_governance.shadow import FACTS, candidates
 
     found = candidates(folder, installed_plugins())

@@ -112,7 +112,7 @@ def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
             if comparison.digest not in seen:
                 seen.add(comparison.digest)
                 yield comparison, ("axes", axis.name), False
-    for place, gate in enumerate(bound.quality.gates):
+    for place, gate in enumerate(bound.gates):
         edge = published(gate.axis) < const(to_fraction(gate.below))
         yield edge, ("skill_types", bound.name, "gates", place), True
 

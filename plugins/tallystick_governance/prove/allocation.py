@@ -29,7 +29,7 @@ from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import Filter
 from tallystick_allocation.select import OnePerStep, TopStep
 from tallystick_allocation.share import ByRankStep
-from tallystick_allocation.step import BoundAllocation, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation
 from tallystick_allocation.table import population_of_rows
 from tallystick_governance.prove.property import Answer, Laws, Status
 
@@ -171,7 +171,7 @@ def _named(bound: BoundAllocation) -> str:
     return next((f"{name} prefers hotkeys among equals" for name in preferring), "")
 
 
-def _prefers(step: Step) -> bool:
+def _prefers(step: AllocationStep) -> bool:
     if isinstance(step, ByRankStep) and step.rules.ties == "pooled":
         return False
     return isinstance(step, TopStep | OnePerStep | ByRankStep) and not step.order.is_drawn

@@ -82,7 +82,7 @@ class Subject:
         formulas = [value for value in self.bound.values if isinstance(value, FormulaValue)]
         trees = [value.compiled.tree for value in formulas if value.role != "emission"]
         found = {value_of(node) for tree in trees for node in leaves(tree, "const")}
-        gates = {Fraction(gate.below, NANO) for gate in self.bound.quality.gates}
+        gates = {Fraction(gate.below, NANO) for gate in self.bound.gates}
         bounds = {each.bound for each in self.skill_type.properties if each.bound is not None}
         return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
 

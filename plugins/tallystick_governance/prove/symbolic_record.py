@@ -243,7 +243,7 @@ class _Builder:
                 axes, exact = {}, self._exact(formula, {}, encoder)
                 ungated = self._mean(exact)
         quality = ungated
-        for gate, axis in bound.quality.deciding:
+        for gate, axis in bound.gated.deciding:
             closed = self.published[axis.name] < number(Fraction(gate.below, NANO))
             quality = z3.If(closed, number(Fraction(gate.composite, NANO)), quality)
         self.published[QUALITY] = quality

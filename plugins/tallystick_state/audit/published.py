@@ -10,8 +10,6 @@ columns have the names of result rows, and numbers count 1, not 1e-9.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import pickle
 import sqlite3
@@ -23,6 +21,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.io.csv_table import CsvTable
 from tallystick.io.documents import parse_json, read_toml
 from tallystick.io.inputs import opened
 from tallystick.io.json_schema import first_problem
@@ -123,8 +122,8 @@ def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -
 def _validate(document: Mapping[str, Any], path: Path) -> None:
     problem = first_problem("mapping-1", document)
     if problem is not None:
-        location = f"{path}: {problem.path}" if problem.path else str(path)
-        raise InputError(f"{location}: {problem.message}: see docs/audit.md")
+        place = problem.path or "the document"
+        raise InputError(f"{path}: {place}: {problem.message}: see docs/audit.md")
 
 
 @attrs.frozen
@@ -204,21 +203,9 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Value]:
 
 
 def _csv(path: Path) -> Iterator[PublishedRow]:
-    with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        reader = csv.reader(text, strict=True)
-        try:
-            header = next(reader, [])
-            if len(set(header)) < len(header):
-                raise InputError(f"{path}: found a column twice, expected each once")
-            for cells in reader:
-                if len(cells) != len(header):
-                    problem = f"found {len(cells)} cells, expected {len(header)}, as the header has"
-                    raise InputError(f"{path}:{reader.line_num}: {problem}")
-                values = dict[str, Value](zip(header, cells, strict=True))
-                yield PublishedRow(reader.line_num, None, values, path)
-        except (csv.Error, UnicodeError) as error:
-            problem = f"found no CSV ({error}), expected rows of results"
-            raise InputError(f"{path}:{reader.line_num}: {problem}") from error
+    with opened(path) as file:
+        for line, row in CsvTable(file, path):
+            yield PublishedRow(line, None, dict[str, Value](row), path)
 
 
 def _parquet(path: Path) -> Iterator[PublishedRow]:

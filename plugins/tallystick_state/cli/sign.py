@@ -223,7 +223,7 @@ def events_command(
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
-        statement = batch_statement(ledger, ledger.scorer, path, validator, groups)
+        statement = batch_statement(ledger, path, validator, groups)
     _write(statement.envelope().signed(by), **options)
 
 

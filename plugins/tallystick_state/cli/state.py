@@ -120,8 +120,8 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     ) as ledger:
         in_force, name = ledger.in_force, ledger.store.shown
         rules, root = in_force.at(0), in_force.root
-        hearing = in_force.trust.hearing(ledger.hearing)
-    begun = views.begun(rules, hearing, root, in_force.pools.first)
+        allowed = in_force.trust.allowed(ledger.allowed)
+    begun = views.begun(rules, allowed, root, in_force.pools.first)
     if as_json:
         print_json(begun)
     else:
@@ -145,8 +145,8 @@ def info_command(where: str, as_json: bool) -> None:
         info, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
         on_pages = ledger.store.data_checksums()
         trust, pools = queries.in_force.trust, queries.in_force.pools.at(info.epoch)
-    hearing = trust.hearing(ledger.hearing)
-    view = views.info(ledger.store.shown, rules, info, hearing, trust.root) | views.pools(pools)
+    allowed = trust.allowed(ledger.allowed)
+    view = views.info(ledger.store.shown, rules, info, allowed, trust.root) | views.pools(pools)
     view |= views.rules_digest(ahead)
     view |= {} if on_pages is None else {"data_checksums": on_pages}
     if as_json:

@@ -21,7 +21,7 @@ from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
-    from tallystick_state.attributes import Said
+    from tallystick_state.attributes import RoundFiles
     from tallystick_state.queries import StateQueries
     from tallystick_state.weights import LineWeights, Weights
 
@@ -78,15 +78,15 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
             echo(*lines, *(explanation_lines(explanations[name]) if name in explanations else []))
 
 
-def _said(queries: StateQueries, path: Path | None) -> Said:
+def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
     """Return the attributes of the round in a file, by line."""
-    from tallystick_state.attributes import NOTHING_SAID, read_said
+    from tallystick_state.attributes import NO_ATTRIBUTES, read_attributes
 
     if path is None:
         return {}
     lines = [*queries.in_force.lines]
-    attributes = read_said(path, map(queries.weighing, lines))
-    return {line: attributes.get(line, NOTHING_SAID) for line in lines}
+    attributes = read_attributes(path, map(queries.weighing, lines))
+    return {line: attributes.get(line, NO_ATTRIBUTES) for line in lines}
 
 
 def _explained(

@@ -124,10 +124,10 @@ def renew(connection: Connection) -> None:
         statement = f"UPDATE {table} SET checksum = ? WHERE {where}"
         number, total = 0, 0
         for row in rows_of(connection, table):
-            found = checksum(row[: len(table.columns)])
-            if found != row[-1]:
-                connection.execute(statement, (found, *row[: table.key]))
-            number, total = number + 1, total + found
+            expected = checksum(row[: len(table.columns)])
+            if expected != row[-1]:
+                connection.execute(statement, (expected, *row[: table.key]))
+            number, total = number + 1, total + expected
         _put_total(connection, table.name, (number, wrapped(total)))
     _put_schema(connection)
     connection.tally.clear()

@@ -32,7 +32,7 @@ from tallystick_state.store.connection import WAY_BACK, Connection
 from tallystick_state.store.tables import CHECKED, HEAD, LOG, SNAPSHOTS, StoreTable
 
 LIMIT = 64_000_000
-"""Up to how many bytes a store is checked whole whenever it is opened for writing."""
+"""Maximum size in bytes of a store that is checked whole at each opening for writing."""
 
 _SIZE_OF_POSTGRESQL = (
     "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0)::bigint FROM pg_catalog.pg_class "
@@ -47,8 +47,8 @@ def size(connection: Connection) -> int:
         ((pages,),) = connection.rows("PRAGMA page_count")
         ((bytes_each,),) = connection.rows("PRAGMA page_size")
         return int(pages * bytes_each)
-    ((found,),) = connection.rows(_SIZE_OF_POSTGRESQL)
-    return int(found)
+    ((total,),) = connection.rows(_SIZE_OF_POSTGRESQL)
+    return int(total)
 
 
 def check_integrity(connection: Connection) -> None:

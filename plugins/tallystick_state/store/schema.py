@@ -26,7 +26,7 @@ VERSION_TABLE = f"{PREFIX}version"
 REVISION = "0003"
 """Version that this engine reads and writes: the newest migration."""
 FIRST = "0003"
-"""Version of the first release; stores of earlier ones were made by engines that never went out."""
+"""Version of the first release; older stores were made by unreleased engines."""
 FOLDER = Path(__file__).parent / "migrations"
 """Folder of the migrations."""
 
@@ -170,8 +170,8 @@ def migrate(connection: Connection) -> None:
     # the parser of configuration files reads a percent sign as the start of a reference
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
-    with alchemy(connection) as found:
-        config.attributes["connection"] = found
+    with alchemy(connection) as connected:
+        config.attributes["connection"] = connected
         command.upgrade(config, "head")
     # what a migration fills in has other values than before
     renew(connection)
@@ -186,8 +186,8 @@ def alchemy(connection: Connection) -> Iterator[sqlalchemy.Connection]:
     engine = create_engine(url, creator=lambda: connection.driver, poolclass=StaticPool)
     for ending in ("do_commit", "do_rollback", "do_close"):
         setattr(engine.dialect, ending, lambda _: None)
-    with engine.connect() as found:
-        yield found
+    with engine.connect() as connected:
+        yield connected
 
 
 def _tables(connection: Connection) -> list[str]:

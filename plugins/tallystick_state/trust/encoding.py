@@ -206,5 +206,4 @@ def check_schema(name: str, value: object, where: str, code: str) -> None:
     """
     problem = first_problem(name, value)
     if problem is not None:
-        place = f"{where}: {problem.path}" if problem.path else where
-        raise TrustError(f"{place}: {problem.message}", code=code)
+        raise TrustError(f"{where}: {problem.path or 'the whole'}: {problem.message}", code=code)

@@ -6,8 +6,9 @@ its skill types is checked here then, and a reject shows the value that the fact
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
@@ -35,7 +37,6 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.epoch_batches import merged, split, split_facts
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
-from tallystick.scoring.facts.digests import facts_digests
 from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
@@ -49,6 +50,9 @@ Places = npt.NDArray[np.intp]
 """Positions of rows."""
 
 _T = TypeVar("_T")
+_BYTES = 8
+"""Bytes of a fact in a digest of facts."""
+_BIG_ENDIAN = np.dtype(">i8")
 _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
@@ -371,3 +375,27 @@ def _by_thresholds(
         shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
     for items, among in shared.items():
         yield some[np.isin(epochs, among)], dict(items)
+
+
+def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
+    """``sha256:`` and the digest of the facts of each row; None where it has no submission.
+
+    It is of the SHA-256 of the digests of the facts, sorted and joined, and then of each fact in
+    that order, as 8 bytes big-endian in two's complement.
+
+    Args:
+        rows: hold at least these facts.
+        wanted: the digests of the facts that the rule set reads of the type.
+    """
+    names = sorted(wanted)
+    matrix = np.empty((len(rows), len(names)), _BIG_ENDIAN)
+    for place, name in enumerate(names):
+        matrix[:, place] = rows.facts[name]
+    start = hashlib.sha256("".join(names).encode()).digest()
+    values, width = matrix.tobytes(), _BYTES * len(names)
+    return [
+        PREFIX + hashlib.sha256(start + values[width * row : width * (row + 1)]).hexdigest()
+        if answered
+        else None
+        for row, answered in enumerate(rows.answered.tolist())
+    ]

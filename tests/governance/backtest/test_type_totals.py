@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallystick_governance.backtest.tally import Sums, miner_groups
+from tallystick_governance.backtest.type_totals import MinerGroups, Sums
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**63), 2**63 - 1)), min_size=1))
@@ -14,7 +14,7 @@ def test_sums_are_exact_whatever_their_size(rows: list[tuple[int, int]]) -> None
     sums = Sums()
     sums.reserve(5)
     for _ in range(3):
-        sums.add(np.array([value for _, value in rows], np.int64), miner_groups(miners))
+        sums.add(np.array([value for _, value in rows], np.int64), MinerGroups.of(miners))
     other = Sums()
     other.reserve(5)
     other.merge(sums, np.array([4, 3, 2, 1, 0], np.intp))
@@ -29,8 +29,8 @@ def test_sums_are_exact_when_values_are_known_to_be_small(values: list[int], spa
     sums, miners = Sums(2**60 + spare), np.zeros(1, np.intp)
     sums.reserve(1)
     for value in values:
-        sums.add(np.array([value], np.int64), miner_groups(miners))
-        sums.count(miner_groups(miners))
+        sums.add(np.array([value], np.int64), MinerGroups.of(miners))
+        sums.count(MinerGroups.of(miners))
     merged = Sums(2**60)
     merged.reserve(1)
     for _ in range(2):

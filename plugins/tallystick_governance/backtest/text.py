@@ -1,36 +1,37 @@
-"""A back-test in plain words: what changes, who gains, who loses, what flips, how concentrated.
+"""A back-test in plain words: sentences, lines on a terminal, and the terms that a report explains.
 
 Numbers are shortened for reading, from the published ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
 from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, numbered, percent, points
-from tallystick_governance.backtest.bootstrap import PERCENT, Chance, Interval, Uncertainty
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
-    Distances,
-)
-from tallystick_governance.backtest.comparison_model import Outcome, Period
-from tallystick_governance.backtest.distribution import (
-    EMISSION,
-    NOTHING,
     Concentration,
+    Distances,
     Distribution,
     MinerChange,
+    Selection,
     gaining,
     losers,
     losing,
-    published_share,
     winners,
 )
 from tallystick_governance.backtest.incentive import KAPPA_FLIP, NO_WEIGHTS, Incentives
-from tallystick_governance.backtest.selection import Selection
+from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, Period
+from tallystick_governance.backtest.statistics import (
+    PERCENT,
+    Chance,
+    Interval,
+    Uncertainty,
+    published_share,
+)
 
 BEST_WORDS = {
     "share-moved": "the smallest share that changes hands",
@@ -39,7 +40,7 @@ BEST_WORDS = {
     "hhi": "the lowest HHI",
     "flips": "the fewest flips",
 }
-"""What is best, by the names of ``BEST_BY``."""
+"""The best value in words, by the names of ``BEST_BY``."""
 THRESHOLDS = {
     "seed": (
         "those of a new network: every epoch has the seeds of each rule set; --with-state replays "
@@ -58,15 +59,89 @@ _SAME_ORDER = (
     (NANO * 2 // 5, "changes much"),
     (0, "has little to do with the one before"),
 )
+TERMS = {
+    "baseline": "the rule set that the others are compared with, usually the one in force",
+    "candidate": "a rule set that is proposed, or one of the values of a sweep",
+    "share": (
+        "what part of all emission a miner gets; where no rule set has an emission, its summed "
+        "quality takes that place"
+    ),
+    "point": "a percentage point: a share that goes from 2 % to 3 % gains one",
+    "changes hands": (
+        "half the sum of all changes of shares: the part of everything that goes to someone else"
+    ),
+    "interval": (
+        "where the value would lie in 95 of 100 histories of the same kind, from epochs that are "
+        "drawn with replacement; an interval of a change without 0 says that its direction does "
+        "not depend on which epochs the history happens to have"
+    ),
+    "by chance": (
+        "the probability that as much changes hands when, in each epoch, the gains and losses are "
+        "dealt to its miners at random; up to 0.05 it is seldom chance whom a change favours"
+    ),
+    "tier": "the level that a record reaches by its quality, which multiplies its emission",
+    "gate": "a limit of one axis; below it, the quality of a record is set whatever the rest says",
+    "flip": "a record that reaches another tier, or that another gate decides",
+    "rank": "the place by amount, from 1; equals share one (1, 2, 2, 4)",
+    "tau-b": (
+        "Kendall's rank correlation: 1 when two rankings are the same, 0 when they have nothing to "
+        "do with each other, −1 when one is the reverse of the other"
+    ),
+    "Gini": "how unequal: 0 when everyone gets the same, towards 1 when one gets everything",
+    "HHI": (
+        "the Herfindahl-Hirschman index, the sum of the squares of the shares: 1 when one gets "
+        "everything; 1 ÷ HHI equal miners would be as concentrated"
+    ),
+    "distance": (
+        "how far a flipped record is from the threshold that it crossed; many flips at a tiny "
+        "distance mean that chance decides them"
+    ),
+    "relative": "the change of a share as a part of what the share was",
+    "incentive": "what part of the emission for miners one of them gets, as the chain computes it",
+    "consensus": (
+        "the largest weight of a miner that enough of the stake gives it; what is above counts for "
+        "nothing"
+    ),
+    "kappa": "the part of the stake that is enough, a half on most subnets",
+    "trust": "the part of a validator's weights that counts; the less, the less it earns",
+    "dividends": "what part of the emission for validators one of them gets",
+    "refused": "records that only the candidate refuses, by a requirement of its own",
+}
+"""The terms of a report, each with its meaning, to stand after a colon."""
+
+
+GLOSSES = {
+    "tau-b": "1: same order, −1: reversed",
+    "Gini": "0: equal, 1: one has all",
+    "HHI": "sum of squared shares",
+    "changes hands": "share that others get",
+    "by chance": "probability",
+    "refused": "by it alone",
+}
+"""The meaning of each column, which stands in its head."""
+
+
+class Terms:
+    """The terms that a page has explained so far."""
+
+    def __init__(self) -> None:
+        """Begin with no term explained."""
+        self._known: set[str] = set()
+
+    def first(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Return those of some terms that occur for the first time, with their meanings."""
+        found = [name for name in dict.fromkeys(names) if name not in self._known]
+        self._known.update(found)
+        return [(name, TERMS[name]) for name in found]
 
 
 def named(change: MinerChange) -> str:
-    """A miner, with its slot."""
+    """Name a miner, with its slot."""
     return f"{short(change.miner.hotkey)} (uid {change.miner.uid})"
 
 
 def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterator[str]:
-    """What a candidate does, a sentence or two on each question.
+    """Yield a sentence or two on each question about a candidate.
 
     Args:
         found: the candidate against the baseline.
@@ -90,7 +165,7 @@ def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterato
 
 
 def total(found: Distribution) -> str:
-    """What is paid in all."""
+    """Say the total under both."""
     if found.measure == NOTHING:
         return "No type has an emission or a quality: see their measures."
     what = "emission" if found.measure == EMISSION else "quality (no type has an emission)"
@@ -104,7 +179,7 @@ def total(found: Distribution) -> str:
 
 
 def moved(found: Distribution, changes: list[MinerChange]) -> str:
-    """How much changes hands."""
+    """Say how much changes hands."""
     up, down = gaining(changes), losing(changes)
     if found.moved is None:
         return "Under one of the two rule sets nobody has anything, so shares cannot be compared."
@@ -118,7 +193,7 @@ def moved(found: Distribution, changes: list[MinerChange]) -> str:
 
 
 def extremes(changes: list[MinerChange]) -> Iterator[str]:
-    """Who gains most and who loses most."""
+    """Say who gains most and who loses most."""
     for verb, chosen in (("gains", winners(changes, 1)), ("loses", losers(changes, 1))):
         for each in chosen:
             yield (
@@ -134,7 +209,7 @@ def _places(change: MinerChange) -> str:
 
 
 def order(found: Distribution, changes: list[MinerChange]) -> str:
-    """How the ranking changes."""
+    """Say how the ranking changes."""
     if found.tau is None:
         return "All miners have the same under one of the two rule sets: there is no order."
     said = next((s for least, s in _SAME_ORDER if found.tau >= least), "is rather the reverse")
@@ -147,7 +222,7 @@ def order(found: Distribution, changes: list[MinerChange]) -> str:
 
 
 def flips(found: CandidateComparison) -> str:
-    """How many records are on the other side of a threshold, and how far."""
+    """Say how many records are on the other side of a threshold, and how far."""
     if not found.flips:
         return f"Of {counted(found.compared, 'record')} that both score, none changes tier or gate."
     part = percent(published_share(found.flips, found.compared))
@@ -160,7 +235,7 @@ def flips(found: CandidateComparison) -> str:
 
 
 def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
-    """A back-test on a terminal, line by line."""
+    """Yield a back-test for a terminal, line by line."""
     history = outcome.history
     if THRESHOLDS[outcome.thresholds]:
         yield f"thresholds  {THRESHOLDS[outcome.thresholds]}"
@@ -212,7 +287,7 @@ def _adoption_lines(found: Incentives) -> Iterator[str]:
 
 
 def adoption(found: Incentives) -> Iterator[str]:
-    """What happens while only some validators adopt a candidate."""
+    """Say what happens while only some validators adopt a candidate."""
     every, one = found.scenarios[-1], found.adopted[0]
     yield (
         f"Once all {counted(len(found.network.validators), 'validator')} adopt it, "
@@ -229,7 +304,7 @@ def adoption(found: Incentives) -> Iterator[str]:
 
 
 def warnings(found: Incentives) -> Iterator[tuple[str, str]]:
-    """The codes and the texts of what a council should know of a network."""
+    """Yield the codes and the texts of warnings to a council about a network."""
     for which, reason in zip(("baseline", "candidate"), found.unweighed, strict=True):
         if reason:
             yield NO_WEIGHTS, f"Under the {which} nobody has a weight, so nobody earns: {reason}."
@@ -245,14 +320,14 @@ def warnings(found: Incentives) -> Iterator[tuple[str, str]]:
 
 
 def _between(interval: Interval | None, shown: Callable[[int], str]) -> str:
-    """An interval after its value; nothing where it is not known."""
+    """Write an interval after its value; nothing where it is unknown."""
     if interval is None:
         return ""
     return f" ({shown(interval.low)} to {shown(interval.high)})"
 
 
 def span(found: Period) -> str:
-    """The rounds and epochs of a history, such as ``60 rounds, 0 to 59, of 6 epochs, 0 to 5``."""
+    """Write rounds and epochs, such as ``60 rounds, 0 to 59, of 6 epochs, 0 to 5``."""
     (first, last), epochs = found.rounds, found.epochs
     rounds = f"{counted(len(found.keys), 'round')}, {first} to {last}"
     return f"{rounds}, of {counted(len(epochs), 'epoch')}, {epochs[0]} to {epochs[-1]}"
@@ -269,7 +344,7 @@ def drawn_of(known: Uncertainty) -> str:
 
 
 def by_chance(found: Chance) -> str:
-    """How much changes hands where gains and losses are dealt at random."""
+    """Say how much changes hands where gains and losses are dealt at random."""
     return (
         f"chance alone: {percent(found.median)} in the middle one of {counted(found.deals, 'deal')}"
         f", as much as here with probability {decimal(found.probability)}"
@@ -277,7 +352,7 @@ def by_chance(found: Chance) -> str:
 
 
 def certainty(found: CandidateComparison) -> Iterator[str]:
-    """How far what changes depends on the epochs that the history happens to have."""
+    """Say how far the changes depend on the epochs that the history happens to have."""
     known = found.uncertainty
     if known is None:
         return
@@ -307,7 +382,7 @@ def certainty(found: CandidateComparison) -> Iterator[str]:
 
 
 def near(found: Distances) -> str:
-    """How many flips are close to their cliff."""
+    """Say how many flips are close to their cliff."""
     edge, within = EDGES[1], found.within[1]
     nearest = f"is {to_text(found.nearest)} away" if found.nearest else "lies on it"
     return (
@@ -317,7 +392,7 @@ def near(found: Distances) -> str:
 
 
 def concentration(found: Distribution) -> str:
-    """Whether fewer miners get more."""
+    """Say whether fewer miners get more."""
     before, after = found.concentration_before, found.concentration_after
     if before.gini is None or after.gini is None:
         return "Concentration cannot be compared: one side pays nothing."
@@ -330,7 +405,7 @@ def concentration(found: Distribution) -> str:
 
 
 def _trend(measure: str, before: Concentration, after: Concentration) -> str:
-    """In words, which say no more than the shortened numbers beside them show."""
+    """Say no more than the shortened numbers beside it show."""
     moves = {_direction(before.gini, after.gini, 3), _direction(before.hhi, after.hhi, 4)} - {0}
     if moves == {1}:
         return f"The {measure} becomes more concentrated"
@@ -345,7 +420,7 @@ def _direction(before: int | None, after: int | None, places: int) -> int:
 
 
 def equals(hhi: int | None) -> str:
-    """The number of equal shares that would be as concentrated."""
+    """Write the number of equal shares that would be as concentrated."""
     return decimal(round_half_even(NANO * NANO, hhi), 1) if hhi else UNDEFINED
 
 

@@ -7,28 +7,34 @@ counts. The result is what a ledger gives that is fed the same records, epoch by
 which the engine fails is left out.
 
 Records of an epoch wait until all of them were read; so a history in the order of its epochs needs
-little memory.
+little memory. The replays of all candidates are one task each, by whoever an executor has. A worker
+reads the history by its path. It gives the states of a candidate back with the outcome, so those of
+a few candidates wait in memory for their turn.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from functools import lru_cache, partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.errors import InputError
+from tallystick.errors import InputError, StateError
 from tallystick.formula.columns import Truths
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.executors.executor import Executor
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
 from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.facts.isolation import isolated
 from tallystick.scoring.facts.results import identity_at, judged
@@ -36,13 +42,14 @@ from tallystick.scoring.planner import ScoreColumns, columns_of
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
-from tallystick_governance.backtest.comparison_model import (
+from tallystick_governance.backtest.history import COUNTED, Reader, check_unchanged, reader_of
+from tallystick_governance.backtest.outcome import (
     Counts,
     EpochState,
     OnEpoch,
+    Outcome,
     StateOutcome,
 )
-from tallystick_governance.backtest.history import COUNTED, Reader
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
@@ -55,6 +62,7 @@ from tallystick_state.reputation import (
 )
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 
 _Who = tuple[Any, ...]
@@ -66,7 +74,7 @@ _NOTHING: _Values = (None, None, None, {})
 
 @attrs.frozen(eq=False)
 class Calendar:
-    """Who is in a history, and how many good records each epoch has.
+    """The miners of a history, and the number of good records of each epoch.
 
     Attributes:
         records: by epoch, ascending.
@@ -80,7 +88,7 @@ class Calendar:
 
 
 def calendar_of(reader: Reader, defects: Iterable[Reject] = ()) -> Calendar:
-    """The calendar of a history without its known defects; it reads the whole of it."""
+    """Read a history for its calendar, without its known defects."""
     lines = frozenset(each.line for each in defects)
     records, types = Counter[int](), defaultdict[str, set[str]](set)
     for batch in reader.batches(COUNTED):
@@ -101,38 +109,8 @@ def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
     return rows.select(~np.isin(rows.record, [*lines])) if lines else rows
 
 
-def replay(  # noqa: PLR0913, PLR0917  # what a replay is made of
-    place: int,
-    candidate: Candidate,
-    reader: Reader,
-    calendar: Calendar,
-    miners: Sequence[str],
-    on_epoch: OnEpoch,
-) -> StateOutcome:
-    """Close every epoch of a history under one candidate.
-
-    Args:
-        place: the position of the candidate.
-        candidate: the rule set.
-        reader: the history.
-        calendar: of the history.
-        miners: the hotkeys in the order of the outcome's counts.
-        on_epoch: told the state as each epoch with records begins, and after the last.
-
-    Raises:
-        StateError: the rule set has no epochs.
-    """
-    timeline = Timeline(candidate.rules, candidate.rules.later).map(state_rules_of)
-    for rules in timeline.values():
-        rules.epochs  # noqa: B018  # said at once that there are none
-    run = _Replay(place, candidate.rules, timeline, calendar, on_epoch)
-    for epoch, parts in _by_epoch(reader, calendar):
-        run.close(epoch, parts)
-    return run.outcome(miners)
-
-
 def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[FactRows]]]:
-    """The records of each epoch, ascending, as soon as all are there."""
+    """Yield the records of each epoch, ascending, as soon as all are there."""
     left, waiting = dict(calendar.records), defaultdict[int, list[FactRows]](list)
     due = iter(calendar.records)
     current = next(due, None)
@@ -148,18 +126,18 @@ def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[Fa
             current = next(due, None)
 
 
-class _Replay:
+class _EpochReplay:
     """One candidate on its way through the epochs."""
 
     def __init__(
         self,
-        place: int,
+        position: int,
         scorer: BoundRules,
         timeline: Timeline[StateRules],
         calendar: Calendar,
-        on_epoch: OnEpoch,
     ) -> None:
-        self.place, self.on_epoch, self.types = place, on_epoch, calendar.types
+        self.position, self.types = position, calendar.types
+        self.epochs = list[EpochState]()
         self.all_rules, self.timeline = scorer, timeline
         self.state = State(0, {}, timeline.first.seeds)
         self.flagged: dict[str, Counter[str]] = defaultdict(Counter)
@@ -174,7 +152,7 @@ class _Replay:
     def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
         """Close the epochs up to one, and this one with its records."""
         self._skip_to(epoch)
-        self._tell()
+        self._note_state()
         events = self._distinct(pair for part in parts for pair in self._events(part))
         self._sum(events)
         before = self.state
@@ -212,13 +190,13 @@ class _Replay:
         self.state = _skipped(self.state, epoch, self.rules)
 
     def outcome(self, miners: Sequence[str]) -> StateOutcome:
-        """What it came to."""
-        final = self._tell()
+        """Return the sums, and the state after the last epoch."""
+        self._note_state()
         has_rounds = round_score(self.rules.rule_set) is not None
         return StateOutcome(
             first=self.first,
             epochs=self.state.epoch - self.first,
-            final=final,
+            final=self.epochs[-1],
             emission={name: _counts(sums, miners) for name, sums in self.emission.items()},
             quality={name: _counts(sums, miners) for name, sums in self.quality.items()},
             round_scores=_counts(self.scores, miners) if has_rounds else None,
@@ -227,17 +205,18 @@ class _Replay:
             displaced=tuple(sorted(self.displaced)),
         )
 
-    def _tell(self) -> EpochState:
+    def _note_state(self) -> None:
+        """Note the state as an epoch begins."""
         miners = self.state.miners.items()
-        found = EpochState(
-            candidate=self.place,
-            epoch=self.state.epoch,
-            records=self.records,
-            thresholds=self.state.thresholds,
-            reputations={hotkey: dict(miner.reputation) for hotkey, miner in miners},
+        self.epochs.append(
+            EpochState(
+                candidate=self.position,
+                epoch=self.state.epoch,
+                records=self.records,
+                thresholds=self.state.thresholds,
+                reputations={hotkey: dict(miner.reputation) for hotkey, miner in miners},
+            )
         )
-        self.on_epoch(found)
-        return found
 
     def _sum(self, events: Sequence[StateEvent]) -> None:
         rounds = defaultdict[int, list[StateEvent]](list)
@@ -256,7 +235,7 @@ class _Replay:
         return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
 
     def _events(self, rows: FactRows) -> Iterable[tuple[int, StateEvent]]:
-        """The lines and events of the records of one type that the rule set accepts."""
+        """Return the lines and events of the records of one type that are accepted."""
         if rows.skill_type not in self.scorer.types:
             return ()
         valid, refused = judged(rows, self.scorer)
@@ -265,7 +244,7 @@ class _Replay:
         return zip(kept.record.tolist(), events, strict=True)
 
     def _distinct(self, events: Iterable[tuple[int, StateEvent]]) -> list[StateEvent]:
-        """The first event of each record; the lines of the others are displaced."""
+        """Return the first event of each record; the lines of the others are displaced."""
         found: dict[tuple[str, str, str, str, int], StateEvent] = {}
         for line, event in events:
             if found.setdefault(_SAME(event), event) is not event:
@@ -273,7 +252,7 @@ class _Replay:
         return list(found.values())
 
     def _scored(self, rows: FactRows) -> list[StateEvent]:
-        """The events of accepted records of one type."""
+        """Return the events of accepted records of one type."""
         bound = self.scorer.types[rows.skill_type]
         if bound.group is not None and rows.group is None:
             raise InputError(
@@ -324,7 +303,7 @@ class _Replay:
 
 
 def _measures(scores: ScoreColumns, rows: int) -> list[dict[str, int | Fraction]]:
-    """The measures of each row that apply, as a state takes them."""
+    """Return the measures that apply to each row, as a state takes them."""
     found: list[dict[str, int | Fraction]] = []
     found += ({} for _ in range(rows))
     for value in scores.bound.measures:
@@ -343,7 +322,7 @@ def _given(values: Any, given: Truths | None) -> list[Any]:  # noqa: ANN401  # n
 
 
 def _who(rows: FactRows) -> Iterator[_Who]:
-    """Who the records are, one after the other."""
+    """Yield the identities of the records, one after the other."""
     groups = pa.nulls(len(rows)) if rows.group is None else rows.group
     texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events, groups)
     return zip(
@@ -361,7 +340,7 @@ _SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
 def _registered(
     miners: Mapping[str, Miner], rules: StateRules, types: Mapping[str, frozenset[str]]
 ) -> dict[str, Miner]:
-    """The miners, and who has records of types that the rule set has: each declares these too.
+    """Register each miner for the types of the rule set that it has records of.
 
     A type that is new to a miner has the initial reputation.
     """
@@ -382,7 +361,7 @@ def _registered(
 
 
 def _skipped(state: State, epoch: int, rules: StateRules) -> State:
-    """The state after epochs without records; once one changes nothing, none does."""
+    """Close epochs without records; once one changes nothing, none does."""
     while state.epoch < epoch:
         after = close_epoch(state, (), rules, {})
         if attrs.evolve(after, epoch=state.epoch) == state:
@@ -393,3 +372,114 @@ def _skipped(state: State, epoch: int, rules: StateRules) -> State:
 
 def _counts(sums: Mapping[str, int], miners: Sequence[str]) -> Counts:
     return tuple(sums.get(hotkey, 0) for hotkey in miners)
+
+
+def replays(
+    reader: Reader,
+    candidates: Sequence[Candidate],
+    outcome: Outcome,
+    on_epoch: OnEpoch,
+    executor: Executor,
+) -> Generator[StateOutcome, None, None]:
+    """Replay the epochs of a history under each candidate, in their order.
+
+    Args:
+        reader: the history.
+        candidates: the rule sets.
+        outcome: what the history comes to without epochs.
+        on_epoch: takes the states.
+        executor: who replays.
+
+    Raises:
+        StateError: a rule set has no epochs.
+        InputError: the history cannot be read.
+        EngineError: the workers cannot be used.
+    """
+    calendar = calendar_of(reader, outcome.history.defects)
+    miners = tuple(miner.hotkey for miner in outcome.miners)
+    function = PortableFunction(
+        lambda: ReplaySpec(
+            tuple(ScorerSpec.of(each.rules) for each in candidates),
+            # workers may have another working directory
+            reader.path.absolute(),
+            outcome.history.digest,
+            calendar,
+            miners,
+        ),
+        Replay(candidates.__getitem__, lambda _: reader, calendar, miners),
+    )
+    with closing(executor.map(function, range(len(candidates)))) as replayed:
+        for replay, epochs in replayed:
+            for state in epochs:
+                on_epoch(state)
+            yield replay
+
+
+@attrs.frozen(eq=False)
+class Replay:
+    """Replays a history under the candidate at a position; a function that executors map.
+
+    Attributes:
+        candidate: the candidate at a position.
+        reader: the history as a candidate needs it.
+        calendar: of the history.
+        miners: the hotkeys in the order of the outcome's counts.
+    """
+
+    candidate: Callable[[int], Candidate]
+    reader: Callable[[Candidate], Reader]
+    calendar: Calendar
+    miners: tuple[str, ...]
+
+    def __call__(self, position: int) -> tuple[StateOutcome, list[EpochState]]:
+        """Return the sums and the last state of one candidate, and its states in their order.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+            InputError: the history cannot be read, or is another one than before.
+            StateError: the rule set has no epochs.
+        """
+        candidate = self.candidate(position)
+        timeline = Timeline(candidate.rules, candidate.rules.later).map(state_rules_of)
+        for rules in timeline.values():
+            if rules.rule_set.section(EPOCHS) is None:
+                raise StateError(
+                    f"found no [epochs] in {rules.rule_set.reference}, expected a rule set that "
+                    "has it"
+                )
+        run = _EpochReplay(position, candidate.rules, timeline, self.calendar)
+        for epoch, parts in _by_epoch(self.reader(candidate), self.calendar):
+            run.close(epoch, parts)
+        return run.outcome(self.miners), run.epochs
+
+
+@attrs.frozen(eq=False)
+class ReplaySpec:
+    """The arguments of a `Replay` as a value that workers can be sent.
+
+    Attributes:
+        scorers: the rule sets.
+        path: of the history.
+        digest: of the history, by which another one of that name is known.
+        calendar: of the history.
+        miners: the hotkeys in the order of the outcome's counts.
+    """
+
+    scorers: tuple[ScorerSpec, ...]
+    path: Path
+    digest: str
+    calendar: Calendar = attrs.field(repr=False)
+    miners: tuple[str, ...] = attrs.field(repr=False)
+
+    def make(self) -> Replay:
+        """Return the function, which binds a candidate when it is its turn."""
+        return Replay(
+            lambda place: Candidate.of_spec(self.scorers[place]),
+            self._reader,
+            self.calendar,
+            self.miners,
+        )
+
+    def _reader(self, candidate: Candidate) -> Reader:
+        check_unchanged(self.path, self.digest)
+        return reader_of(self.path, [candidate])

@@ -1,4 +1,4 @@
-"""What a back-test adds up: for each candidate the sums, counts and flips that every report needs.
+"""Outcome of a back-test: the sums, counts and flips of each candidate that reports need.
 
 Everything is exact: sums are whole counts of 1e-9 (nano) of any size, counts are whole. Nothing
 here is a share, a rank or a mean; those are metrics of these values. What grows with the history
@@ -7,63 +7,34 @@ here is a share, a rank or a mean; those are metrics of these values. What grows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import attrs
+import numpy as np
+import pyarrow as pa
 
-from tallystick_governance.backtest.proposal import Proposal
+from tallystick.formula.columns import Column
+from tallystick.records.rejects import Reject
+from tallystick_governance.backtest.candidates import Identity, Proposal
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tallystick.formula.columns import Column
-    from tallystick.records.rejects import Reject
-
+EMISSION = "emission"
+"""The measure of distributed amounts."""
+QUALITY = "quality"
+"""The measure of types where a rule set has no emission."""
+NOTHING = "none"
+"""The measure of types that have neither: they have measures of their rule set alone."""
 Counts = tuple[int, ...]
 """A whole number for each miner, in the order of ``Outcome.miners``."""
 ROUND_BITS = 31
-"""Of the number of an epoch, and of a round."""
+"""Bits of a round number; the key of a round is epoch << 31 | round."""
 Total = tuple[int, int]
-"""Of how many records there is a value, and the sum of it in nano."""
+"""Number of records that have a value, and the sum of it in nano."""
+NamedThresholds = tuple[tuple[str, int], ...]
+"""Tracked thresholds of one skill type: names, and values in nano."""
 Matrix = tuple[tuple[int, ...], ...]
 """Counts by baseline tier (rows) and candidate tier (columns), lowest tier first."""
-
-
-@attrs.frozen
-class Change:
-    """One number in which a candidate differs from the baseline it was swept from.
-
-    Attributes:
-        path: as the sweep spells it, such as ``axes.policy.weight``.
-        value: the number as the shortest decimal text, such as ``0.1``.
-        baseline: the number of the baseline; None where several types have several.
-    """
-
-    path: str
-    value: str
-    baseline: str | None = None
-
-
-@attrs.frozen
-class Identity:
-    """Which rule set a candidate is.
-
-    Attributes:
-        name: the unique name among the candidates: the reference ``name@version``, with the
-            changes of a sweep in brackets, such as ``skills@1.0.0[axes.policy.weight=0.10]``; two
-            files of one reference are told apart by the beginning of their digests.
-        reference: ``name@version`` of the file.
-        digest: ``sha256:…`` of what the rule set means, the changes included.
-        changes: the numbers that a sweep changed; empty for a rule set as its file says it.
-        text: the rule set whole, as canonical JSON of its values, so that it can be looked up.
-    """
-
-    name: str
-    reference: str
-    digest: str
-    changes: tuple[Change, ...] = ()
-    text: str = attrs.field(default="", repr=False)
 
 
 @attrs.frozen
@@ -110,7 +81,7 @@ class Comparison:
 
 @attrs.frozen
 class TypeOutcome:
-    """What one candidate makes of the records of one skill type.
+    """The records of one skill type under one candidate.
 
     Attributes:
         skill_type: the type.
@@ -136,7 +107,7 @@ class TypeOutcome:
 
     @property
     def scored(self) -> int:
-        """How many records the candidate scores."""
+        """The number of records that the candidate scores."""
         return sum(self.records)
 
 
@@ -162,7 +133,7 @@ class EpochState:
 
 @attrs.frozen
 class StateOutcome:
-    """What replaying the epochs of the history under one candidate leads to.
+    """The replay of the epochs of the history under one candidate.
 
     Attributes:
         first: the first epoch of the history.
@@ -188,6 +159,49 @@ class StateOutcome:
     displaced: tuple[int, ...] = attrs.field(default=(), repr=False, eq=False)
 
 
+@attrs.frozen(slots=False)
+class TrackedThresholds:
+    """The thresholds of each epoch under one candidate; a value that workers can be sent.
+
+    Attributes:
+        epochs: the epochs that have records, ascending.
+        thresholds: of each, by skill type, the tracked thresholds in nano, by name.
+        displaced: the lines of records that repeat an earlier one and do not count, ascending.
+    """
+
+    epochs: tuple[int, ...] = attrs.field(repr=False)
+    thresholds: tuple[tuple[tuple[str, NamedThresholds], ...], ...] = attrs.field(repr=False)
+    displaced: tuple[int, ...] = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, states: Sequence[EpochState], outcome: StateOutcome) -> TrackedThresholds:
+        """Collect the thresholds of a replay.
+
+        Args:
+            states: as each epoch with records begins, ascending.
+            outcome: of the replay.
+        """
+        named = (
+            tuple((name, tuple(found.items())) for name, found in state.thresholds.items())
+            for state in states
+        )
+        return cls(tuple(state.epoch for state in states), tuple(named), outcome.displaced)
+
+    def at(self, epoch: int, skill_type: str) -> NamedThresholds:
+        """Return the tracked thresholds of a type in an epoch; none before the first."""
+        place = bisect_right(self.epochs, epoch)
+        return self._types[place - 1].get(skill_type, ()) if place else ()
+
+    @cached_property
+    def lines(self) -> Column:
+        """The lines that do not count."""
+        return np.array(self.displaced, np.int64)
+
+    @cached_property
+    def _types(self) -> list[Mapping[str, NamedThresholds]]:
+        return [dict(each) for each in self.thresholds]
+
+
 @attrs.frozen
 class ThresholdRange:
     """One threshold from the first epoch of a history to its end, in nano.
@@ -203,7 +217,7 @@ class ThresholdRange:
 
 @attrs.frozen
 class CandidateOutcome:
-    """Everything about one candidate.
+    """The outcome of one candidate.
 
     Attributes:
         identity: which rule set it is.
@@ -226,7 +240,7 @@ class CandidateOutcome:
 
 @attrs.frozen
 class Period:
-    """When the good records of a history are from.
+    """The rounds and epochs of the good records of a history.
 
     A round is told apart by the epoch that it is pinned to and its number.
 
@@ -250,7 +264,7 @@ class Period:
 
 @attrs.frozen
 class History:
-    """What was read.
+    """The history as it was read.
 
     Attributes:
         source: the file or folder as the user named it.
@@ -299,7 +313,7 @@ class Outcome:
 
     @property
     def thresholds(self) -> str:
-        """By which thresholds records are scored: ``replayed``, ``seed``, or ``fixed`` ones."""
+        """The kind of thresholds that score records: ``replayed``, ``seed`` or ``fixed``."""
         if any(each.state is not None for each in self.candidates):
             return "replayed"
         return "seed" if self.tracks else "fixed"
