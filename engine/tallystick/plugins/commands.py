@@ -350,7 +350,7 @@ def _is_path(path: object) -> bool:
 
 
 def _is_word(word: object) -> bool:
-    """Whether a value is a word of small letters, digits and single hyphens."""
+    """Return whether a value is a word of small letters, digits and single hyphens."""
     return (
         isinstance(word, str)
         and word.isascii()
