@@ -1,4 +1,4 @@
-"""Arguments: what a program gives to a ledger, as the log can hold it."""
+"""Checks of the arguments of a ledger: values that the log can hold."""
 
 from __future__ import annotations
 

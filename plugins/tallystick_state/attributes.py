@@ -24,13 +24,13 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.transaction import Transaction
 
 RoundFiles = Mapping[str, RoundFile]
-"""By line, its file of the round; a line without attributes is left out."""
+"""Files of the round by line; a line without attributes is left out."""
 ATTRIBUTES = "attributes"
-"""The key of the entry of an epoch that has it."""
+"""Key of the attributes in the entry of an epoch."""
 IMMUNE = "immune"
 """The flag of a miner that the chain still protects."""
 ATTRIBUTE_CODES = frozenset({"attribute-missing", "reserve-share"})
-"""The codes of what a step asks for in vain, or is told wrong."""
+"""Codes of an attribute that a step lacks, or finds wrong."""
 NO_ATTRIBUTES = RoundFile()
 _MOST_BYTES = 1 << 25
 _ADVICE = (

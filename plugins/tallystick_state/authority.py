@@ -1,4 +1,4 @@
-"""Authority: what stands behind a change that not everyone may make.
+"""Authority: the signatures behind a change that not everyone may make.
 
 A state without a trust file is its operator's: nothing of it is signed. In a state with one, what
 the operator alone must not decide is signed as the file says, whichever way it comes.
@@ -16,14 +16,11 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
-from tallystick_state.event import StateEvent
-from tallystick_state.store.transaction import Transaction
-from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.policy import TrustRoot, authorise
-from tallystick_state.trust.statement import EVENTS, Statement, statement_of
 
 if TYPE_CHECKING:
     from tallystick_state.claims import AllowedValidators
+    from tallystick_state.event import StateEvent
+    from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
@@ -88,7 +85,7 @@ def nothing_to_sign() -> StateError:
 OPERATOR = Authority()
 """The operator of the state, who signs nothing."""
 Envelopes = Callable[[str], "Envelope | None"]
-"""Finds the envelope of a statement by its digest."""
+"""Function that gives the envelope of a statement by its digest; None without one."""
 
 
 def no_envelopes(_: str) -> None:
@@ -157,7 +154,7 @@ def envelope_text(envelope: Envelope) -> str:
 
 
 ROTATION = "trust"
-"""The kind of the entries that put a trust file in force."""
+"""Kind of the entries that put a trust file in force."""
 
 
 @attrs.frozen
@@ -296,6 +293,9 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
     Raises:
         TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
     """
+    from tallystick_state.trust.policy import authorise  # where something is signed
+    from tallystick_state.trust.statement import EVENTS, Statement, statement_of
+
     envelope = authority.signed("a batch of events")
     statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
     authorise(root, "events", statement, envelope, authority.block)
@@ -317,6 +317,8 @@ def batch_with(
     Raises:
         DamagedError: an envelope that the log names is missing, or was changed.
     """
+    from tallystick_state.trust.statement import statement_of  # where something is signed
+
     envelopes = stored_envelopes(transaction.envelope, where)
     for body in map(json.loads, transaction.bodies_of_kind("batch")):
         if body["validator"] == validator:

@@ -1,4 +1,4 @@
-"""The register of claims: within one transaction, which are recorded and which wait.
+"""The register of claims: which are recorded and which wait, within one transaction.
 
 What becomes of a claim depends on other claims; so each that comes, is dropped or is accepted can
 move others. Everything that it can move is looked at once more, whole:
@@ -44,7 +44,7 @@ _ANEW = "anew"
 
 @attrs.frozen
 class Sifted:
-    """A batch of events, told apart; events are named by their places in it.
+    """A batch of events, sorted into new, raised, known and refused; named by their indexes.
 
     Attributes:
         new: those that nobody claimed before.

@@ -1,4 +1,4 @@
-"""Events of a source: what a state takes of its records and late events, batch after batch.
+"""Decoding of a source: state events of its records and late events, batch by batch.
 
 A record is scored by the snapshot that its epoch pins; a late event is a line that is an object
 with the key ``event``, which no record has.

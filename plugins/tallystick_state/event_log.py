@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from tallystick_state.trust.policy import TrustRoot
 
 LATEST = "~"
-"""Later than every time that is written."""
+"""Sorts after every written time."""
 RANKS: Mapping[str, Rank] = MappingProxyType(
     {"signal": Rank.IMPORTED, "signed": Rank.SIGNED, "own": Rank.OWN}
 )
-"""The kinds of the entries that are claims, and the rank with which each comes.
+"""Kinds of the entries that are claims, with the rank of each.
 
 The first is the word that every log has for them, which hashes cover.
 """

@@ -51,7 +51,7 @@ from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules
 
 DRAW = "tallystick/auditor-draw/1"
-"""The name of the construction; another way of drawing has another name."""
+"""Name of the way of drawing; another way has another name."""
 
 _NUMBER_BYTES = 8
 

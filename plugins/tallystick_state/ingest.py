@@ -1,4 +1,4 @@
-"""Ingest: files of records and of late events into the log of a state.
+"""Ingest: records and late events of a file, taken into the log of a state.
 
 A record is scored by the snapshot that its epoch pins. Its digest is of its RFC 8785 form after
 decoding, without what is left out, null or empty. Two spellings of one record have one digest.

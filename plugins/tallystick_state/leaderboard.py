@@ -1,4 +1,4 @@
-"""Leaderboards: ranks of miners, which everyone sees, and how often one was dispatched.
+"""Leaderboards: public ranks of miners, their dispatches, and who may see what of a state.
 
 See "Visibility" of reputation.txt and E41 of docs/errata.md. Nothing here tells of single tasks or
 rounds. Miners are ranked among those that groups are selected from; equal reputations share a rank,

@@ -23,7 +23,7 @@ ENGINE = ""
 FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
 LONGEST_HOTKEY = 64
-"""The most characters that a hotkey has, as in a record."""
+"""Maximum length of a hotkey, in characters, as in a record."""
 
 
 def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:

@@ -29,7 +29,7 @@ from tallystick.numbers.nano import from_text, to_text
 from tallystick.numbers.text import repr_as
 
 FORMAT = 1
-"""The version of the canonical form of a snapshot."""
+"""Version of the canonical form of a snapshot."""
 
 Nano = Annotated[int, "nano"]
 """An integer count of 1e-9, which is text in the canonical form."""

@@ -1,4 +1,4 @@
-"""Pools: which share of all weight each line of a state gives out.
+"""Pools: the share of all weight that each line of a state gives out.
 
 A state of several lines may say so as it begins; from then on its weights are one vector, the mean
 of those that its lines publish. A line in which nobody has a weight is idle, and its share goes
@@ -21,7 +21,7 @@ from tallystick.rules.timeline import Timeline
 from tallystick_allocation.uint16 import LAST_UID
 
 POOLS = "pools"
-"""The kind of the entries that change the pools."""
+"""Kind of the entries that change the pools."""
 Idle = Literal["equal", "proportional", "burn"]
 """Receiver of the share of an idle line: the others in equal parts, or in proportion to their
 shares, or a slot that burns it.

@@ -1,4 +1,4 @@
-"""Reputation: what the events of a record do to it, and how the mean of an epoch moves it.
+"""Reputation: its change by the events of a record, and by the mean of an epoch.
 
 The events of one record multiply and add to the reputation that its round was pinned to; what that
 changes is the record's delta. At the end of an epoch the mean of the deltas moves the reputation,

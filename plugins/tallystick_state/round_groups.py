@@ -1,4 +1,4 @@
-"""The groups that come with the records of a round, and what they say of each record."""
+"""Groups that come with the records of a round, and the consensus that they add."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules in force: which rule set each line of a state follows in each epoch, and their pools.
+"""Rules in force: the rule set and pools of each line in each epoch, as the log says.
 
 A state begins under a rule set of each of its lines. An adoption, which is an entry of the log with
 the whole rule set, replaces one from an epoch on; until that epoch begins it can be withdrawn. So
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tallystick_state.trust.statement import Action, Statement
 
 ADOPTION, WITHDRAWAL = "rules", "withdraw"
-"""The kinds of the entries that change which rules are in force."""
+"""Kinds of the entries that change the rules in force."""
 
 
 @json_object(
@@ -351,7 +351,7 @@ def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
 
 
 FORMAT = 3
-"""The version of a state: of the entries of its log, and of what they lead to.
+"""Version of a state: of the entries of its log, and of their transitions.
 
 Under 1, and 2 for several lines, late submissions moved baselines and thresholds (E96).
 """

@@ -1,4 +1,4 @@
-"""Step roots: what an epoch came to, step by step, as rows whose trees have roots.
+"""Step roots: the results of an epoch, step by step, as rows whose trees have roots.
 
 The rows of a step are sorted by their keys, miner first, so that arrival does not matter and one
 changed row moves no other. A row is the RFC 8785 form of an array: the parts of its key, then its
@@ -59,7 +59,7 @@ Step = Literal["inputs", "facts", "results", "deltas", "reputations", "threshold
 """A step of an epoch; each reads the results of those before it."""
 STEPS: tuple[Step, ...] = get_args(Step)
 FORMAT = 1
-"""The version of leaves."""
+"""Version of leaves."""
 Key = tuple[str | int, ...]
 """Sort key of the rows of a step."""
 Row = Sequence[Any]

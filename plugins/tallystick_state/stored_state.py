@@ -1,4 +1,4 @@
-"""A stored state as it is read: its store, its rules in force, and whose records it accepts."""
+"""A stored state for reading: its store, its rules in force, its allowed validators."""
 
 from __future__ import annotations
 

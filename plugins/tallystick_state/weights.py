@@ -1,4 +1,4 @@
-"""The weights of a line: its allocation, run on what its records came to.
+"""The weights of a line, the columns that they come from, and the weights of the chain.
 
 What the chain is given, what a log of epochs says of it and what a dispute derives again are all
 made here, of records that come from a store or from proven rows.

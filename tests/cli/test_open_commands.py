@@ -105,6 +105,42 @@ def test_a_stranger_has_a_heading_of_its_own_or_one_of_the_engine(tmp_path: Path
     assert "  hail        Greet a validator.\n" in score
 
 
+SETTINGS = """
+from tallystick.plugins.commands import Command, CommandRows, SettingRow
+tallystick_api = 1
+COMMANDS = CommandRows(
+    commands=(Command(("hail",), "acme_hail:hail", "Greet a validator."),),
+    settings=(SettingRow("hall", is_path=True), SettingRow("tone")),
+)
+"""
+SETTABLE = """
+import click
+from tallystick.cli.settings import Setting
+@click.command("hail")
+@click.option("--hall", cls=Setting, key="hall")
+@click.option("--tone", cls=Setting, key="tone")
+def hail(hall, tone):
+    click.echo(f"{hall} {tone}")
+"""
+
+
+def test_a_stranger_brings_keys_of_the_settings_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = beside(site_of(tmp_path / "site", SETTINGS, SETTABLE))
+    (tmp_path / "tallystick.toml").write_text('hall = "west"\ntone = "low"\n')
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert start("hail", env=env).out == f"{tmp_path / 'west'} low\n"
+    assert start("hail", env={**env, "TALLYSTICK_TONE": "high"}).out.endswith(" high\n")
+    (tmp_path / "tallystick.toml").write_text("tone = 3\n")
+    assert message_of(start("hail", env=env)).endswith("found 3 for tone, expected text")
+    (tmp_path / "tallystick.toml").unlink()
+    rows = SETTINGS.replace('"tone"', '"a tone"')
+    refused = start("plugins", "list", env=beside(site_of(tmp_path / "other", rows))).err
+    assert "found the key 'a tone', expected one such as state" in refused
+
+
 @pytest.mark.parametrize("option", ["-v", "--log-json"])
 def test_the_log_of_a_stranger_is_below_that_of_the_engine(tmp_path: Path, option: str) -> None:
     told = start("hail", option, env=beside(site_of(tmp_path))).err

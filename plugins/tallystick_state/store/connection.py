@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 TIMEOUT = 30.0
-"""For how many seconds a lock is waited for."""
+"""Seconds for which a locked store is waited for."""
 SYNCHRONOUS = "FULL"
 """Mode in which SQLite commits: a commit survives a power cut."""
 Access = Literal["read", "write"]
 """Purpose of a transaction."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 MAX_VALUES = 900
-"""The most values of one statement, below what every version of SQLite takes."""
+"""Maximum number of values of one statement, below that of every version of SQLite."""
 # one number for all processes that lock a store: the letters of "tallysti"
 _LOCK = int.from_bytes(b"tallysti", "big")
 # bytes of the smallest page of SQLite, the first of which every database has
@@ -73,7 +73,7 @@ WAY_BACK = (
     "stop what writes to it, move it away, and take back a backup with tallystick state restore, "
     "or an export with tallystick state import"
 )
-"""The remedy where a store is damaged."""
+"""Remedy of a damaged store."""
 _DAMAGED = f"found a damaged store, expected a sound one: {WAY_BACK}"
 _UNREAD_WAL = (
     "found a store in a folder that cannot be written, whose last changes stand in {wal}, expected "

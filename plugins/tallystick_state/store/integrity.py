@@ -32,7 +32,7 @@ from tallystick_state.store.connection import WAY_BACK, Connection
 from tallystick_state.store.tables import CHECKED, HEAD, LOG, SNAPSHOTS, StoreTable
 
 LIMIT = 64_000_000
-"""Up to how many bytes a store is checked whole whenever it is opened for writing."""
+"""Maximum size in bytes of a store that is checked whole at each opening for writing."""
 
 _SIZE_OF_POSTGRESQL = (
     "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0)::bigint FROM pg_catalog.pg_class "

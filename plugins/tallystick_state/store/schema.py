@@ -26,7 +26,7 @@ VERSION_TABLE = f"{PREFIX}version"
 REVISION = "0003"
 """Version that this engine reads and writes: the newest migration."""
 FIRST = "0003"
-"""Version of the first release; stores of earlier ones were made by engines that never went out."""
+"""Version of the first release; older stores were made by unreleased engines."""
 FOLDER = Path(__file__).parent / "migrations"
 """Folder of the migrations."""
 
