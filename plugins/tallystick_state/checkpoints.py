@@ -128,16 +128,17 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
         )
 
 
-def check_signed(found: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
+def check_signed(checkpoint: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
     """Return the keys, of those given, that signed a checkpoint: at least one.
 
     Raises:
         TrustError: none has, or a signature of one does not hold.
     """
-    signers = found.signers(keys)
+    signers = checkpoint.signers(keys)
     if not signers:
         raise TrustError(
-            f"found no signature by a known key on the checkpoint of {found.origin}, expected one",
+            f"found no signature by a known key on the checkpoint of {checkpoint.origin}, "
+            "expected one",
             code="unsigned",
         )
     return signers

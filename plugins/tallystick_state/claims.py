@@ -220,5 +220,5 @@ def _together(limits: Sequence[int | None]) -> int | None:
     return sum(numbers) if len(numbers) == len(limits) else None
 
 
-def _above(found: int, limit: int | None) -> bool:
-    return limit is not None and found > limit
+def _above(number: int, limit: int | None) -> bool:
+    return limit is not None and number > limit
