@@ -15,6 +15,7 @@ import attrs
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.io.paths import PathLike, path_of
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick_state.claims import AllowedValidators
@@ -149,7 +150,7 @@ def stored_envelopes(read: Callable[[str], str | None], where: str) -> Envelopes
 
 def envelope_text(envelope: Envelope) -> str:
     """Return the envelope as a store and an export keep it: RFC 8785."""
-    return canonical_bytes(envelope.to_value()).decode()
+    return canonical_bytes(json_value(envelope)).decode()
 
 
 ROTATION = "trust"

@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any
 
 import attrs
 
+from tallystick.json_values import JsonKey, json_object
 from tallystick_state.argument_checks import check_text
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import check_hotkey
@@ -87,6 +87,7 @@ class Claim:
         return self.reason is None and self.counted_in is not None and self.counted_in < epoch
 
 
+@json_object(JsonKey("validator", left_out="none"), JsonKey("hears", "heard", left_out="none"))
 @attrs.frozen
 class AllowedValidators:
     """The allowed validators of a state: those whose claims it takes.
@@ -118,11 +119,6 @@ class AllowedValidators:
     def is_own(self, event: StateEvent) -> bool:
         """Return whether an event is of the state's own validator."""
         return self.validator is not None and event.validator == self.validator
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of the first entry of a log; empty for a state that allows all."""
-        named = {} if self.validator is None else {"validator": self.validator}
-        return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
 
 
 EVERYONE = AllowedValidators()

@@ -22,6 +22,7 @@ import attrs
 
 from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
+from tallystick.json_values import json_value
 from tallystick.records.messages import shown
 from tallystick_state.adoption import (
     LAST_EPOCH,
@@ -124,11 +125,11 @@ class EventLog:
 
     def begin(self) -> None:
         """Write the first entry: rules, trust file, pools, and who is heard; keep a snapshot."""
-        rule_sets = [rules.to_dict() for rules in self.rules.lines]
+        rule_sets = [json_value(rules) for rules in self.rules.lines]
         begun: dict[str, Any] = {"format": FORMAT, RULE_SETS: rule_sets}
         root, pools = self.in_force.root, self.in_force.pools.first
-        more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
-        more |= {} if pools is None else {POOLS: pools.to_dict()}
+        more = json_value(self.named) | ({} if root is None else {"trust": root_to_dict(root)})
+        more |= {} if pools is None else {POOLS: json_value(pools)}
         self._write(GENESIS, begun | more)
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
@@ -345,7 +346,7 @@ class EventLog:
             statement=authority.statement,
             signed_by=signed_by,
         )
-        self._write_stating(ADOPTION, adoption.to_dict(), authority)
+        self._write_stating(ADOPTION, json_value(adoption), authority)
         self._follow(self.in_force.adopted(adoption))
         return adoption
 
@@ -382,7 +383,7 @@ class EventLog:
         change = attrs.evolve(
             change, block=authority.block, statement=authority.statement, signed_by=signed_by
         )
-        self._write_stating(POOLS, change.to_dict(), authority)
+        self._write_stating(POOLS, json_value(change), authority)
         self.in_force = self.in_force.with_pools(change, self.entries)
         return change
 

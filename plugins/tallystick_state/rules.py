@@ -16,6 +16,7 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import Registry
 from tallystick.records.messages import shown
@@ -38,6 +39,7 @@ GENESIS = "genesis"
 Section = TypeVar("Section")
 
 
+@json_object("digest", JsonKey("reference", "rule_set.reference"), JsonKey("text", "loaded.text"))
 @attrs.frozen(eq=False, slots=False)
 class StateRules:
     """The rule set of a state.
@@ -67,14 +69,6 @@ class StateRules:
     def digest(self) -> str:
         """The digest of what the rule set means."""
         return self.loaded.digest
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the rule set, whole, as an entry of the log holds it."""
-        return {
-            "digest": self.digest,
-            "reference": self.rule_set.reference,
-            "text": self.loaded.text,
-        }
 
     @property
     def line(self) -> str:

@@ -18,6 +18,7 @@ import attrs
 
 from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
+from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
@@ -49,6 +50,12 @@ ADOPTION, WITHDRAWAL = "rules", "withdraw"
 """Kinds of the entries that change the rules in force."""
 
 
+@json_object(
+    *("epoch", "line", "previous", JsonKey("rule_set", "rules"), "sequence"),
+    JsonKey("block", left_out="none"),
+    JsonKey("statement", left_out="none"),
+    JsonKey("major", left_out="empty"),
+)
 @attrs.frozen
 class Adoption:
     """A rule set that a line adopted, or will.
@@ -76,18 +83,6 @@ class Adoption:
     seq: int
     statement: str | None = None
     signed_by: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the adoption as its entry holds it."""
-        optional = {"block": self.block, "statement": self.statement, "major": self.major or None}
-        return {
-            "epoch": self.epoch,
-            "line": self.line,
-            "previous": self.previous,
-            "rule_set": self.rules.to_dict(),
-            "sequence": self.sequence,
-            **{name: value for name, value in optional.items() if value is not None},
-        }
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -248,7 +243,7 @@ class RulesInForce:
             genesis=self.genesis,
             network=self.root.network,
             previous=change.previous,
-            pools=change.pools.to_dict(),
+            pools=json_value(change.pools),
             digest=change.pools.digest,
             epoch=change.epoch,
             sequence=change.sequence,

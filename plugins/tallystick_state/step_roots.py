@@ -35,6 +35,7 @@ from typing import Any, Literal, get_args
 import attrs
 
 from tallystick.canonical import canonical_bytes, plain_encoder
+from tallystick.json_values import JsonKey, constant, json_object, json_value
 from tallystick.numbers.nano import from_text, to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
@@ -72,6 +73,7 @@ KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=Tr
 _json = plain_encoder()
 
 
+@json_object(JsonKey("root", form=bytes.hex), "size")
 @attrs.frozen
 class StepRoot:
     """The tree of a step.
@@ -85,6 +87,12 @@ class StepRoot:
     size: int
 
 
+@json_object(
+    *("epoch", constant("format", FORMAT), "genesis", "rules"),
+    JsonKey("adopted", left_out="empty"),
+    JsonKey("salt", left_out="none"),
+    *("snapshot", "steps"),
+)
 @attrs.frozen
 class EpochLeaf:
     """The leaf of a closed epoch in the log of epochs.
@@ -108,19 +116,6 @@ class EpochLeaf:
     snapshot: str
     salt: str | None = None
 
-    def to_value(self) -> dict[str, Any]:
-        """Return the leaf as a JSON object of ``epoch-leaf-1``."""
-        return {
-            "epoch": self.epoch,
-            "format": FORMAT,
-            "genesis": self.genesis,
-            "rules": dict(self.rules),
-            **({"adopted": dict(self.adopted)} if self.adopted else {}),
-            **({} if self.salt is None else {"salt": self.salt}),
-            "snapshot": self.snapshot,
-            "steps": {step: _root_value(root) for step, root in self.steps.items()},
-        }
-
     @classmethod
     def of_value(cls, value: Mapping[str, Any]) -> EpochLeaf:
         """Return the leaf that a JSON value of ``epoch-leaf-1`` is."""
@@ -136,7 +131,7 @@ class EpochLeaf:
 
     def to_bytes(self) -> bytes:
         """Return the data of the leaf: its RFC 8785 form."""
-        return canonical_bytes(self.to_value())
+        return canonical_bytes(json_value(self))
 
 
 @attrs.frozen
@@ -415,10 +410,6 @@ def _adopted(
     reputation = {} if after is None else {skill_type: after}
     state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), reputation)}, {})
     return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
-
-
-def _root_value(root: StepRoot | None) -> dict[str, Any] | None:
-    return None if root is None else {"root": root.root.hex(), "size": root.size}
 
 
 def _root(value: Mapping[str, Any] | None) -> StepRoot | None:

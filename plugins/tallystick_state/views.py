@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import attrs
-
 from tallystick.json_values import JsonObject as View
+from tallystick.json_values import json_value
 from tallystick.json_values import nano_value as decimals
 from tallystick.numbers.nano import to_text
 
@@ -50,18 +49,18 @@ def begun(
     shared: Pools | None = None,
 ) -> View:
     """A state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **allowed.to_dict(), **trusted(root)}
+    return {**_under(rules), **pools(shared), "epoch": 0, **json_value(allowed), **trusted(root)}
 
 
 def pools(found: Pools | None) -> View:
     """How lines share the weight of a state, where they do."""
-    return {} if found is None else {"pools": found.to_dict()}
+    return {} if found is None else {"pools": json_value(found)}
 
 
 def pools_change(found: PoolsChange) -> View:
     """Pools that a state has from an epoch on."""
     return {
-        **found.to_dict(),
+        **json_value(found),
         "digest": found.pools.digest,
         "statement": found.statement,
         "signed_by": list(found.signed_by),
@@ -135,7 +134,7 @@ def info(
         "open_events": found.open_events,
         "entries": found.entries,
         "hash": found.hash,
-        **allowed.to_dict(),
+        **json_value(allowed),
         **trusted(root),
         **waiting,
     }
@@ -175,7 +174,7 @@ def _pools_spans(found: PoolsInForce, epoch: int) -> list[View]:
             views.append(
                 {
                     **_span(start, end, epoch),
-                    **held.to_dict(),
+                    **json_value(held),
                     "digest": held.digest,
                     "sequence": None if change is None else change.sequence,
                     "statement": None if change is None else change.statement,
@@ -341,7 +340,7 @@ def ingested(found: Ingested) -> View:
         "displaced": found.displaced,
         "released": found.released,
         "left_out": dict(found.left_out),
-        "told": [each.to_dict() for each in found.told],
+        "told": [json_value(each) for each in found.told],
     }
     told = {name: value for name, value in several.items() if value}
     return {"recorded": found.events, "duplicates": found.duplicates, **told}
@@ -407,7 +406,7 @@ def epoch(found: ClosedEpoch) -> View:
 
 def group(found: Group, reason: str = "") -> View:
     """The group of a dispatch; the reason is why it has no primaries."""
-    return explained(attrs.asdict(found), "primaries", reason)
+    return explained(json_value(found), "primaries", reason)
 
 
 def weights(

@@ -18,6 +18,7 @@ import attrs
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.text import visible
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
 from tallystick_state.audit import rederive
@@ -49,6 +50,10 @@ LETTERS = ("a", "b")
 """The sides."""
 
 
+@json_object(
+    *(JsonKey(name, left_out="none") for name in ("derived", "epoch", "explanation", "key")),
+    *("kind", "reason", JsonKey("step", left_out="none"), "wrong"),
+)
 @attrs.frozen
 class Verdict:
     """The verdict on the first difference of two sides.
@@ -72,20 +77,6 @@ class Verdict:
     wrong: Wrong = "undecided"
     derived: Row | None = None
     explanation: Mapping[str, Any] | None = None
-
-    def to_value(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object; fields that are None are left out."""
-        fields = {
-            "derived": None if self.derived is None else list(self.derived),
-            "epoch": self.epoch,
-            "explanation": self.explanation,
-            "key": None if self.key is None else list(self.key),
-            "kind": self.kind,
-            "reason": self.reason,
-            "step": self.step,
-            "wrong": self.wrong,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
 
 
 def wrong_of(is_wrong: Mapping[str, bool]) -> Wrong:
