@@ -61,7 +61,7 @@ class Rank(IntEnum):
     ACCEPTED = 3
     """Accepted by the operator of the state."""
     OWN = 4
-    """Of the state's own validator, by closing its round."""
+    """Recorded by the state's own validator, by closing its round."""
 
 
 @attrs.frozen
