@@ -236,7 +236,7 @@ class ClosedEpoch:
 
 
 @attrs.frozen
-class Taken:
+class RecordedBatch:
     """The outcome of recording a batch of events, which are named by their places in it.
 
     Attributes:

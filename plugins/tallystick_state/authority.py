@@ -133,16 +133,16 @@ def stored_envelope(text: str, where: str) -> Envelope:
     return envelope
 
 
-def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
+def stored_envelopes(read: Callable[[str], str | None], where: str) -> Envelopes:
     """Return the envelopes of a store.
 
     Args:
-        kept: gives the text of one, by the digest of its statement.
+        read: gives the text of one, by the digest of its statement.
         where: the store, for errors.
     """
 
     def envelopes(statement: str) -> Envelope | None:
-        text = kept(statement)
+        text = read(statement)
         return None if text is None else stored_envelope(text, f"{where}: {statement}")
 
     return envelopes
@@ -229,11 +229,11 @@ def root_to_dict(root: TrustRoot) -> dict[str, Any]:
     return {"digest": root.digest, "stakes": stakes, "text": root.text}
 
 
-def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
+def root_of(body: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
     """Return the trust file that an entry holds.
 
     Args:
-        said: what `root_to_dict` gave.
+        body: what `root_to_dict` gave.
         where: the store or the file, for errors.
 
     Raises:
@@ -241,9 +241,9 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
     """
     from tallystick_state.trust import trust_file  # where there is a trust file
 
-    if not isinstance(said, Mapping):
+    if not isinstance(body, Mapping):
         raise _damaged(where, "no trust file")
-    text, stakes = said.get("text"), said.get("stakes")
+    text, stakes = body.get("text"), body.get("stakes")
     if not isinstance(text, str) or not isinstance(stakes, Mapping):
         raise _damaged(where, "no trust file")
     if not all(isinstance(stake, str) for stake in stakes.values()):
@@ -252,14 +252,14 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
         root = trust_file.parse(text, stakes, f"{where}#trust.toml")
     except TrustError as error:
         raise _damaged(where, f"a trust file that does not hold ({error})") from error
-    if root_to_dict(root) != {name: said.get(name) for name in ("digest", "stakes", "text")}:
+    if root_to_dict(root) != {name: body.get(name) for name in ("digest", "stakes", "text")}:
         raise _damaged(where, f"a trust file {root.digest} that is not the one of its entry")
     return root
 
 
-def _damaged(where: str, found: str) -> DamagedError:
+def _damaged(where: str, content: str) -> DamagedError:
     return DamagedError(
-        f"{where}: found an entry with {found}, expected one with the file, whole: restore a copy"
+        f"{where}: found an entry with {content}, expected one with the file, whole: restore a copy"
     )
 
 

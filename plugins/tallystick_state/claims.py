@@ -61,7 +61,7 @@ class Rank(IntEnum):
     ACCEPTED = 3
     """Accepted by the operator of the state."""
     OWN = 4
-    """Of the state's own validator, by closing its round."""
+    """Recorded by the state's own validator, by closing its round."""
 
 
 @attrs.frozen
@@ -216,5 +216,5 @@ def _together(limits: Sequence[int | None]) -> int | None:
     return sum(numbers) if len(numbers) == len(limits) else None
 
 
-def _above(found: int, limit: int | None) -> bool:
-    return limit is not None and found > limit
+def _above(number: int, limit: int | None) -> bool:
+    return limit is not None and number > limit

@@ -77,7 +77,7 @@ class StateRules:
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
-        """These rules by each of their skill types."""
+        """The same rules for each of their skill types."""
         return dict.fromkeys(self.rule_set.skill_types, self)
 
     @property

@@ -249,7 +249,7 @@ class Place:
 
     @contextmanager
     def _connected(self, access: Access) -> Iterator[Connection]:
-        with _explained(self.shown, self.timeout):
+        with _explain_errors(self.shown, self.timeout):
             with _statement_of(self.shown, self.timeout):
                 driver = self.connect(access)
             try:
@@ -468,8 +468,8 @@ def _is_in_wal(connection: Connection, *, last: bool) -> bool:
 
 @contextmanager
 def _statement_of(where: str, timeout: float) -> Iterator[None]:
-    """Explain errors as `_explained` does, in a block that only talks to the database."""
-    with _explained(where, timeout):
+    """Explain errors as `_explain_errors` does, in a block that only talks to the database."""
+    with _explain_errors(where, timeout):
         try:
             yield
         except UnicodeDecodeError as error:
@@ -478,7 +478,7 @@ def _statement_of(where: str, timeout: float) -> Iterator[None]:
 
 
 @contextmanager
-def _explained(where: str, timeout: float) -> Iterator[None]:
+def _explain_errors(where: str, timeout: float) -> Iterator[None]:
     """Raise a `StoreError` that names the store for each error of the database inside.
 
     Args:
@@ -519,8 +519,8 @@ def _template(error: BaseException) -> str:
     return next((t for code, t in _POSTGRESQL.items() if state.startswith(code)), _OTHER)
 
 
-def _first_line(said: str) -> str:
-    lines = said.strip().splitlines()
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
     return lines[0] if lines else "no reason given"
 
 

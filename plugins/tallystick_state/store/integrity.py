@@ -134,10 +134,10 @@ def _read_log(
             snapshots[body["epoch"] + 1] = body["snapshot"]
 
 
-def _check_snapshots(rows: Iterable[tuple[Any, ...]], said: dict[int, str]) -> None:
+def _check_snapshots(rows: Iterable[tuple[Any, ...]], digests: dict[int, str]) -> None:
     for epoch, digest, body in rows:
         # the first one is of no entry
-        if digest != digest_of_bytes(body.encode()) or said.get(epoch, digest) != digest:
+        if digest != digest_of_bytes(body.encode()) or digests.get(epoch, digest) != digest:
             raise DamagedError(
                 f"the snapshot of the epoch {epoch}: found {digest:.80}, expected the digest that "
                 "its text and the log have: the file was changed"
