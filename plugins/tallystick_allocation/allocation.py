@@ -61,10 +61,10 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
         AllocationError: the population has no weights by these rules.
     """
     bound = bound_allocation(rules if isinstance(rules, BoundRules) else load(rules))
-    held = population
-    if not isinstance(held, Population):
-        held = _population(held, bound, _round(round, bound), _carry(carry, bound))
-    return run_steps(bound, held, _columns(given or {}, bound, held), columns)
+    entries = population
+    if not isinstance(entries, Population):
+        entries = _population(entries, bound, _round(round, bound), _carry(carry, bound))
+    return run_steps(bound, entries, _columns(given or {}, bound, entries), columns)
 
 
 def bound_allocation(rules: BoundRules) -> BoundAllocation:
@@ -124,7 +124,7 @@ def _columns(
 ) -> dict[str, Values]:
     """Values by hotkey as columns."""
     keys = roster(bound, population)
-    found: dict[str, Values] = {}
+    result: dict[str, Values] = {}
     for name, cells in given.items():
         if bound.step(name).shape == "grouped":
             for group in cells:
@@ -134,12 +134,12 @@ def _columns(
                         f"{', '.join(bound.groups)}",
                         code="unknown-group",
                     )
-            found[name] = {
+            result[name] = {
                 group: _column(cells.get(group, {}), keys, name) for group in bound.groups
             }
         else:
-            found[name] = _column(cells, keys, name)
-    return found
+            result[name] = _column(cells, keys, name)
+    return result
 
 
 def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:

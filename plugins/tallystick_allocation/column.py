@@ -54,7 +54,7 @@ class RationalColumn:
     @property
     def present(self) -> list[int]:
         """The places that have a value."""
-        return [place for place, value in enumerate(self.numerators) if value is not None]
+        return [index for index, value in enumerate(self.numerators) if value is not None]
 
 
 @attrs.frozen(eq=False)
@@ -82,7 +82,7 @@ class RealColumn:
     @property
     def present(self) -> list[int]:
         """The places that have a value."""
-        return [place for place, value in enumerate(self.values) if value is not None]
+        return [index for index, value in enumerate(self.values) if value is not None]
 
 
 @attrs.frozen(eq=False)
@@ -96,7 +96,7 @@ Column = RationalColumn | RealColumn
 Grouped = Mapping[str, Column]
 """A column for each group, in name order."""
 Values = Column | Grouped | Number
-"""What a step gives."""
+"""The result of a step."""
 
 
 def column_of(cells: Iterable[Exact | None]) -> Column:
@@ -110,14 +110,16 @@ def column_of(cells: Iterable[Exact | None]) -> Column:
 
 def column_of_ratios(ratios: Iterable[tuple[int, int] | None]) -> Column:
     """The column of some ratios of whole numbers, each with a positive denominator."""
-    found = list(ratios)
+    result = list(ratios)
     denominator = 1
-    for each in {ratio[1] for ratio in found if ratio is not None}:
-        denominator = lcm(denominator, each)
+    for divisor in {ratio[1] for ratio in result if ratio is not None}:
+        denominator = lcm(denominator, divisor)
         if denominator > _WIDEST:
-            return RealColumn(tuple(None if ratio is None else Fraction(*ratio) for ratio in found))
+            return RealColumn(
+                tuple(None if ratio is None else Fraction(*ratio) for ratio in result)
+            )
     return RationalColumn(
-        tuple(None if r is None else r[0] * (denominator // r[1]) for r in found), denominator
+        tuple(None if r is None else r[0] * (denominator // r[1]) for r in result), denominator
     )
 
 
@@ -125,10 +127,10 @@ def over(numerators: Sequence[int | None], denominator: int) -> RationalColumn:
     """Whole numbers over a denominator, which is reduced where it is long."""
     shared = 1
     if denominator > _WIDEST:
-        shared = gcd(denominator, *(each for each in numerators if each is not None))
+        shared = gcd(denominator, *(numerator for numerator in numerators if numerator is not None))
     if shared == 1:
         return RationalColumn(tuple(numerators), denominator)
-    reduced = (None if each is None else each // shared for each in numerators)
+    reduced = (None if numerator is None else numerator // shared for numerator in numerators)
     return RationalColumn(tuple(reduced), denominator // shared)
 
 
@@ -140,8 +142,8 @@ def absent(places: int) -> RationalColumn:
 def constant(places: Iterable[int], value: Fraction, length: int) -> RationalColumn:
     """A column with one value at some places."""
     numerators: list[int | None] = [None] * length
-    for place in places:
-        numerators[place] = value.numerator
+    for index in places:
+        numerators[index] = value.numerator
     return RationalColumn(tuple(numerators), value.denominator)
 
 
@@ -174,7 +176,7 @@ def shown(column: Column, place: int, decimals: int = 25) -> str:
 def total(column: Column) -> Exact:
     """The sum of the values."""
     if isinstance(column, RationalColumn):
-        whole = sum(each for each in column.numerators if each is not None)
+        whole = sum(numerator for numerator in column.numerators if numerator is not None)
         return Fraction(whole, column.denominator)
     return real.total(value for value in column.values if value is not None)
 
@@ -230,26 +232,26 @@ def ascending(column: Column) -> list[list[int]]:
     """
     if isinstance(column, RationalColumn):
         by_value: dict[int, list[int]] = {}
-        for place, numerator in enumerate(column.numerators):
+        for index, numerator in enumerate(column.numerators):
             if numerator is not None:
-                by_value.setdefault(numerator, []).append(place)
+                by_value.setdefault(numerator, []).append(index)
         return [by_value[value] for value in sorted(by_value)]
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for touching in _touching(column):
-        found += _told_apart(column, touching) if len(touching) > 1 else [touching]
-    return found
+        result += _told_apart(column, touching) if len(touching) > 1 else [touching]
+    return result
 
 
 def _touching(column: RealColumn) -> Iterator[list[int]]:
-    ends = sorted((*_enclosure(_at(column, place)), place) for place in column.present)
+    ends = sorted((*_enclosure(_at(column, index)), index) for index in column.present)
     together: list[int] = []
     highest = 0
-    for low, high, place in ends:
+    for low, high, index in ends:
         if together and low > highest:
             yield sorted(together)
             together = []
         highest = max(high, highest) if together else high
-        together.append(place)
+        together.append(index)
     if together:
         yield sorted(together)
 
@@ -259,11 +261,11 @@ def _told_apart(column: RealColumn, places: list[int]) -> Iterator[list[int]]:
         return real.compare(_at(column, first), _at(column, second))
 
     equal: list[int] = []
-    for place in sorted(places, key=cmp_to_key(order)):
-        if equal and order(equal[0], place):
+    for index in sorted(places, key=cmp_to_key(order)):
+        if equal and order(equal[0], index):
             yield equal
             equal = []
-        equal.append(place)
+        equal.append(index)
     yield equal
 
 

@@ -74,7 +74,7 @@ class GroupScorer:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        if all(each.rule_set.section(CONSENSUS) is None for each in rules.each()):
+        if all(rules_of_line.rule_set.section(CONSENSUS) is None for rules_of_line in rules.each()):
             raise RuleSetError(
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )
@@ -110,7 +110,7 @@ class GroupScorer:
 
 
 def rules_of(group: GroupRecord, rules: BoundRules) -> BoundConsensus:
-    """What computes the consensus of a group: the rules of its epoch and line.
+    """Return the bound consensus of a group: that of its epoch and line.
 
     Raises:
         RecordError: these lack its skill type, or a consensus.
@@ -144,7 +144,7 @@ def prove_components(rules: BoundRules) -> None:
 
 
 def key_of(group: GroupRecord) -> Key:
-    """What tells a group from others."""
+    """Return the key of a group."""
     return group.validator, group.skill_type, group.task_id, group.round
 
 

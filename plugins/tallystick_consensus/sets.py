@@ -11,7 +11,7 @@ import attrs
 
 @attrs.frozen
 class Voting:
-    """How the members of a group of some size vote.
+    """The votes that a group of some size needs.
 
     Attributes:
         own_vote: whether a member is a voter of its own.
@@ -59,8 +59,8 @@ def set_facts(
         votes.update(items)
     agreed = sum(count >= voting.quorum for count in votes.values())
     return [
-        _facts_of(mine, given, votes, agreed, voting)
-        for mine, given in zip(own, voted, strict=True)
+        _facts_of(mine, item_sets, votes, agreed, voting)
+        for mine, item_sets in zip(own, voted, strict=True)
     ]
 
 

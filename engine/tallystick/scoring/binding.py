@@ -51,9 +51,9 @@ ONE = Domain(NANO, NANO, NANO)
 """The range of a factor that does not apply."""
 _INT64 = 1 << 63
 _FORMULAS = 1 << 11
-"""So many formulas with their parameters are remembered."""
+"""Maximum number of formulas with their parameters that are remembered."""
 _FACTS = 1 << 12
-"""So many ranges of facts are remembered: those of some hundred skill types."""
+"""Maximum number of ranges of facts that are remembered: those of some hundred skill types."""
 
 
 def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
@@ -68,7 +68,9 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         name: _Binding(loaded, registry, name, rules).bound(tiers)
         for name, rules in loaded.rule_set.skill_types.items()
     }
-    problems = [problem for each in bound.values() for problem in _disorder(each, loaded)]
+    problems = [
+        problem for bound_type in bound.values() for problem in _disorder(bound_type, loaded)
+    ]
     if problems:
         raise RuleSetError(problems)
     return bound
@@ -112,7 +114,7 @@ def _thresholds(
     """The thresholds that have a formula, in an order in which each reads only earlier ones."""
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
-    found: dict[str, FormulaValue] = {}
+    result: dict[str, FormulaValue] = {}
     for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
@@ -120,9 +122,9 @@ def _thresholds(
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
         domain = compiled.program.domain
-        found[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
+        result[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
         published[name] = compiled.program.domain
-    return found
+    return result
 
 
 @contextmanager
@@ -204,7 +206,7 @@ class _Binding:
             raise RuleSetError([problem]) from error
 
     def _values(self, tiers: Tiers | None) -> Iterator[Value]:
-        """What is published, in the order of the documents; each reads only earlier values."""
+        """Yield the values in the order of the documents; each reads only earlier ones."""
         axes = self._axes()
         yield from axes.values()
         yield from self._measures(axes)
@@ -262,24 +264,24 @@ class _Binding:
 
     def _axes(self) -> dict[str, Value]:
         """The axes in an order in which each reads only earlier ones."""
-        found: dict[str, Value] = {}
+        result: dict[str, Value] = {}
         reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
         for name in in_order(reads):
             formula = self._axis_formula(name)
             parameters = self.rule_set.axes[name].parameters
-            found[name] = self._value("axis", ("axes", name), formula, parameters, found)
-        return found
+            result[name] = self._value("axis", ("axes", name), formula, parameters, result)
+        return result
 
     def _axis_formula(self, axis: str) -> Formula:
         return self.registry.formulas[self.rule_set.axes[axis].formula]
 
     def _measures(self, axes: Mapping[str, Value]) -> Iterator[Value]:
         """The measures in an order in which each reads only earlier ones, and axes."""
-        found: dict[str, Value] = {**axes}
+        result: dict[str, Value] = {**axes}
         reads = {name: self._measure_formula(name).reads for name in self.rules.measures}
         for name in in_order(reads):
-            found[name] = self._measure(name, found)
-            yield found[name]
+            result[name] = self._measure(name, result)
+            yield result[name]
 
     def _measure(self, name: str, read: Mapping[str, Value]) -> MeasureValue:
         path: KeyPath = ("measures", name)
@@ -345,7 +347,7 @@ class _Binding:
 
     @cached_property
     def _scope(self) -> _Scope:
-        """What is known of records; every fact is gathered by then."""
+        """The facts and requirements of records; every fact is gathered by then."""
         return _Scope(
             self.skill_type.schema,
             tuple(self.domains),
@@ -408,7 +410,7 @@ class _Binding:
 
 @attrs.frozen(cache_hash=True)
 class _Scope:
-    """What formulas know of records: their facts, which have ranges, and what they require."""
+    """The facts of records that formulas may read, with their ranges and requirements."""
 
     schema: SchemaSource
     facts: tuple[str, ...]
@@ -457,7 +459,7 @@ def _domain(key: _FactKey) -> Domain:
 
 
 def reads_answer(fact: Node) -> bool:
-    """Whether a fact may read submission or checks; an opaque one may read anything."""
+    """Return whether a fact may read submission or checks; an opaque one may read anything."""
     paths = reader_of(fact).paths(fact)
     return is_opaque(fact) or any(path.split(".")[0] in ANSWER for path in paths)
 
@@ -508,14 +510,14 @@ def _read_by(tree: Node) -> tuple[str, ...]:
 
 
 def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
-    """What a formula reads as published, itself or by what it reads unrounded."""
+    """Return the values that a formula reads as published, also through unrounded ones."""
     return tuple(read[name] for name in _read_by(compiled.tree))
 
 
 def _spanned(values: Iterable[int]) -> Domain:
     """The range of a value that is one of a few."""
-    found = tuple(values)
-    return Domain(min(found), max(found), gcd(*found) or 1)
+    result = tuple(values)
+    return Domain(min(result), max(result), gcd(*result) or 1)
 
 
 def _with_one(domain: Domain) -> Domain:

@@ -51,7 +51,7 @@ class BoundRules:
     lines: tuple[BoundRules, ...] = ()
 
     def __repr__(self) -> str:
-        names = " and ".join(each.rule_set.reference for each in self.lines or (self,))
+        names = " and ".join(line.rule_set.reference for line in self.lines or (self,))
         later = f", {numbered(len(self.later), 'change')} later" if self.later else ""
         return f"<{type(self).__name__} of {names}, {self.digest}{later}>"
 
@@ -69,8 +69,8 @@ class BoundRules:
         """The rules of an epoch."""
         if not self.later:
             return self
-        place = bisect_right(self._begins, epoch)
-        return self.later[place - 1][1] if place else self
+        index = bisect_right(self._begins, epoch)
+        return self.later[index - 1][1] if index else self
 
     @property
     def latest(self) -> BoundRules:
@@ -79,22 +79,24 @@ class BoundRules:
 
     def begins(self, epoch: int) -> int:
         """The first epoch of the rules of an epoch."""
-        place = bisect_right(self._begins, epoch)
-        return self._begins[place - 1] if place else 0
+        index = bisect_right(self._begins, epoch)
+        return self._begins[index - 1] if index else 0
 
     def line_of(self, skill_type: str) -> BoundRules:
         """The rules of the line that has a skill type; these if there is one line."""
         return next((line for line in self.lines if skill_type in line.types), self)
 
     def spans(self) -> Iterator[tuple[int, BoundRules]]:
-        """From which epoch on which rules hold, from 0."""
+        """Yield the rules with the first epoch of each, from 0."""
         yield 0, self
         yield from self.later
 
     def each(self) -> Iterator[BoundRules]:
         """The rules of each span and line, those of one rule set once."""
-        found = {rules.digest: rules for _, span in self.spans() for rules in span.lines or (span,)}
-        yield from found.values()
+        result = {
+            rules.digest: rules for _, span in self.spans() for rules in span.lines or (span,)
+        }
+        yield from result.values()
 
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
@@ -150,7 +152,7 @@ def bind_rules(loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
 
 
 def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError:
-    """What is said of a record whose skill type the rules of its epoch lack."""
+    """Return the error of a record whose skill type the rules of its epoch lack."""
     wanted = f"one of the rules of epoch {epoch}: {', '.join(sorted(rules.types))}"
     return RecordError("unknown-skill-type", "skill_type", shown(skill_type), wanted)
 
@@ -164,7 +166,9 @@ def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
         first,
         registry=united([line.registry for line in lines]),
         types={name: bound for line in lines for name, bound in line.types.items()},
-        thresholds={name: each for line in lines for name, each in line.thresholds.items()},
+        thresholds={
+            name: thresholds for line in lines for name, thresholds in line.thresholds.items()
+        },
         lines=tuple(lines),
     )
 

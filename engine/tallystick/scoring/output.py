@@ -50,21 +50,21 @@ def format_of(path: Path, wanted: str | None) -> str:
         OutputError: neither says one, or Parquet has no file.
     """
     if wanted is not None and wanted not in _BY_NAME:
-        known = ", ".join(FORMATS)
-        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
+        names = ", ".join(FORMATS)
+        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {names}")
     if is_stream(path):
         if wanted is not None and not _BY_NAME[wanted].is_text:
-            found = wanted.capitalize()
-            raise OutputError(f"{path}: found {found}, expected text: name a file for a table")
+            extension = wanted.capitalize()
+            raise OutputError(f"{path}: found {extension}, expected text: name a file for a table")
         return wanted or FORMATS[0]
     if wanted is not None:
         return wanted
-    found = path.suffix.lower().removeprefix(".")
-    if found not in EXTENSIONS:
+    extension = path.suffix.lower().removeprefix(".")
+    if extension not in EXTENSIONS:
         raise OutputError(
             f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
         )
-    return found
+    return extension
 
 
 SHADOW = "shadow"
@@ -72,12 +72,12 @@ SHADOW = "shadow"
 
 
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
-    """What makes of batches what the writer of a format appends; ``shadow`` marks every row."""
+    """Return the function from batches to the content that the writer of a format appends."""
     return _BY_NAME[format_name].encoder(layout, shadow)
 
 
 def _marked_lines(batch: ResultBatch) -> bytes:
-    """As `_json_lines`, with the mark as the last field."""
+    """Return the lines of `_json_lines` with the mark as the last field."""
     return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
 
 
@@ -166,7 +166,7 @@ class Text:
         self.file.write(data)
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """End without writing more."""
 
 
 def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:

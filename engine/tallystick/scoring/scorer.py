@@ -23,10 +23,15 @@ from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
-from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import Result, shown_measure
-from tallystick.scoring.scores import Scores, score_facts
+from tallystick.scoring.scores import (
+    Scores,
+    composite_of,
+    emission_of,
+    score_facts,
+    thresholds_of,
+)
 from tallystick.scoring.threshold_snapshots import (
     Snapshots,
     Thresholds,
@@ -114,9 +119,9 @@ class Scorer(BoundRules):
             TallystickError: a skill type or a threshold is unknown, or this is no such mapping.
         """
         nano: dict[str, dict[str, int]] = {}
-        for name, given in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
-            _of_kind(given, Mapping, f"thresholds of {name} by name")
-            nano[name] = {threshold: exact_nano(value) for threshold, value in given.items()}
+        for name, own in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
+            _of_kind(own, Mapping, f"thresholds of {name} by name")
+            nano[name] = {threshold: exact_nano(value) for threshold, value in own.items()}
         every = [rules for _, rules in self.spans()]
         for name in nano:
             if not any(name in rules.types for rules in every):
@@ -146,11 +151,11 @@ class Scorer(BoundRules):
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
         """
         with internal_errors():
-            found = self._decoded(record, line)
-            if isinstance(found, MissedDeadline):
-                return self._missed(found, record, line)
-            bound, _, scores = self._scored(self._rules_of(found), found, record)
-            return self._result(found, line, bound, scores)
+            decoded = self._decoded(record, line)
+            if isinstance(decoded, MissedDeadline):
+                return self._missed(decoded, record, line)
+            bound, _, scores = self._scored(self._rules_of(decoded), decoded, record)
+            return self._result(decoded, line, bound, scores)
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
         """The result of each record, or why it was rejected, in order.
@@ -167,11 +172,11 @@ class Scorer(BoundRules):
         try:
             for number, record in enumerate(records, 1):
                 try:
-                    found: Result | Reject = self.score(record, line=number)
+                    result: Result | Reject = self.score(record, line=number)
                 except RecordError as error:
-                    found = Reject.of(error, number, _identity(record))
-                    defects.tell([found])
-                yield found
+                    result = Reject.of(error, number, _identity(record))
+                    defects.tell([result])
+                yield result
         finally:
             defects.close()
 
@@ -287,23 +292,23 @@ class Scorer(BoundRules):
         from tallystick.scoring.explanation import Explanation, explain
 
         with internal_errors():
-            found = self._decoded(record, line)
-            if isinstance(found, MissedDeadline):
-                rules = self._rules_of(found.record)
-                own = rules.line_of(found.record.skill_type)
-                result = self._missed(found, record, line)
+            decoded = self._decoded(record, line)
+            if isinstance(decoded, MissedDeadline):
+                rules = self._rules_of(decoded.record)
+                own = rules.line_of(decoded.record.skill_type)
+                result = self._missed(decoded, record, line)
                 return Explanation(result, own.rule_set.reference, own.digest)
-            rules = self._rules_of(found)
-            own = rules.line_of(found.skill_type)
-            bound, facts, scores = self._scored(rules, found, record)
-            result = self._result(found, line, bound, scores)
+            rules = self._rules_of(decoded)
+            own = rules.line_of(decoded.skill_type)
+            bound, facts, scores = self._scored(rules, decoded, record)
+            result = self._result(decoded, line, bound, scores)
             start = Explanation(result, own.rule_set.reference, own.digest)
-            return explain(bound, facts, scores, self._thresholds_of(rules, found), start)
+            return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
         """The composite of given published axes, after its gates."""
-        given = {name: exact_nano(value) for name, value in axes.items()}
-        return to_decimal(composite_of(self._bound(skill_type), given))
+        nano = {name: exact_nano(value) for name, value in axes.items()}
+        return to_decimal(composite_of(self._bound(skill_type), nano))
 
     def tier(self, skill_type: str, quality: Number) -> Tier:
         """The tier that a quality reaches.
@@ -325,8 +330,8 @@ class Scorer(BoundRules):
         Raises:
             NumberError: there is no emission, or a value is unknown or outside its range.
         """
-        given = {name: exact_nano(value) for name, value in factors.items()}
-        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, given))
+        nano = {name: exact_nano(value) for name, value in factors.items()}
+        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, nano))
 
     @cached_property
     def _columns(self) -> Scoring:
@@ -342,12 +347,12 @@ class Scorer(BoundRules):
             record = record.encode("utf-8", "surrogatepass")
         if isinstance(record, bytes):
             # as a line of a file, which ends before its line end
-            found = self.decoder.decode(record.removesuffix(b"\n"), line)
+            decoded = self.decoder.decode(record.removesuffix(b"\n"), line)
         else:
-            found = self.decoder.convert(record, line)
-        if isinstance(found, Reject):
-            raise found.to_error()
-        return found
+            decoded = self.decoder.convert(record, line)
+        if isinstance(decoded, Reject):
+            raise decoded.to_error()
+        return decoded
 
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
         rules = self._rules_of(found.record)
@@ -404,9 +409,11 @@ class Scorer(BoundRules):
         rules, before = self.rules_at(epoch), [s for begin, s in self.spans() if begin <= epoch]
         completed = {
             name: thresholds_of(
-                _bound_type(rules, name), given, (s.types[name] for s in before if name in s.types)
+                _bound_type(rules, name),
+                nano,
+                (s.types[name] for s in before if name in s.types),
             )
-            for name, given in snapshot.thresholds.items()
+            for name, nano in snapshot.thresholds.items()
         }
         return attrs.evolve(snapshot, thresholds=completed)
 
@@ -435,7 +442,7 @@ def _told(batch: ResultBatch) -> ResultBatch:
 
 
 def _identity(record: RecordLike) -> Identity:
-    """Who a record is of that cannot be scored."""
+    """Return the identity of a record that cannot be scored."""
     line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
     return whose(line)
 

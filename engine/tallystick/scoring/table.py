@@ -76,11 +76,11 @@ def _struct(columns: Sequence[pa.Array], schema: pa.Schema, name: str) -> pa.Arr
 
 def _texts(column: RatioColumn) -> pa.Array:
     """Fractions in lowest terms, nano as decimals."""
-    told = (
+    labels = (
         None if v is None else to_text(v) if isinstance(v, int) else ratio.to_text(v)
         for v in column.nano()
     )
-    return pa.array(told, pa.string())
+    return pa.array(labels, pa.string())
 
 
 def _decoded(texts: pa.Array) -> pa.Array:
@@ -99,7 +99,7 @@ def _decimals(columns: Sequence[DecimalColumn]) -> list[pa.Array]:
     rows = columns[0].rows if columns else 0
     # in one piece, which an allocator gives and takes back faster than many large ones
     halves = np.zeros((len(columns), rows, 2), np.int64)
-    found = []
+    result = []
     for column, both in zip(columns, halves, strict=True):
         column.write(both[:, 0])
         if column.is_signed:
@@ -107,5 +107,5 @@ def _decimals(columns: Sequence[DecimalColumn]) -> list[pa.Array]:
         validity = None
         if not column.given.all():
             validity = pa.py_buffer(np.packbits(column.given, bitorder="little").tobytes())
-        found.append(pa.Array.from_buffers(DECIMAL, rows, [validity, pa.py_buffer(both)]))
-    return found
+        result.append(pa.Array.from_buffers(DECIMAL, rows, [validity, pa.py_buffer(both)]))
+    return result

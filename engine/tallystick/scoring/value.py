@@ -53,7 +53,7 @@ Range = tuple[int, int]
 Slot = int
 """The position of a column among the results of a plan."""
 S = TypeVar("S")
-"""What an interpreter makes of a primitive: the slot of a column, an interval, a term, a text."""
+"""The result of a primitive: the slot of a column, an interval, a term, a text."""
 
 
 class Planner(ABC, Generic[S]):
@@ -418,11 +418,11 @@ def input_texts(
     A condition is the 1 or 0 that it counts as.
     """
     # a formula that reads no facts knows none
-    known = dict(zip(compiled.facts, facts, strict=False))
+    integers = dict(zip(compiled.facts, facts, strict=False))
     texts = {
-        fact.digest: str(known[fact.digest])
+        fact.digest: str(integers[fact.digest])
         if fact.kind == "truth"
-        else fact_value_text(fact, known[fact.digest])
+        else fact_value_text(fact, integers[fact.digest])
         for fact in leaves(compiled.tree, "fact")
     }
     for node in leaves(compiled.tree, "published"):
@@ -523,8 +523,8 @@ class Ranges(Planner[Range]):
 
     def slot(self, value: Value) -> Range:
         """Return the range of an earlier value."""
-        found = self.known.get(value)
-        return (value.domain.low, value.domain.high) if found is None else found
+        result = self.known.get(value)
+        return (value.domain.low, value.domain.high) if result is None else result
 
     def constant(self, number: int) -> Range:
         """Return the number alone."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_SECONDS = 8
-"""How long a scheduler has to answer, and how long a cluster may be without a worker."""
+"""Seconds that a scheduler has to answer, and that a cluster may be without a worker."""
 
 _AHEAD = 3
 """Tasks begun for each thread of a worker."""
@@ -118,14 +118,14 @@ class Cluster:
         """The answer to a task; a cluster whose workers are all lost has some time for new ones."""
         while True:
             try:
-                where, found = future.result(timeout=self.patience)
+                where, answer = future.result(timeout=self.patience)
             except TimeoutError:
                 self._threads(client)
                 continue
             future.release()  # type: ignore[no-untyped-call]  # as released
-            if isinstance(found, Failure):
-                raise found.to_error(where)
-            return found
+            if isinstance(answer, Failure):
+                raise answer.to_error(where)
+            return answer
 
     def _deserted(self) -> EngineError:
         return EngineError(

@@ -6,8 +6,9 @@ its skill types is checked here then, and a reject shows the value that the fact
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
@@ -35,7 +37,6 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.epoch_batches import merged, split, split_facts
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
-from tallystick.scoring.facts.digests import facts_digests
 from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
@@ -49,21 +50,24 @@ Places = npt.NDArray[np.intp]
 """Positions of rows."""
 
 _T = TypeVar("_T")
+_BYTES = 8
+"""Bytes of a fact in a digest of facts."""
+_BIG_ENDIAN = np.dtype(">i8")
 _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
-"""What results show of who a record is, beside its type and line."""
+"""Fields of results that identify a record, beside its type and line."""
 CODED = ("miner_hotkey", "role", "validator")
-"""Those of them that repeat: dictionaries of texts, if they are read so, are not spelled out."""
+"""Fields that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
-    """By skill type, the digests of the facts that a rule set reads, of any epoch."""
-    found = defaultdict[str, frozenset[str]](frozenset)
+    """Return by skill type the digests of the facts that a rule set reads, of any epoch."""
+    result = defaultdict[str, frozenset[str]](frozenset)
     for _, span in rules.spans():
         for name, bound in span.types.items():
-            found[name] |= bound.fact_digests
-    return dict(found)
+            result[name] |= bound.fact_digests
+    return dict(result)
 
 
 class Scoring:
@@ -97,16 +101,16 @@ class Scoring:
         """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
         if not self.rules.later:
             return _scored(self._extractor.decoded_facts(records, items, first), self.rules)
-        taken = {0: self._of(0).extraction(items, first)}
+        extractions = {0: self._of(0).extraction(items, first)}
         for begin, group in split(records, self.rules):
-            if begin not in taken:
-                taken[begin] = self._of(begin).extraction(items, first)
-            taken[begin].take(group)
-        spans = ((self._of(begin).rules, found.batch()) for begin, found in taken.items())
+            if begin not in extractions:
+                extractions[begin] = self._of(begin).extraction(items, first)
+            extractions[begin].take(group)
+        spans = ((self._of(begin).rules, result.batch()) for begin, result in extractions.items())
         return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """What takes the facts of items that the rules read."""
+        """Return the extraction of the facts of items that the rules read."""
         return self._extractor.extraction(items, first)
 
     def _facts(self, batch: FactBatch) -> ResultBatch:
@@ -148,47 +152,47 @@ def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
         batch: its rows hold at least the facts that the rule set reads.
         rules: the rule set; it holds in every epoch.
     """
-    rejects, kept = list(batch.rejects), dict[str, FactRows]()
+    rejects, by_type = list(batch.rejects), dict[str, FactRows]()
     for name, rows in batch.types.items():
         if name in rules.types:
             valid, refused = judged(rows, rules)
-            kept[name] = rows.select(valid)
+            by_type[name] = rows.select(valid)
         else:
             refused = _of_unknown_type(rows, rules.types)
         rejects += refused
-    return _scored(attrs.evolve(batch, types=kept, rejects=tuple(rejects)), rules)
+    return _scored(attrs.evolve(batch, types=by_type, rejects=tuple(rejects)), rules)
 
 
 def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
     """The results of rows that meet all that the rule set requires."""
-    rejects, kept, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
+    rejects, good_rows, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
     for every in batch.types.values():
-        found, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
+        part_scores, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
         rejects += failed_on
         if len(rows):
-            kept.append(rows)
-            scores.append(found)
-    order = _Order.of(kept, batch.first, batch.lines)
-    epochs = order.numbers([rows.epoch for rows in kept]) if rules.pinned else _NONE
+            good_rows.append(rows)
+            scores.append(part_scores)
+    order = _Order.of(good_rows, batch.first, batch.lines)
+    epochs = order.numbers([rows.epoch for rows in good_rows]) if rules.pinned else _NONE
     both = zip(scores, order.places, strict=True)
     return ResultBatch(
         rows=order.rows,
         identity={
-            "record": lambda: order.numbers([rows.record for rows in kept]),
-            "skill_type": lambda: order.names([rows.skill_type for rows in kept]),
-            "task_id": lambda: order.texts([rows.task_id for rows in kept]),
-            "miner_uid": lambda: order.numbers([rows.miner_uid for rows in kept]),
-            "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in kept]),
-            "role": lambda: order.texts([rows.role for rows in kept]),
-            GROUP: lambda: order.texts([_groups(rows) for rows in kept]),
+            "record": lambda: order.numbers([rows.record for rows in good_rows]),
+            "skill_type": lambda: order.names([rows.skill_type for rows in good_rows]),
+            "task_id": lambda: order.texts([rows.task_id for rows in good_rows]),
+            "miner_uid": lambda: order.numbers([rows.miner_uid for rows in good_rows]),
+            "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in good_rows]),
+            "role": lambda: order.texts([rows.role for rows in good_rows]),
+            GROUP: lambda: order.texts([_groups(rows) for rows in good_rows]),
         },
-        parts=tuple(part for found, place in both for part in _parts(found, place)),
+        parts=tuple(part for part_scores, index in both for part in _parts(part_scores, index)),
         layout=rules.layout,
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
         facts=lambda: order.listed(
-            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in kept]
+            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in good_rows]
         ),
     )
 
@@ -199,14 +203,17 @@ def _groups(rows: FactRows) -> pa.Array:
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """As `judge`, but rows on which the engine fails are rejected alone, as internal errors."""
-    found, kept, failed = isolated(partial(judge, rules=rules), rows, identity_at)
-    valid, rejects = found
-    return valid if kept is rows else np.isin(rows.record, kept.record[valid]), [*rejects, *failed]
+    """Return the result of `judge`, and reject rows on which the engine fails alone."""
+    judgement, good_rows, failed = isolated(partial(judge, rules=rules), rows, identity_at)
+    valid, rejects = judgement
+    return valid if good_rows is rows else np.isin(rows.record, good_rows.record[valid]), [
+        *rejects,
+        *failed,
+    ]
 
 
 def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """Which rows meet what the rule set requires beyond their type, and why others do not."""
+    """Return the rows that meet all requirements, and rejects of the others."""
     bound, errors = rules.types[rows.skill_type], defaultdict[int, list[RecordError]](list)
     valid = np.ones(len(rows), np.bool_)
     for broken, reason in _checks(bound, rows, rules.registry):
@@ -214,13 +221,13 @@ def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
             errors[row].append(reason(row))
         valid &= ~broken
     return valid, [
-        Reject.of(joined(found), int(rows.record[row]), identity_at(rows, row))
-        for row, found in errors.items()
+        Reject.of(joined(result), int(rows.record[row]), identity_at(rows, row))
+        for row, result in errors.items()
     ]
 
 
 def identity_at(rows: FactRows, row: int) -> Identity:
-    """Who a row is of, as far as that was read."""
+    """Return the identity of a row, as far as it was read."""
     task_id = rows.task_id[row].as_py()
     return Identity(
         task_id,
@@ -237,7 +244,7 @@ class _Reason(Protocol):
 def _checks(
     bound: BoundType, rows: FactRows, registry: Registry
 ) -> Iterator[tuple[Truths, _Reason]]:
-    """Which rows break what, and what is said of one of them."""
+    """Yield the rows that break each requirement, with a function that gives the reason of one."""
     for fact in bound.facts:
         if is_opaque(fact):
             column = rows.facts[fact.digest]
@@ -264,12 +271,12 @@ def _broken(compiled: Compiled, digests: Sequence[str], rows: FactRows) -> Truth
 
 
 def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
-    """What is said of a row that does not meet a requirement."""
+    """Return the error of a row that does not meet a requirement."""
     value = NOTHING
     for fact in leaves(requirement.condition, "fact"):
         if path_of(fact) == requirement.path and reader_of(fact).name in ("number", "integer"):
-            held, scale = int(rows.facts[fact.digest][row]), scale_of(fact)
-            value = shown(held if scale == 1 else held / scale)
+            integer, scale = int(rows.facts[fact.digest][row]), scale_of(fact)
+            value = shown(integer if scale == 1 else integer / scale)
     return RecordError(requirement.code, requirement.path, value, requirement.expected)
 
 
@@ -282,7 +289,7 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
 
 @attrs.frozen(eq=False)
 class _Order:
-    """Where the rows of several types stand among all of them, by line.
+    """The places of the rows of several types among all of them, by line.
 
     Attributes:
         rows: how many there are.
@@ -320,7 +327,7 @@ class _Order:
     def listed(self, columns: Sequence[list[_T]]) -> list[_T]:
         """One list of several."""
         joined = [value for column in columns for value in column]
-        return [joined[place] for place in self.order.tolist()]
+        return [joined[index] for index in self.order.tolist()]
 
     def names(self, names: Sequence[str]) -> pa.Array:
         """For each row, the name of its type."""
@@ -334,13 +341,13 @@ _Scores = tuple[Places | None, ScoreColumns]
 
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
     """The scores of those rows of one type that have a submission."""
-    scored, found = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
+    scored, result = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
     columns = columns_of(rules.types[rows.skill_type])
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
         count = len(rows) if chosen is None else len(chosen)
         if count:
-            found.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
-    return found
+            result.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
+    return result
 
 
 def _parts(found: Iterable[_Scores], place: Places) -> Iterator[ResultPart]:
@@ -371,3 +378,27 @@ def _by_thresholds(
         shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
     for items, among in shared.items():
         yield some[np.isin(epochs, among)], dict(items)
+
+
+def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
+    """``sha256:`` and the digest of the facts of each row; None where it has no submission.
+
+    It is of the SHA-256 of the digests of the facts, sorted and joined, and then of each fact in
+    that order, as 8 bytes big-endian in two's complement.
+
+    Args:
+        rows: hold at least these facts.
+        wanted: the digests of the facts that the rule set reads of the type.
+    """
+    names = sorted(wanted)
+    matrix = np.empty((len(rows), len(names)), _BIG_ENDIAN)
+    for index, name in enumerate(names):
+        matrix[:, index] = rows.facts[name]
+    start = hashlib.sha256("".join(names).encode()).digest()
+    values, width = matrix.tobytes(), _BYTES * len(names)
+    return [
+        PREFIX + hashlib.sha256(start + values[width * row : width * (row + 1)]).hexdigest()
+        if answered
+        else None
+        for row, answered in enumerate(rows.answered.tolist())
+    ]

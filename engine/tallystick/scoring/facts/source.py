@@ -96,19 +96,19 @@ def _warn_unless_complete(path: Path, digest: str) -> None:
     """Warn of facts that their receipt, which is written last, does not know."""
     receipt = receipt_beside(path)
     try:
-        said = read_json(receipt)["output_digest"]
+        stated = read_json(receipt)["output_digest"]
     except FileNotFoundError:
-        found = "found no receipt"
+        problem = "found no receipt"
     except (OSError, ValueError, TypeError, KeyError):
-        found = "found no receipt that can be read"
+        problem = "found no receipt that can be read"
     else:
-        if said == digest:
+        if stated == digest:
             return
-        found = "found the receipt of another file"
+        problem = "found the receipt of another file"
     _LOG.warning(
         "%s: %s, expected %s, which tallystick facts writes last: the facts may be of a run that "
         "did not end, or were changed",
-        *(path, found, receipt.name),
+        *(path, problem, receipt.name),
     )
 
 
@@ -137,14 +137,14 @@ class FactsSource:
         return self._chunks(self._path.absolute(), None)
 
     def _chunks(self, path: Path, reading: _Reading | None) -> Iterator[FactsChunk]:
-        said = facts_metadata(self._path)
+        metadata = facts_metadata(self._path)
         with opened(self._path) as whole:
             self.digest = digest_of_file(whole)
         _warn_unless_complete(path, self.digest)
-        for number in range(said.chunks):
-            yield FactsChunk(path, number, self._first - 1, said.checksum, reading)
-            self._pass(said, number + 1)
-        self._pass(said, said.chunks)
+        for number in range(metadata.chunks):
+            yield FactsChunk(path, number, self._first - 1, metadata.checksum, reading)
+            self._pass(metadata, number + 1)
+        self._pass(metadata, metadata.chunks)
 
     def _pass(self, said: FactsMetadata, chunks: int) -> None:
         self.bytes_read = self.size * chunks // (said.chunks or 1)
