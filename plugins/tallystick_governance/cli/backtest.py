@@ -219,7 +219,7 @@ def _words(option: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [option] if value else []
     values = value if isinstance(value, tuple) else (value,)
-    return [word for each in values for word in (option, str(each))]
+    return [word for item in values for word in (option, str(item))]
 
 
 def _described(outcome: Outcome, written: Written) -> dict[str, object]:
@@ -227,7 +227,7 @@ def _described(outcome: Outcome, written: Written) -> dict[str, object]:
 
     return {
         **headlines(outcome, written.shown.every),
-        "candidates": [each.identity.name for each in outcome.candidates],
+        "candidates": [candidate.identity.name for candidate in outcome.candidates],
         "files": written.digests,
         "folder": str(written.folder),
         "lines": outcome.history.lines,

@@ -73,12 +73,12 @@ def prove(
         TallystickError: there is no property of that name, a promise reads what records of its
             type do not have, or the steps of an allocation cannot be proved safe.
     """
-    found, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
-    for each in answers(scorer, only=only, budget=budget):
-        found.append(each)
+    replies, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
+    for reply in answers(scorer, only=only, budget=budget):
+        replies.append(reply)
         if progress is not None:
-            progress(len(found), total)
-    return tuple(found)
+            progress(len(replies), total)
+    return tuple(replies)
 
 
 def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) -> Iterator[Answer]:
@@ -92,9 +92,9 @@ def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) ->
         if left <= 0:
             yield _unasked(subject, question, budget)
         else:
-            found = answer(subject, question, budget, left, proved)
-            left -= found.work
-            yield found
+            reply = answer(subject, question, budget, left, proved)
+            left -= reply.work
+            yield reply
     for laws in _asked_laws(only):
         yield from laws.answers(scorer, only)
 
@@ -105,8 +105,8 @@ def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
     Raises:
         TallystickError: as of `prove`.
     """
-    of_records = [_said(*each, "undecided") for each in _of_records(scorer, only)]
-    of_laws = (each for laws in _asked_laws(only) for each in laws.outline(scorer, only))
+    of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only)]
+    of_laws = (pair for laws in _asked_laws(only) for pair in laws.outline(scorer, only))
     return (*of_records, *of_laws)
 
 
@@ -165,8 +165,8 @@ def answer(subject: Subject, question: Question, budget: int, left: int, proved:
         proved: what was proved before; this proof is added.
     """
     search = _Search(subject, question, max(1, budget // REQUEST), left, proved)
-    found = search.answer()
-    return attrs.evolve(found, work=search.work)
+    reply = search.answer()
+    return attrs.evolve(reply, work=search.work)
 
 
 class _Search:
@@ -199,10 +199,10 @@ class _Search:
                 _said(self.subject, self.question, "undecided"), reason=self.question.obstacle
             )
         for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
-            for found in self._models(mode):
-                if isinstance(found, Refutation):
-                    return self._refuted(found)
-                if found is z3.unsat:
+            for outcome in self._models(mode):
+                if isinstance(outcome, Refutation):
+                    return self._refuted(outcome)
+                if outcome is z3.unsat:
                     return attrs.evolve(
                         _said(self.subject, self.question, "proved"), method="solver"
                     )
@@ -219,9 +219,9 @@ class _Search:
         for free in (True, False) if self.question.raises is not None else (False,):
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
             solver = solver_of(encoding.conditions)
-            said = solver.sexpr()
-            if said in self.proved or self._checked(solver, self.request) == z3.unsat:
-                self.proved.add(said)
+            text = solver.sexpr()
+            if text in self.proved or self._checked(solver, self.request) == z3.unsat:
+                self.proved.add(text)
                 return "lemma" if lemma else "solver"
         return None
 
@@ -237,10 +237,10 @@ class _Search:
                 if status == z3.unsat and sure:
                     yield z3.unsat
                 return
-            found = self._tried(solver, encoding)
-            if isinstance(found, str):
-                self.reason = found
-            yield found
+            outcome = self._tried(solver, encoding)
+            if isinstance(outcome, str):
+                self.reason = outcome
+            yield outcome
 
     def _checked(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
         """Ask for a record that meets all, with every tactic, then with cheap steps alone."""

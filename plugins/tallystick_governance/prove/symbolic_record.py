@@ -159,13 +159,13 @@ def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth
 
 def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> dict[str, int] | None:
     """Return the integers of the facts in a model; None where one is no integer."""
-    found: dict[str, int] = {}
+    integers: dict[str, int] = {}
     for digest, term in record.facts.items():
         value = integer_of(model, term, scale_of(subject.facts[digest]))
         if value is None:
             return None
-        found[digest] = value
-    return found
+        integers[digest] = value
+    return integers
 
 
 class _Builder:
@@ -201,20 +201,20 @@ class _Builder:
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
         name = f"{self.prefix}{fact.digest[:16]}"
-        found = unknown_fact(name, fact, domain, exact=self.whole)
-        self.assumed += found.within
+        unknown = unknown_fact(name, fact, domain, exact=self.whole)
+        self.assumed += unknown.within
         if self.mode in _CANDIDATES and fact.kind is Kind.NUMBER:
             some = [number(c) for c in _candidates(self.mode, domain, scale_of(fact))]
-            self.assumed.append(z3.Or([found.value == each for each in some]))
-        return found.value
+            self.assumed.append(z3.Or([unknown.value == candidate for candidate in some]))
+        return unknown.value
 
     def _values(self, facts: Unknowns) -> None:
         base = self.subject.bound.base_weight
-        given = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
+        constants = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
         for name in self.subject.needed(self.wanted.names):
             value = self.subject.values[name]
             if not self.wanted.free:
-                encoder = Encoder(facts, {**given, **self.published}, f"{self.prefix}{name}")
+                encoder = Encoder(facts, {**constants, **self.published}, f"{self.prefix}{name}")
                 self.exact[name] = self._exact(value, facts, encoder)
             self.published[name] = self._published(name, value.domain)
 
@@ -225,7 +225,8 @@ class _Builder:
             return exact
         applies = Encoder(facts, {}).truth(value.applies.tree)
         self.divisions += [
-            Division(z3.And(applies, each.reached), each.divisor) for each in encoder.divisions
+            Division(z3.And(applies, division.reached), division.divisor)
+            for division in encoder.divisions
         ]
         return z3.If(applies, exact, number(1))
 
@@ -242,11 +243,11 @@ class _Builder:
         return exact
 
     def _published(self, name: str, domain: Domain) -> Term:
-        found = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
-        self.assumed += found.within if self.wanted.free else ()
+        unknown = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
+        self.assumed += unknown.within if self.wanted.free else ()
         if name in self.exact:
-            self.assumed += rounded(self.exact[name], found.value, self.subject.marks)
-        return found.value
+            self.assumed += rounded(self.exact[name], unknown.value, self.subject.marks)
+        return unknown.value
 
 
 @attrs.frozen
@@ -366,6 +367,6 @@ def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
     low, high = Fraction(domain.low, scale), Fraction(domain.high, scale)
     further = map(Fraction, _MILLI) if scale == 1 and high > _MANY else ()
     step = Fraction(domain.unit, scale)
-    for each in {low, *_CANDIDATES[mode], *further}:
-        if low <= each <= high and (each - low) % step == 0:
-            yield each
+    for candidate in {low, *_CANDIDATES[mode], *further}:
+        if low <= candidate <= high and (candidate - low) % step == 0:
+            yield candidate
