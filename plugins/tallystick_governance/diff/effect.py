@@ -139,7 +139,7 @@ def _others(
     """Return how far values move that are not shown and that no shown value reads."""
     hidden = set(recomputed)
     for bound in (old, new):
-        visible = {*bound.axes, *bound.measures}
+        visible: set[Value] = {*bound.axes, *bound.measures}
         visible |= {bound.quality} if bound.has_quality else set()
         visible |= {bound.emission} if bound.emission is not None else set()
         pending: list[Value] = list(visible)

@@ -119,8 +119,10 @@ def _apart(one: Term, other: Term) -> Truth:
 
 def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
     undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
-    exact = one.exact.get(question.value)
-    value = one.means[0].exact if exact is None else exact
+    value: Term = one.exact.get(question.value)
+    if value is None:
+        # the quality of a formula, which is the first value that it is made of
+        value = one.means[0].exact
     return z3.Or(value < 0, value > 1, *undefined)
 
 

@@ -76,7 +76,7 @@ def as_markdown(reference: str, digest: str, answers: Sequence[Answer], budget: 
     """Return the answers as a part of a proposal."""
     conclusion, solver = verdict(answers), f"z3 {z3.get_version_string()}"
     counts = ((code(name), *cells) for name, *cells in _counts(answers))
-    undecided = (map(cell, _row(answer)) for answer in _of(answers, "undecided"))
+    undecided = (tuple(map(cell, _row(answer))) for answer in _of(answers, "undecided"))
     return page(
         f"Proofs of {reference}",
         paragraph(f"{conclusion[0].upper()}{conclusion[1:]}."),
