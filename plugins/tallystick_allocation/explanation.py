@@ -21,7 +21,7 @@ Cell = str | None
 @json_object(Key("step", "name"), "do", "reads", Key("published", "is_published"), "value")
 @attrs.frozen
 class ExplainedStep:
-    """What one step gave one miner.
+    """The result of one step for one miner.
 
     Attributes:
         name: of the step.

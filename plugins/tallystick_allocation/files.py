@@ -51,7 +51,7 @@ def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
 )
 @attrs.frozen
 class RoundFile:
-    """What a file says of a round.
+    """The content of a file about a round.
 
     Attributes:
         round: its attributes, by name.
@@ -62,12 +62,12 @@ class RoundFile:
     miners: Mapping[str, Mapping[str, Attribute]] = attrs.field(factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Return whether the file has any content."""
         return bool(self.round or self.miners)
 
 
 def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
-    """What a file says of a round.
+    """Read a file about a round.
 
     Raises:
         InputError: it says something that the rules do not ask for, or says it wrong.
@@ -81,7 +81,7 @@ def round_of(
     where: str,
     others: Iterable[BoundAllocation] = (),
 ) -> RoundFile:
-    """What a document says of a round, to one of the allocations that it is for.
+    """Return the round of a document, for one of its allocations.
 
     Args:
         document: the JSON value.
@@ -157,7 +157,7 @@ def uids_of(allocation: Allocation) -> dict[int, int]:
 
 
 def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
-    """What an earlier file of weights carried, in nano.
+    """Read the values that an earlier file of weights carries, in nano.
 
     Raises:
         InputError: it is none, or of other rules.
@@ -170,7 +170,7 @@ def carry_of(
     bound: BoundAllocation,
     where: str,
 ) -> Mapping[str, Mapping[str, int]]:
-    """What a document of weights carried; as `read_carry`."""
+    """Return the carried values of a document of weights; see `read_carry`."""
     table = _table(document, where, "")
     if table.get("allocation") != bound.digest:
         raise InputError(
@@ -190,7 +190,7 @@ def carry_of(
 
 
 def _carried(value: Any, within: Range, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
-    """What was carried, which is in the range that the steps after it take for granted."""
+    """Return a carried value; it is in the range that later steps rely on."""
     nano, (low, high) = _nano(value, where, path), within
     if not low * NANO - 1 < nano < high * NANO + 1:
         raise _wrong(where, path, value, f"{fraction(low)} to {fraction(high)}")

@@ -29,7 +29,7 @@ _REJECTS = ".rejects.jsonl"
 
 @attrs.frozen
 class ConsensusPaths:
-    """What is read and written.
+    """Paths that are read and written.
 
     Attributes:
         groups: the groups that are read.
@@ -77,7 +77,7 @@ class ConsensusPaths:
 
 @attrs.define
 class ConsensusCounts:
-    """How many groups and records there were.
+    """Numbers of groups and records.
 
     Attributes:
         groups: those that are no rejects.

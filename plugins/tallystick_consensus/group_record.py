@@ -42,7 +42,7 @@ CONSENSUS = "consensus"
 
 Role = Literal["primary", "auditor"]
 Submission = Record
-"""What a member submitted, by its schema: verdict, risk_score, findings, capabilities, …"""
+"""The submission of a member, by its schema: verdict, risk_score, findings, capabilities, …"""
 
 
 @attrs.frozen
@@ -86,12 +86,12 @@ class GroupDecoder:
     def groups(
         self, items: Sequence[Item], first: int = 1
     ) -> Iterator[tuple[int, GroupRecord | Reject]]:
-        """What consecutive lines or mappings hold, with their numbers."""
+        """Yield the groups of consecutive lines or mappings, with their numbers."""
         for number, item in enumerate(items, first):
             yield number, self.decode(item, number)
 
     def decode(self, item: Item, number: int) -> GroupRecord | Reject:
-        """What one line, or one mapping, holds.
+        """Return the group of one line, or of one mapping.
 
         Args:
             item: the bytes of a line, or a mapping of JSON values.

@@ -270,7 +270,7 @@ def read(folder: Path) -> dict[str, Any]:
         raise _no_shadow(path, str(getattr(error, "strerror", None) or error).lower()) from error
     problem = first_problem("shadow-1", document)
     if problem is not None:
-        raise _no_shadow(path, f"{problem.path}: {problem.message}".removeprefix(": "))
+        raise _no_shadow(path, f"{problem.path or 'the document'}: {problem.message}")
     return document
 
 

@@ -5,7 +5,7 @@ Inside, a state counts in nano; here every number of the field is a decimal of n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tallystick_state.event import StateEvent
 from tallystick_state.model import Miner, Snapshot
 
 if TYPE_CHECKING:
-    from tallystick_state.miner_list import Slot
+    pass
 
 
 @attrs.frozen
@@ -197,13 +197,13 @@ class ClosedRound:
         Raises:
             ValueError: the state has several lines.
         """
-        (found,) = self.lines.values()
-        return found
+        (scores,) = self.lines.values()
+        return scores
 
 
 @attrs.frozen
 class Synced:
-    """What a list of miners and their slots changed.
+    """The changes that a list of miners and their slots made.
 
     Attributes:
         registered: hotkeys that came, or came back.
@@ -220,32 +220,9 @@ class Synced:
     unchanged: int
 
 
-def synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
-    """What a list of slots changed.
-
-    Args:
-        before: the miners before, by hotkey.
-        slots: the list.
-        retired: the hotkeys that hold no slot any more.
-    """
-    found: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
-    for slot in slots:
-        old = before.get(slot.hotkey)
-        if old is None or old.uid is None:
-            kind = "registered"
-        elif old.uid != slot.uid:
-            kind = "moved"
-        else:
-            kind = "" if old.types == slot.types else "changed"
-        found[kind].append(slot.hotkey)
-    unchanged = len(found.pop(""))
-    names = {kind: tuple(hotkeys) for kind, hotkeys in found.items()}
-    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
-
-
 @attrs.frozen
 class ClosedEpoch:
-    """What closing an epoch came to.
+    """The outcome of closing an epoch.
 
     Attributes:
         epoch: the epoch that is closed.
@@ -260,7 +237,7 @@ class ClosedEpoch:
 
 @attrs.frozen
 class Taken:
-    """What became of a batch of events; they are named by their places in it.
+    """The outcome of recording a batch of events, which are named by their places in it.
 
     Attributes:
         entries: those that have an entry of the log, in its order.

@@ -19,7 +19,7 @@ _SALT = re.compile(r"([0-9a-f]{2}){16,64}")
 
 
 def path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN401  # as given
-    """A path, or the items of an iterable; one record, which is a mapping, is neither.
+    """Return a path, or the items of an iterable; one record, which is a mapping, is neither.
 
     Raises:
         InputError: it is something else.
@@ -29,7 +29,7 @@ def path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN4
 
 
 def whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller gave
-    """A whole number, NumPy's too: no float and no truth value enters the log.
+    """Return a whole number, NumPy's too: no float and no truth value enters the log.
 
     Raises:
         StateError: it is something else, or too large.
@@ -63,7 +63,7 @@ def one_of(found: Any, name: str, allowed: Sequence[str]) -> None:  # noqa: ANN4
 
 
 def texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave
-    """Texts of any iterable but a text.
+    """Return the texts of any iterable but a text.
 
     Raises:
         StateError: it is something else, or holds something else.
@@ -71,13 +71,13 @@ def texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a cal
     if isinstance(found, str) or not isinstance(found, Iterable):
         raise StateError(f"found {found!r} for {name}, expected a list of texts")
     listed = list(found)
-    for each in listed:
-        check_text(each, name)
+    for text in listed:
+        check_text(text, name)
     return listed
 
 
 def timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
-    """A time as recorded: UTC with microseconds, so that earlier times are lesser text.
+    """Return a time as recorded: UTC with microseconds, so that earlier times are lesser text.
 
     Raises:
         StateError: it is no time, or has no offset.
@@ -88,12 +88,12 @@ def timestamp(at: Any) -> str | None:  # noqa: ANN401  # whatever a caller gave
         raise StateError(f"found {at!r}, expected a datetime with an offset")
     if at.tzinfo is None:
         raise StateError(f"found the time {at.isoformat()} without an offset, expected one")
-    said = at.astimezone(UTC).isoformat(timespec="microseconds")
-    return said.replace("+00:00", "Z")
+    text = at.astimezone(UTC).isoformat(timespec="microseconds")
+    return text.replace("+00:00", "Z")
 
 
 def checked_salt(salt: str) -> str:
-    """A salt, if it is one: 16 to 64 bytes as lower-case hexadecimal digits.
+    """Return a salt, if it is one: 16 to 64 bytes as lower-case hexadecimal digits.
 
     Raises:
         StateError: it is not.

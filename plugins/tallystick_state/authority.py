@@ -22,14 +22,14 @@ from tallystick_state.trust.policy import TrustRoot, authorise
 from tallystick_state.trust.statement import EVENTS, Statement, statement_of
 
 if TYPE_CHECKING:
-    from tallystick_state.claims import Hearing
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
 
 @attrs.frozen
 class Authority:
-    """What stands behind an adoption, a withdrawal, a batch of events, or a trust file.
+    """The signatures and the block behind an adoption, a withdrawal, a batch, or a trust file.
 
     Attributes:
         envelope: the signed statement; None where the operator decides alone.
@@ -45,7 +45,7 @@ class Authority:
         return None if self.envelope is None else self.envelope.statement_digest
 
     def signed(self, what: str) -> Envelope:
-        """The envelope, where there must be one.
+        """Return the envelope, where there must be one.
 
         Args:
             what: what it has to be of, for the error.
@@ -91,11 +91,11 @@ Envelopes = Callable[[str], "Envelope | None"]
 
 
 def no_envelopes(_: str) -> None:
-    """Of a log of which nothing is signed."""
+    """Return no envelope: that of every statement in a log without signatures."""
 
 
 def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
-    """What stands behind an entry of a log.
+    """Return the authority behind an entry of a log.
 
     Args:
         body: of the entry, which may name a statement and state a block.
@@ -109,16 +109,16 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
         return Authority(None, block)
     envelope = envelopes(statement)
     if envelope is None or envelope.statement_digest != statement:
-        found = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
+        other = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
         raise DamagedError(
-            f"found {found}, expected the one of {statement:.80}, which an entry names: restore a "
+            f"found {other}, expected the one of {statement:.80}, which an entry names: restore a "
             "copy"
         )
     return Authority(envelope, block)
 
 
 def stored_envelope(text: str, where: str) -> Envelope:
-    """The envelope in a text that a store or an export has.
+    """Return the envelope in a text that a store or an export has.
 
     Raises:
         DamagedError: it is none, or not as it was written.
@@ -126,17 +126,17 @@ def stored_envelope(text: str, where: str) -> Envelope:
     from tallystick_state.trust.envelope import Envelope  # where something is signed
 
     try:
-        found = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
+        envelope = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
     except TrustError as error:
         raise DamagedError(f"{error}: the envelope was changed, restore a copy") from error
-    if envelope_text(found) != text:
+    if envelope_text(envelope) != text:
         message = f"{where}: found an envelope in another spelling, expected RFC 8785"
         raise DamagedError(f"{message}: it was changed, restore a copy")
-    return found
+    return envelope
 
 
 def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
-    """The envelopes of a store.
+    """Return the envelopes of a store.
 
     Args:
         kept: gives the text of one, by the digest of its statement.
@@ -151,7 +151,7 @@ def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes
 
 
 def envelope_text(envelope: Envelope) -> str:
-    """The envelope as a store and an export keep it: RFC 8785."""
+    """Return the envelope as a store and an export keep it: RFC 8785."""
     return canonical_bytes(envelope.to_value()).decode()
 
 
@@ -161,7 +161,7 @@ ROTATION = "trust"
 
 @attrs.frozen
 class TrustInForce:
-    """Whose signatures count.
+    """The trust file of a state, and those before it.
 
     Attributes:
         root: the trust file in force; None while the operator decides alone.
@@ -175,11 +175,11 @@ class TrustInForce:
 
     @classmethod
     def begun(cls, root: TrustRoot | None) -> TrustInForce:
-        """Of a state that begins with a trust file, or without one."""
+        """Return the trust of a state that begins with a trust file, or without one."""
         return cls(root, root)
 
-    def hearing(self, named: Hearing) -> Hearing:
-        """Whose claims are taken: whom the trust file names, where there is one.
+    def allowed(self, named: AllowedValidators) -> AllowedValidators:
+        """Return the allowed validators: those that the trust file names, where there is one.
 
         Args:
             named: whom the state named as it began.
@@ -189,7 +189,7 @@ class TrustInForce:
         return attrs.evolve(named, heard=frozenset(self.root.events))
 
     def rotated(self, root: TrustRoot, authority: Authority) -> TrustInForce:
-        """What is in force after a rotation.
+        """Return the trust after a rotation.
 
         Args:
             root: the trust file that comes.
@@ -210,11 +210,11 @@ class TrustInForce:
 
 
 OPERATORS = TrustInForce()
-"""Of a state that has no trust file."""
+"""The trust of a state without a trust file."""
 
 
 def read_root(path: PathLike) -> TrustRoot:
-    """The trust file at a place, with its snapshots of stake beside it.
+    """Return the trust file at a place, with its snapshots of stake beside it.
 
     Raises:
         InputError: a file cannot be read.
@@ -226,13 +226,13 @@ def read_root(path: PathLike) -> TrustRoot:
 
 
 def root_to_dict(root: TrustRoot) -> dict[str, Any]:
-    """What an entry says of a trust file: all that it rests on."""
-    stakes = {name: each.text for name, each in root.stakes.items()}
+    """Return a trust file as an entry holds it, with all that it rests on."""
+    stakes = {name: snapshot.text for name, snapshot in root.stakes.items()}
     return {"digest": root.digest, "stakes": stakes, "text": root.text}
 
 
 def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
-    """The trust file that an entry holds.
+    """Return the trust file that an entry holds.
 
     Args:
         said: what `root_to_dict` gave.
@@ -248,7 +248,7 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
     text, stakes = said.get("text"), said.get("stakes")
     if not isinstance(text, str) or not isinstance(stakes, Mapping):
         raise _damaged(where, "no trust file")
-    if not all(isinstance(each, str) for each in stakes.values()):
+    if not all(isinstance(stake, str) for stake in stakes.values()):
         raise _damaged(where, "a trust file without its snapshots of stake")
     try:
         root = trust_file.parse(text, stakes, f"{where}#trust.toml")
@@ -280,12 +280,12 @@ class Batch:
     authority: Authority
 
     def holds(self, event: StateEvent) -> bool:
-        """Whether its validator stands for an event."""
+        """Return whether its validator stands for an event."""
         return event.validator == self.validator and event.claim_digest in self.events
 
 
 def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
-    """The batch that an envelope is, once its signature is found to hold.
+    """Return the batch that an envelope is, once its signature is found to hold.
 
     Args:
         root: the trust root in force.
@@ -296,16 +296,16 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
         TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
     """
     envelope = authority.signed("a batch of events")
-    known = Statement(EVENTS, {"genesis": genesis, "network": root.network})
-    authorise(root, "events", known, envelope, authority.block)
-    said = statement_of(envelope, "the batch").predicate
-    return Batch(said["validator"], frozenset(said["events"]), authority)
+    statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
+    authorise(root, "events", statement, envelope, authority.block)
+    batch = statement_of(envelope, "the batch").predicate
+    return Batch(batch["validator"], frozenset(batch["events"]), authority)
 
 
 def batch_with(
     transaction: Transaction, validator: str, claim_digest: str, where: str
 ) -> Envelope | None:
-    """The signed batch of a validator that lists an event, if a state has taken one.
+    """Return the signed batch of a validator that lists an event, if a state has taken one.
 
     Args:
         transaction: of the state.

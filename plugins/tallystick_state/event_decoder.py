@@ -7,9 +7,7 @@ with the key ``event``, which no record has.
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from operator import itemgetter
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX, canonical_bytes
+from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -65,7 +63,7 @@ class EventBatch:
 def events_of(
     source: Source, scorer: Scorer, groups: RoundGroups | None = None
 ) -> Iterator[EventBatch]:
-    """The events of a source, batch after batch, with bounded memory.
+    """Return the events of a source, batch after batch, with bounded memory.
 
     Args:
         source: records and late events.
@@ -80,7 +78,7 @@ def events_of(
 
 @attrs.frozen
 class _Pinned:
-    """What the rules of an epoch say of the events of a skill type.
+    """The rules of an epoch for the events of a skill type.
 
     Attributes:
         rules: of its line.
@@ -110,7 +108,7 @@ class EventDecoder:
         self._keeps_facts = any(claims_of(r.rule_set).facts == "digest" for r in scorer.each())
 
     def events(self, chunk: Chunk) -> EventBatch:
-        """The events of one chunk.
+        """Return the events of one chunk.
 
         Raises:
             InputError: it cannot be read, or holds facts alone.
@@ -126,17 +124,17 @@ class EventDecoder:
             is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
             of_item = self._late if is_late else decoder
             take: Any = of_item.decode if is_line else of_item.convert
-            found = take(item, number)
+            outcome = take(item, number)
             if not is_late and joined is not None:
-                place = number - chunk.first
-                decoded[number], joined[place] = self._joined(found, item, number, take)
+                row = number - chunk.first
+                decoded[number], joined[row] = self._joined(outcome, item, number, take)
             elif not is_late:
-                decoded[number] = found
-            elif isinstance(found, Reject):
-                rejects.append(found)
+                decoded[number] = outcome
+            elif isinstance(outcome, Reject):
+                rejects.append(outcome)
             else:
                 try:
-                    late.append((number, _late_event(found)))
+                    late.append((number, _late_event(outcome)))
                 except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                     rejects.append(Reject.of(internal_error(error), number))
         scored = items if joined is None else joined
@@ -148,7 +146,7 @@ class EventDecoder:
     def _joined(
         self, found: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
     ) -> tuple[Decoded, Item]:
-        """A record with the consensus of its group, decoded and as an item."""
+        """Return a record with the consensus of its group, decoded and as an item."""
         if self._groups is None:
             return found, item
         if isinstance(found, Reject):
@@ -164,7 +162,7 @@ class EventDecoder:
     def _scored(
         self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
     ) -> Iterator[Line]:
-        """The events of scored records; what becomes of the others is added to the rejects."""
+        """Yield the events of scored records; the others are added to the rejects."""
         quality, emission = (results.decimals[name].nano() for name in ("quality", "emission"))
         consensus = results.factor(CONSENSUS).nano()
         measures = _measures(results)
@@ -177,8 +175,8 @@ class EventDecoder:
             try:
                 pinned = self._pinned_of(record.skill_type, record.epoch)
                 events = _events_of(record, consensus[row], pinned)
-                kept = facts[row] if pinned.keeps_facts else None
-                event = _event_of_record(record, events, quality[row], emission[row], kept)
+                row_facts = facts[row] if pinned.keeps_facts else None
+                event = _event_of_record(record, events, quality[row], emission[row], row_facts)
                 if self._groups is not None:
                     event = self._groups.noted(event)
                 if measures is not None or groups is not None:
@@ -248,7 +246,7 @@ def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its sche
 
 
 def _measures(results: ResultBatch) -> list[dict[str, int | Fraction]] | None:
-    """The measures of each record that apply; None of rules that have none."""
+    """Return the measures of each record that apply; None of rules that have none."""
     if not results.measures:
         return None
     columns = {name: column.nano() for name, column in results.measures.items()}
@@ -268,7 +266,7 @@ _probe = msgspec.json.Decoder(_Probe).decode
 
 
 def _is_event(line: Item) -> bool:
-    """Whether an item is an object with the key ``event``; what is no JSON is no event either."""
+    """Return whether an item is an object with the key ``event``; False for one that is no JSON."""
     if not isinstance(line, bytes):
         # what a program gives may be anything
         return isinstance(line, dict) and "event" in line
@@ -283,7 +281,7 @@ def _is_event(line: Item) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _late_decoder(skill_types: frozenset[str]) -> Decoder:
-    """Decodes the late events of some types; made once, as that takes longer than a few events."""
+    """Return the decoder of late events of some types, made once, as that is slow."""
     schema = _event_schema()
     return Decoder({name: _of_type(schema, name) for name in sorted(skill_types)})
 
@@ -294,59 +292,16 @@ def _event_schema() -> Schema:
 
 
 def _of_type(schema: Schema, skill_type: str) -> Schema:
-    """The schema of late events of one type, which a decoder tells apart as it does records."""
+    """Return the schema of late events of one type, with the key by which a decoder tells types."""
     declared = schema["properties"]["skill_type"]
     typed = {"description": declared["description"], "const": skill_type}
     return {**schema, "properties": {**schema["properties"], "skill_type": typed}}
 
 
-_encode = msgspec.json.Encoder(order="sorted").encode
-_NUMBER = re.compile(rb"[:,\[]-?[0-9.]+(?:e|(?<=\.0)[,\]}]|(?<=[0-9]{16})[,\]}])")
-"""A number that RFC 8785 may write in another way than the encoder: 1.0, with an exponent, or whole
-and more than a double holds for sure."""
-_KEY = re.compile(rb'[{,]"(?:[^"\\\x80-\xff]|\\.)*+[\x80-\xff](?:[^"\\]|\\.)*+":')
-"""A key that is not ASCII, which RFC 8785 may put in another place."""
-_DOUBLE_EXACT, _DOUBLE_LIMIT = 1 << 53, (1 << 1024) - (1 << 970)
-
-
 def record_digest(record: Record) -> str:
-    """``sha256:`` and the digest of a decoded record, the same for every spelling of it.
+    """Return ``sha256:`` and the digest of a decoded record, the same for every spelling of it.
 
     It is of the RFC 8785 form of the record, without what is left out, null or empty; numbers are
     doubles, whole ones too.
     """
-    text = _encode(record)
-    if _is_unlike(text):
-        # most are no more than a number such as 1.0, and RFC 8785 in Python takes long
-        text = _encode(_in_wholes(msgspec.json.decode(text)))
-    if _is_unlike(text):
-        text = canonical_bytes(_in_doubles(msgspec.json.decode(text)))
-    return PREFIX + hashlib.sha256(text).hexdigest()
-
-
-def _is_unlike(text: bytes) -> bool:
-    """Whether RFC 8785 may write something in another way."""
-    return bool(_NUMBER.search(text)) or (not text.isascii() and bool(_KEY.search(text)))
-
-
-def _in_wholes(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, its doubles as whole numbers where they are and RFC 8785 writes them so."""
-    kind = value.__class__
-    if kind is dict:
-        return {key: _in_wholes(item) for key, item in value.items()}
-    if kind is list:
-        return [_in_wholes(item) for item in value]
-    if kind is float and value.is_integer() and abs(value) < _DOUBLE_EXACT:
-        return int(value)
-    return value
-
-
-def _in_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, its whole numbers as doubles where RFC 8785 writes no others."""
-    if isinstance(value, dict):
-        return {key: _in_doubles(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_in_doubles(item) for item in value]
-    if not isinstance(value, int) or abs(value) < _DOUBLE_EXACT:
-        return value
-    return float(value) if abs(value) < _DOUBLE_LIMIT else str(value)
+    return digest_of_bytes(canonical_doubles(record))

@@ -6,18 +6,18 @@ same keys (``schemas/miner-1.schema.json``).
 
 from __future__ import annotations
 
-import csv
 import io
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.errors import InputError, RecordError, RefusedError
+from tallystick.io.csv_table import CsvTable
+from tallystick.io.documents import read_json
 from tallystick.io.inputs import whole
 from tallystick.records.messages import shown
 from tallystick.records.rejects import Reject
@@ -25,7 +25,12 @@ from tallystick.records.strict_json import parse, plain
 from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick_allocation.uint16 import LAST_UID
+from tallystick_state.answers import Synced
+from tallystick_state.model import Miner
 from tallystick_state.rules import TypeRules
+
+if TYPE_CHECKING:
+    from tallystick_state.event_log import EventLog
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
@@ -35,9 +40,9 @@ _DUPLICATE = "duplicate-miner"
 CODES: Mapping[str, str] = MappingProxyType(
     {_DUPLICATE: "another line of the list has the same hotkey or the same uid"}
 )
-"""What is wrong with a line of a list besides the codes of records."""
+"""Codes of a line of a list, besides those of records."""
 
-_BYTE_ORDER_MARK = "\ufeff"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MOST_DIGITS = 9
 
 
@@ -63,7 +68,7 @@ Row = tuple[int, Any]
 def slots_of(
     source: Path | Iterable[Mapping[str, Any]], rules: TypeRules, name: str
 ) -> tuple[Slot, ...]:
-    """The slots of a list, by uid.
+    """Return the slots of a list, by uid.
 
     Args:
         source: a file, or the lines as mappings.
@@ -75,10 +80,10 @@ def slots_of(
         RefusedError: lines are bad; all of them are told.
     """
     rows = _rows(source) if isinstance(source, Path) else enumerate(source, 1)
-    found, refused = dict[int, Slot](), list[Reject]()
+    listed, refused = dict[int, Slot](), list[Reject]()
     hotkeys, uids = dict[str, int](), dict[int, int]()
     for line, row in rows:
-        if len(found) + len(refused) > LAST_UID:
+        if len(listed) + len(refused) > LAST_UID:
             raise InputError(f"{name}: found more than {LAST_UID + 1} miners, expected one a slot")
         try:
             slot = _slot(row, rules)
@@ -86,12 +91,56 @@ def slots_of(
         except RecordError as error:
             refused.append(Reject.of(error, line))
         else:
-            found[line] = slot
+            listed[line] = slot
     if refused:
         raise RefusedError(name, refused)
-    if not found:
+    if not listed:
         raise InputError(f"{name}: found no miners, expected one a line")
-    return tuple(sorted(found.values(), key=lambda slot: slot.uid))
+    return tuple(sorted(listed.values(), key=lambda slot: slot.uid))
+
+
+def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
+    """Give every slot to its miner in a list: register, move and retire.
+
+    Args:
+        log: of the state.
+        slots: the list, whole.
+    """
+    before = log.state.miners
+    present = {slot.hotkey for slot in slots}
+    retired = sorted(
+        hotkey
+        for hotkey, miner in before.items()
+        if miner.uid is not None and hotkey not in present
+    )
+    for hotkey in retired:
+        log.retire(hotkey)
+    for slot in slots:
+        log.register(slot.hotkey, slot.uid, slot.types)
+    return _synced(before, slots, retired)
+
+
+def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
+    """Return the changes that a list of slots makes.
+
+    Args:
+        before: the miners before, by hotkey.
+        slots: the list.
+        retired: the hotkeys that hold no slot any more.
+    """
+    hotkeys_of: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
+    for slot in slots:
+        old = before.get(slot.hotkey)
+        if old is None or old.uid is None:
+            kind = "registered"
+        elif old.uid != slot.uid:
+            kind = "moved"
+        else:
+            kind = "" if old.types == slot.types else "changed"
+        hotkeys_of[kind].append(slot.hotkey)
+    unchanged = len(hotkeys_of.pop(""))
+    names = {kind: tuple(hotkeys) for kind, hotkeys in hotkeys_of.items()}
+    return Synced(**names, retired=tuple(retired), unchanged=unchanged)
 
 
 def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
@@ -101,11 +150,11 @@ def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
     if not isinstance(row, dict):
         raise RecordError("not-an-object", "", shown(row), "a JSON object")
     _validator().validate(row)
-    known = rules.type_rules
-    for place, each in enumerate(row["types"]):
-        if each not in known:
-            expected = f"one of {', '.join(sorted(known))}"
-            raise RecordError("unknown-skill-type", f"types[{place}]", shown(each), expected)
+    types = rules.type_rules
+    for index, skill_type in enumerate(row["types"]):
+        if skill_type not in types:
+            expected = f"one of {', '.join(sorted(types))}"
+            raise RecordError("unknown-skill-type", f"types[{index}]", shown(skill_type), expected)
     return Slot(int(row["uid"]), row["hotkey"], tuple(sorted(set(row["types"]))))
 
 
@@ -123,52 +172,43 @@ def _check_apart(slot: Slot, line: int, hotkeys: dict[str, int], uids: dict[int,
 
 @cache
 def _validator() -> RecordValidator:
-    return RecordValidator(json.loads(schema_path("miner-1").read_bytes()))
+    return RecordValidator(read_json(schema_path("miner-1")))
 
 
 def _rows(path: Path) -> Iterator[Row]:
     data = whole(path, LARGEST, f"a list of at most {LAST_UID + 1} miners")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: found byte {error.start + 1}, which is not UTF-8, expected text in UTF-8"
-        ) from error
-    text = text.removeprefix(_BYTE_ORDER_MARK)
-    return _json_lines(text) if text.lstrip().startswith("{") else _csv(path, text)
+    if data.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+        return _json_lines(data.removeprefix(_BYTE_ORDER_MARK))
+    return _csv(path, data)
 
 
-def _json_lines(text: str) -> Iterator[Row]:
+def _json_lines(data: bytes) -> Iterator[Row]:
     # a text can have other line ends than this one in it, which JSON allows
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
         try:
-            yield number, parse(line.encode())
+            yield number, parse(line)
         except RecordError as error:
             yield number, error
 
 
-def _csv(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    header = [name.strip() for name in next(reader, [])]
-    if sorted(header) != sorted(COLUMNS):
+def _csv(path: Path, data: bytes) -> Iterator[Row]:
+    table = CsvTable(io.BytesIO(data), path, is_spaced=True)
+    if sorted(table.header) != sorted(COLUMNS):
         raise InputError(
-            f"{path}: found the header {','.join(header)[:80]!r}, expected {','.join(COLUMNS)}, or "
-            "one JSON object a line"
+            f"{path}: found the header {','.join(table.header)[:80]!r}, expected "
+            f"{','.join(COLUMNS)}, or one JSON object a line"
         )
-    try:
-        for cells in reader:
-            if cells:
-                yield reader.line_num, _cells(header, cells)
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+    # a row with other cells is refused with its line, beside the others
+    for line, cells in table.rows():
+        yield line, _cells(table.header, cells)
 
 
-def _cells(header: list[str], cells: list[str]) -> dict[str, Any] | RecordError:
-    """A row of CSV as the object that it stands for."""
+def _cells(header: Sequence[str], cells: list[str]) -> dict[str, Any] | RecordError:
+    """Return a row of CSV as the object that it stands for."""
     if len(cells) != len(header):
         expected = f"{len(header)} cells: {','.join(header)}"
         return RecordError("missing-field", "", f"{len(cells)} cells", expected)
-    row: dict[str, Any] = dict(zip(header, map(str.strip, cells), strict=True))
+    row: dict[str, Any] = dict(zip(header, cells, strict=True))
     digits = row["uid"]
     is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
     row["uid"] = int(digits) if is_number else digits

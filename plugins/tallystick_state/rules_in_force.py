@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.canonical import canonical_bytes, digest
-from tallystick.errors import DamagedError, StateError, StoreError, TrustError
+from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
@@ -30,15 +30,18 @@ from tallystick_state.authority import (
     TrustInForce,
     authority_of,
     no_envelopes,
+    read_root,
     root_of,
 )
 from tallystick_state.chain import Entry
-from tallystick_state.claims import Hearing
+from tallystick_state.claims import AllowedValidators
 from tallystick_state.pools import NO_POOLS, POOLS, Pools, PoolsChange, PoolsInForce, read_pools
-from tallystick_state.rules import GENESIS, EpochRules, StateRules
+from tallystick_state.rules import GENESIS, EpochRules, StateRules, proved_rules_of
 from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
+    from tallystick.io.paths import PathLike
+    from tallystick.plugins.registry import Registry
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Action, Statement
 
@@ -75,7 +78,7 @@ class Adoption:
     signed_by: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What its entry says."""
+        """Return the adoption as its entry holds it."""
         optional = {"block": self.block, "statement": self.statement, "major": self.major or None}
         return {
             "epoch": self.epoch,
@@ -89,7 +92,7 @@ class Adoption:
 
 @attrs.frozen(eq=False, slots=False)
 class RulesInForce:
-    """Which rules each line of a state has in each epoch.
+    """The rules of each line of a state in each epoch.
 
     Attributes:
         lines: by name, in the order of names; most states have one.
@@ -115,42 +118,42 @@ class RulesInForce:
 
     @classmethod
     def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:
-        """A rule set that holds in every epoch; rules in force as they are."""
+        """Return a rule set that holds in every epoch; rules in force as they are."""
         if isinstance(rules, RulesInForce):
             return rules
         return cls({rules.line: Timeline(rules)}, rules.registry)
 
     def at(self, epoch: int) -> EpochRules:
-        """The rules of every line in an epoch."""
+        """Return the rules of every line in an epoch."""
         return self._epochs.at(epoch)
 
     def of_type(self, skill_type: str, epoch: int) -> StateRules | None:
-        """The rules of a skill type in an epoch; None where they have no such type then."""
+        """Return the rules of a skill type in an epoch; None where they have no such type then."""
         return self.at(epoch).type_rules.get(skill_type)
 
     def line_of(self, skill_type: str) -> str | None:
-        """The line that has a skill type in some epoch; None where none ever has."""
+        """Return the line that has a skill type in some epoch; None where none ever has."""
         return self._line_of.get(skill_type)
 
     def types_apart(self, line: str) -> Sequence[str] | None:
-        """The skill types that a line has in some epoch; None where all are of the only line."""
+        """Return the skill types of a line in any epoch; None in a state of one line."""
         if len(self.lines) == 1:
             return None
         return [name for name, owner in self._line_of.items() if owner == line]
 
     def rule_sets(self) -> Mapping[str, StateRules]:
-        """Every rule set that is ever in force, by digest, each once, by line and epoch."""
+        """Return every rule set that is ever in force, by digest, each once, by line and epoch."""
         every = (rules for timeline in self.lines.values() for rules in timeline.values())
         return {rules.digest: rules for rules in every}
 
     def dropped_events(self, skill_type: str, epoch: int) -> frozenset[str]:
-        """The events that some earlier rules of a type list, and those of an epoch no longer do."""
+        """Return the events of a type's earlier rules that those of an epoch no longer have."""
         line = self.line_of(skill_type)
         return frozenset() if line is None else self._dropped[line].at(epoch)
 
     @property
     def changes(self) -> bool:
-        """Whether the rules of some line ever change."""
+        """True where the rules of some line ever change."""
         return bool(self._epochs.later)
 
     @property
@@ -176,13 +179,13 @@ class RulesInForce:
         Pools are among them, where the lines share their weight. No state digest covers what is
         scheduled, so peers compare this one beside it.
         """
-        lines = {name: _ahead(each, epoch) for name, each in self.lines.items()}
+        lines = {name: _ahead(timeline, epoch) for name, timeline in self.lines.items()}
         pools = _ahead(self.pools.timeline, epoch)
         shared = {"pools": pools} if pools != _NO_POOLS_AHEAD else {}
         return digest({"format": 1, "lines": lines, **shared})
 
     def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
-        """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
+        """Return the statement to sign for an adoption or a withdrawal; None without a trust file.
 
         Args:
             action: ``adopt`` or ``withdraw``.
@@ -231,12 +234,12 @@ class RulesInForce:
 
         envelope = authority.signed(what)
         authorise(self.root, action, statement, envelope, authority.block)
-        known = self.root.keys.values()
-        signers = envelope.signers(each.public for each in known)
-        return tuple(sorted(each.name for each in known if each.public in signers))
+        keys = self.root.keys.values()
+        signers = envelope.signers(key.public for key in keys)
+        return tuple(sorted(key.name for key in keys if key.public in signers))
 
     def pools_statement(self, change: PoolsChange) -> Statement | None:
-        """What has to be signed to change the pools; None without a trust file."""
+        """Return the statement to sign for a change of pools; None without a trust file."""
         if self.root is None:
             return None
         from tallystick_state.trust.statement import pools as statement  # if signed
@@ -260,17 +263,17 @@ class RulesInForce:
         return self._authorised("pools", "adopt", self.pools_statement(change), authority)
 
     def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
-        """The same rules in a state that begins with a trust file and pools, or without them."""
+        """Return the rules of a state that begins with a trust file and pools, or without them."""
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
         return attrs.evolve(self, trust=trust, pools=shared)
 
     def at_genesis(self) -> RulesInForce:
-        """The rules as the state began, without any adoption."""
+        """Return the rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
         return RulesInForce(lines, self.plugins).begun_with(self.trust.first, self.pools.first)
 
     def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
-        """The same rules after an entry that puts a trust file in force.
+        """Return the same rules after an entry that puts a trust file in force.
 
         Raises:
             TrustError: as `TrustInForce.rotated`.
@@ -278,7 +281,7 @@ class RulesInForce:
         return attrs.evolve(self, trust=self.trust.rotated(root, authority), seq=seq)
 
     def with_pools(self, change: PoolsChange, seq: int) -> RulesInForce:
-        """The same rules after an entry that changes the pools.
+        """Return the same rules after an entry that changes the pools.
 
         Raises:
             ValueError: it is not the next change.
@@ -286,7 +289,7 @@ class RulesInForce:
         return attrs.evolve(self, pools=self.pools.changed(change), seq=seq)
 
     def adopted(self, adoption: Adoption) -> RulesInForce:
-        """The rules after an entry that adopts a rule set, which its line allows."""
+        """Return the rules after an entry that adopts a rule set, which its line allows."""
         line = adoption.line
         timeline = self.lines[line].extended(adoption.epoch, adoption.rules)
         return attrs.evolve(
@@ -298,7 +301,7 @@ class RulesInForce:
         )
 
     def withdrawn(self, line: str, sequence: int, seq: int) -> RulesInForce:
-        """The rules after an entry that withdraws the last adoption of a line."""
+        """Return the rules after an entry that withdraws the last adoption of a line."""
         return attrs.evolve(
             self,
             lines={**self.lines, line: self.lines[line].shortened()},
@@ -313,7 +316,8 @@ class RulesInForce:
         lines = self.lines.values()
         starts = sorted({epoch for timeline in lines for epoch, _ in timeline.later})
         first, *later = (
-            EpochRules(tuple(each.at(start) for each in lines)) for start in (0, *starts)
+            EpochRules(tuple(line_timeline.at(start) for line_timeline in lines))
+            for start in (0, *starts)
         )
         return Timeline(first, tuple(zip(starts, later, strict=True)))
 
@@ -332,10 +336,10 @@ class RulesInForce:
 
 
 def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
-    listed, found = timeline.first.events, Timeline(frozenset[str]())
+    listed, dropped = timeline.first.events, Timeline(frozenset[str]())
     for epoch, rules in timeline.later:
-        found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
-    return found
+        dropped, listed = dropped.extended(epoch, listed - rules.events), listed | rules.events
+    return dropped
 
 
 _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
@@ -343,11 +347,11 @@ _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
 
 def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
     """Return the digests of the rules of an epoch, and of later ones with their epochs."""
-    later = [(start, found) for start, found in timeline.later if start > epoch]
+    later = [(start, rules) for start, rules in timeline.later if start > epoch]
     now = timeline.at(epoch)
     return {
         "in_force": None if now is None else now.digest,
-        "scheduled": [{"epoch": start, "digest": found.digest} for start, found in later],
+        "scheduled": [{"epoch": start, "digest": rules.digest} for start, rules in later],
     }
 
 
@@ -367,7 +371,7 @@ def read(
     plugins: Plugins | None = None,
     envelopes: Envelopes = no_envelopes,
 ) -> RulesInForce:
-    """The rules that the entries of a log say, each as the trust file before it allows.
+    """Return the rules that the entries of a log say, each as the trust file before it allows.
 
     Args:
         genesis: the first entry, if the log has one.
@@ -379,20 +383,20 @@ def read(
     Raises:
         DamagedError: an entry is none of its kind, or the installed plugins give a rule set
             another meaning than it had.
-        RuleSetError: a rule set does not load with the installed plugins.
+        StoreError: a rule set does not load with this version and the installed plugins.
     """
     loading = plugins or installed_plugins()
-    said = first_body(genesis, where)
+    body = first_body(genesis, where)
     try:
-        rules = [load_rules(each, where, loading) for each in _rule_sets(said)]
+        rules = [_load_logged(rule_set, where, loading) for rule_set in _rule_sets(body)]
     except (KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         ) from None
-    root = root_of(said["trust"], where) if "trust" in said else None
+    root = root_of(body["trust"], where) if "trust" in body else None
     try:
-        found = begun(rules, loading)
-        pools = read_pools(said.get("pools"), found.lines)
+        in_force = begun(rules, loading)
+        pools = read_pools(body.get("pools"), in_force.lines)
     except StateError as error:
         raise DamagedError(f"{where}: {error}: restore a copy") from None
     except (KeyError, TypeError, AttributeError):
@@ -400,36 +404,36 @@ def read(
             f"{where}: found a first entry with pools that are none, expected shares of the lines: "
             "restore a copy"
         ) from None
-    found = found.begun_with(root, pools)
-    return continued(found, later, where, envelopes)
+    in_force = in_force.begun_with(root, pools)
+    return continued(in_force, later, where, envelopes)
 
 
 def _rule_sets(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if RULE_SETS in said:
-        found: list[Mapping[str, Any]] = said[RULE_SETS]
+        rule_sets: list[Mapping[str, Any]] = said[RULE_SETS]
     else:
-        found = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
-    return found
+        rule_sets = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
+    return rule_sets
 
 
 def format_of(genesis: Entry | None, where: str) -> int:
-    """The format of the state that a log leads to.
+    """Return the format of the state that a log leads to.
 
     Raises:
         DamagedError: the first entry is none.
         StoreError: the format is newer than this engine.
     """
-    found = first_body(genesis, where).get("format")
-    if type(found) is not int or found < 1:
+    number = first_body(genesis, where).get("format")
+    if type(number) is not int or number < 1:
         raise DamagedError(
             f"{where}: found a first entry without a format, expected one: restore a copy"
         )
-    if found > FORMAT:
+    if number > FORMAT:
         raise StoreError(
-            f"{where}: found a state of the format {found}, expected at most {FORMAT}: "
+            f"{where}: found a state of the format {number}, expected at most {FORMAT}: "
             "update tallystick"
         )
-    return found
+    return number
 
 
 def check_format(genesis: Entry | None, where: str) -> None:
@@ -439,27 +443,50 @@ def check_format(genesis: Entry | None, where: str) -> None:
         DamagedError: the first entry is none.
         StoreError: it is of an older format, or of a newer one.
     """
-    found = format_of(genesis, where)
-    if found < FORMAT:
-        place = shlex.quote(where)
+    number = format_of(genesis, where)
+    if number < FORMAT:
+        source = shlex.quote(where)
         raise StoreError(
-            f"{where}: found a state of the format {found}, expected {FORMAT}, under which late "
+            f"{where}: found a state of the format {number}, expected {FORMAT}, under which late "
             "submissions move no thresholds: make it again from its export, with tallystick state "
-            f"export FILE --state {place} and tallystick state import FILE --state NEW"
+            f"export FILE --state {source} and tallystick state import FILE --state NEW"
         )
 
 
 def renewed(genesis: Entry) -> str:
-    """The body of the first entry of an older log, as this format has it."""
-    said = dict(first_body(genesis, "the log"))
-    rule_sets = _rule_sets(said)
+    """Return the body of the first entry of an older log, as this format has it."""
+    body = dict(first_body(genesis, "the log"))
+    rule_sets = _rule_sets(body)
     for name in ("rule_set", "rule_sets"):
-        said.pop(name, None)
-    return canonical_bytes({**said, "format": FORMAT, RULE_SETS: rule_sets}).decode()
+        body.pop(name, None)
+    return canonical_bytes({**body, "format": FORMAT, RULE_SETS: rule_sets}).decode()
+
+
+def begin_under(
+    references: Iterable[PathLike], registry: Registry | None, trust: PathLike | None
+) -> RulesInForce:
+    """Return the rules of a state that begins.
+
+    Args:
+        references: a rule set of each of its lines.
+        registry: the plugins; by default the installed ones.
+        trust: the trust file; None where the operator decides alone.
+
+    Raises:
+        InputError: the trust file cannot be read.
+        RuleSetError: a rule set does not load, or its allocation is not proved safe.
+        StateError: the rule sets do not go together; see `begun`.
+        TrustError: the trust file is none.
+    """
+    from tallystick.scoring.scorer import load  # a query needs none
+
+    rules = [proved_rules_of(load(reference, registry=registry)) for reference in references]
+    root = None if trust is None else read_root(trust)
+    return begun(rules, registry or installed_plugins()).begun_with(root)
 
 
 def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
-    """The rules of a state that begins, one rule set for each of its lines.
+    """Return the rules of a state that begins, one rule set for each of its lines.
 
     Args:
         rules: of the lines, in any order.
@@ -472,15 +499,16 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     lines: dict[str, Timeline[StateRules]] = {}
     owners: dict[str, str] = {}
     lengths: dict[int, str] = {}
-    for each in sorted(rules, key=lambda found: found.line):
-        reference, epochs = each.rule_set.reference, each.rule_set.section(EPOCHS)
-        if each.line in lines:
+    for line_rules in sorted(rules, key=lambda found: found.line):
+        reference, epochs = line_rules.rule_set.reference, line_rules.rule_set.section(EPOCHS)
+        if line_rules.line in lines:
+            other = lines[line_rules.line].first.rule_set.reference
             raise StateError(
-                f"found {lines[each.line].first.rule_set.reference} and {reference}, expected one "
-                f"rule set of the line {each.line}",
+                f"found {other} and {reference}, expected one "
+                f"rule set of the line {line_rules.line}",
                 code="same-line",
             )
-        for skill_type in each.rule_set.skill_types:
+        for skill_type in line_rules.rule_set.skill_types:
             if skill_type in owners:
                 raise StateError(
                     f"found the skill type {skill_type} in {owners[skill_type]} and in "
@@ -490,7 +518,7 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
             owners[skill_type] = reference
         if epochs is not None:
             lengths.setdefault(epochs.blocks, reference)
-        lines[each.line] = Timeline(each)
+        lines[line_rules.line] = Timeline(line_rules)
     if not lines:
         raise StateError("found no rule set, expected one for each line of the state")
     if len(lengths) > 1:
@@ -504,15 +532,15 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
 
 
 def continued(
-    found: RulesInForce,
+    in_force: RulesInForce,
     later: Iterable[Entry],
     where: str,
     envelopes: Envelopes = no_envelopes,
 ) -> RulesInForce:
-    """The rules after more entries that adopt, withdraw and rotate; see `read`."""
+    """Return the rules after more entries that adopt, withdraw and rotate; see `read`."""
     for entry in later:
         try:
-            found = _after(found, entry, where, envelopes)
+            in_force = _after(in_force, entry, where, envelopes)
         except TrustError as error:
             raise DamagedError(
                 f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
@@ -523,17 +551,17 @@ def continued(
                 f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
                 "rules that a line adopts or withdraws: restore a copy"
             ) from None
-    return found
+    return in_force
 
 
 def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) -> RulesInForce:
-    said = json.loads(entry.body)
-    authority = authority_of(said, envelopes)
+    body = json.loads(entry.body)
+    authority = authority_of(body, envelopes)
     if entry.kind == ROTATION:
-        return found.rotated(root_of(said, where), entry.seq, authority)
+        return found.rotated(root_of(body, where), entry.seq, authority)
     if entry.kind == POOLS:
-        return _with_pools(found, said, entry.seq, authority)
-    line, sequence = _text(said["line"]), int(said["sequence"])
+        return _with_pools(found, body, entry.seq, authority)
+    line, sequence = _text(body["line"]), int(body["sequence"])
     if sequence != found.sequences.get(line, 0) + 1:
         raise ValueError(sequence)
     if entry.kind == WITHDRAWAL:
@@ -541,14 +569,14 @@ def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) 
         return found.withdrawn(line, sequence, entry.seq)
     adoption = Adoption(
         line=line,
-        epoch=int(said["epoch"]),
-        block=said.get("block"),
-        rules=load_rules(said["rule_set"], where, found.plugins),
-        previous=_text(said["previous"]),
+        epoch=int(body["epoch"]),
+        block=body.get("block"),
+        rules=_load_logged(body["rule_set"], where, found.plugins),
+        previous=_text(body["previous"]),
         sequence=sequence,
-        major=bool(said.get("major", False)),
+        major=bool(body.get("major", False)),
         seq=entry.seq,
-        statement=said.get("statement"),
+        statement=body.get("statement"),
     )
     signed_by = found.check("adopt", adoption, sequence, authority)
     return found.adopted(attrs.evolve(adoption, signed_by=signed_by))
@@ -572,8 +600,8 @@ def _with_pools(
     return found.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
 
 
-def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
-    """Whose claims the state takes, as the first entry of its log says.
+def genesis_validators(genesis: Entry | None, where: str) -> AllowedValidators:
+    """Return the allowed validators that the first entry of a log names.
 
     Args:
         genesis: the first entry, if the log has one.
@@ -582,19 +610,40 @@ def genesis_hearing(genesis: Entry | None, where: str) -> Hearing:
     Raises:
         DamagedError: it says no such thing.
     """
-    said = first_body(genesis, where)
-    validator, heard = said.get("validator"), said.get("hears", [])
-    texts = isinstance(heard, list) and all(isinstance(each, str) for each in heard)
+    body = first_body(genesis, where)
+    validator, heard = body.get("validator"), body.get("hears", [])
+    texts = isinstance(heard, list) and all(isinstance(hotkey, str) for hotkey in heard)
     if not texts or not isinstance(validator, str | None):
         raise DamagedError(
             f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
             "copy"
         )
-    return Hearing(validator, frozenset(heard) or None)
+    return AllowedValidators(validator, frozenset(heard) or None)
+
+
+def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+    """Load the rule set of an entry; refuse one that does not load, with the way out.
+
+    Raises:
+        DamagedError: as `load_rules`.
+        KeyError: as `load_rules`.
+        StoreError: it does not load.
+        TypeError: as `load_rules`.
+    """
+    try:
+        return load_rules(said, where, plugins)
+    except RuleSetError as error:
+        name = said["reference"]
+        raise StoreError(
+            f"{where}: found a state whose rule set {name} does not load, expected one "
+            "that this version and its plugins know: use the tallystick and the plugins that the "
+            "state was begun with, or begin anew with tallystick state init and record its rounds "
+            f"again; the rule set has: {error}"
+        ) from error
 
 
 def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
-    """The rule set that an entry holds.
+    """Return the rule set that an entry holds.
 
     Raises:
         DamagedError: the plugins give it another meaning than the entry says.
@@ -603,18 +652,18 @@ def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
         TypeError: as `KeyError`.
     """
     # whoever forged the entry may have put anything there
-    text, name, known = (_text(said[key]) for key in ("text", "reference", "digest"))
-    loaded = read_again(text, Path(f"{where}#{name}"), known, plugins)
-    if loaded.digest != known:
+    text, name, expected = (_text(said[key]) for key in ("text", "reference", "digest"))
+    loaded = read_again(text, Path(f"{where}#{name}"), expected, plugins)
+    if loaded.digest != expected:
         raise DamagedError(
             f"{where}: found that {name} means {loaded.digest} with the installed "
-            f"plugins, expected {known}: install the plugins that the state began with"
+            f"plugins, expected {expected}: install the plugins that the state began with"
         )
     return StateRules.of(loaded)
 
 
 def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
-    """What the entry says that begins a log.
+    """Return the JSON object of the entry that begins a log.
 
     Raises:
         DamagedError: the log begins with something else.
@@ -625,14 +674,14 @@ def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
             f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
         )
     try:
-        found = json.loads(genesis.body)
+        body = json.loads(genesis.body)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
         )
-    return found
+    return body
 
 
 def _text(value: object) -> str:

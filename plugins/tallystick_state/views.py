@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         StateInfo,
         Synced,
     )
-    from tallystick_state.claims import Hearing
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
@@ -44,10 +44,13 @@ if TYPE_CHECKING:
 
 
 def begun(
-    rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None, shared: Pools | None = None
+    rules: EpochRules,
+    allowed: AllowedValidators,
+    root: TrustRoot | None = None,
+    shared: Pools | None = None,
 ) -> View:
     """A state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **hearing.to_dict(), **trusted(root)}
+    return {**_under(rules), **pools(shared), "epoch": 0, **allowed.to_dict(), **trusted(root)}
 
 
 def pools(found: Pools | None) -> View:
@@ -115,7 +118,7 @@ def info(
     where: str,
     rules: EpochRules,
     found: StateInfo,
-    hearing: Hearing,
+    allowed: AllowedValidators,
     root: TrustRoot | None = None,
 ) -> View:
     """A state at a glance; whom it hears, trusts and what waits only where there is any."""
@@ -132,7 +135,7 @@ def info(
         "open_events": found.open_events,
         "entries": found.entries,
         "hash": found.hash,
-        **hearing.to_dict(),
+        **allowed.to_dict(),
         **trusted(root),
         **waiting,
     }

@@ -35,7 +35,7 @@ from tallystick_allocation.rules import Pools as PoolsRules
 from tallystick_allocation.share import PoolsStep, slot_of
 from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
 from tallystick_allocation.uint16 import dropped, to_uint16
-from tallystick_state.attributes import IMMUNE, NOTHING_SAID
+from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import pinned_reputation
@@ -49,7 +49,7 @@ from tallystick_state.store.transaction import Transaction
 
 @attrs.frozen
 class LineWeights:
-    """What the miners of a line weigh.
+    """The weights of the miners of a line.
 
     Attributes:
         weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; empty where nobody has one.
@@ -67,7 +67,7 @@ class LineWeights:
 
 @attrs.frozen(kw_only=True)
 class Weighing:
-    """What the weights of a line come of.
+    """The inputs of the weights of a line.
 
     Attributes:
         rules: which give them.
@@ -88,15 +88,15 @@ class Weighing:
     said: RoundFile = attrs.field(factory=RoundFile)
 
     def population(self, rules: AllocationRules) -> Population:
-        """The miners, and what is known of them."""
+        """Return the miners, and what is known of them."""
         hotkeys = {*self.hotkeys}
-        found = samples_of(rules, self.records, hotkeys, self.of_round)
+        samples = samples_of(rules, self.records, hotkeys, self.of_round)
         if is_of_round(self.rules.rule_set):
-            hotkeys = found.hotkeys
+            hotkeys = samples.hotkeys
         return Population(
             tuple(map(self._miner, hotkeys)),
-            found.of_all,
-            of_round=found.of_round,
+            samples.of_all,
+            of_round=samples.of_round,
             round=self.said.round,
             carry=self.carry,
         )
@@ -107,40 +107,48 @@ class Weighing:
 
 
 def weigh(weighing: Weighing) -> LineWeights:
-    """The weights of a line; what is carried takes the place of the step that carries it."""
+    """Return the weights of a line; what is carried takes the place of the step that carries it."""
     bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
     if bound is None or rules is None:
         return LineWeights({}, {}, None)
     population = weighing.population(rules)
     keys = roster(bound, population)
-    given = {step.name: _column(weighing.carry.get(step.name, {}), keys) for step in bound.carried}
+    carried_columns = {
+        step.name: _column(weighing.carry.get(step.name, {}), keys) for step in bound.carried
+    }
     try:
-        found = allocate(bound, population, given)
+        allocation = allocate(bound, population, carried_columns)
     except AllocationError as error:
         return LineWeights({}, {}, None, str(error))
     base = base_of(bound)
-    scores = {} if base is None or found.stopped else _by_key(found.columns[base.name], keys)
-    return LineWeights(_weights(found), scores, found)
+    scores = (
+        {} if base is None or allocation.stopped else _by_key(allocation.columns[base.name], keys)
+    )
+    return LineWeights(_weights(allocation), scores, allocation)
 
 
 def before_carried(found: Allocation) -> Mapping[str, Values]:
-    """What the steps before a carried column give of the records of the last closed round.
+    """Return the columns before a carried one, computed from the last closed round.
 
     Weights come of what is carried, so that these are only to be shown; none where a step refuses
     that round alone.
     """
     bound = found.bound
     lacking = [step.name for step in bound.steps if step.name not in found.columns]
-    kept = {step.name: found.columns[step.name] for step in bound.carried}
+    carried_columns = {step.name: found.columns[step.name] for step in bound.carried}
     try:
-        columns = allocate(bound, found.given.population, kept, lacking).columns if lacking else {}
+        columns = (
+            allocate(bound, found.given.population, carried_columns, lacking).columns
+            if lacking
+            else {}
+        )
     except AllocationError:
         columns = {}
     return {name: columns[name] for name in lacking if name in columns}
 
 
 def scores_of(weighing: Weighing) -> Mapping[str, int]:
-    """The values of the step `base_of` by hotkey, in nano, of miners that may be a few of all."""
+    """Return the values of the step `base_of` by hotkey, in nano, of all miners or of a few."""
     bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
     base = None if bound is None else base_of(bound)
     if bound is None or rules is None or base is None:
@@ -156,7 +164,7 @@ def scores_of(weighing: Weighing) -> Mapping[str, int]:
 
 
 def is_of_each(bound: BoundAllocation) -> bool:
-    """Whether what weights come of, and what is carried, is of each miner's own records alone."""
+    """Return whether base and carry of the weights are of each miner's own records alone."""
     base = base_of(bound)
     if base is None:
         return False
@@ -176,12 +184,12 @@ def _is_of_each(rules: StepRules) -> bool:
 
 
 def _has_columns(step: AllocationStep) -> bool:
-    """Whether a step reads columns alone, and no number of all miners."""
-    return all(each.shape != "number" for each in step.inputs)
+    """Return whether a step reads columns alone, and no number of all miners."""
+    return all(source.shape != "number" for source in step.inputs)
 
 
 def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int]:
-    """The weights in nano, by hotkey, that come of the scores of all; empty where nobody has one.
+    """Return the weights in nano, by hotkey, for all scores; empty where nobody has one.
 
     Args:
         rules: which give them.
@@ -191,7 +199,7 @@ def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int
 
 
 def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
-    """The same with every column, and with the reason where a step refuses."""
+    """Return the same with every column, and with the reason where a step refuses."""
     bound = rules.allocation
     base = None if bound is None else base_of(bound)
     if bound is None or base is None:
@@ -199,30 +207,30 @@ def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
     population = Population(tuple(map(Miner, scores)))
     keys = roster(bound, population)
     try:
-        found = allocate(bound, population, {base.name: _column(scores, keys)})
+        allocation = allocate(bound, population, {base.name: _column(scores, keys)})
     except AllocationError as error:
         return LineWeights({}, scores, None, str(error))
-    return LineWeights(_weights(found), scores, found)
+    return LineWeights(_weights(allocation), scores, allocation)
 
 
 def base_of(bound: BoundAllocation) -> AllocationStep | None:
-    """The last step before the weight whose rounded values are all that the weight comes of."""
+    """Return the last step whose rounded values alone decide the weight; None without one."""
     for step in reversed(bound.steps[:-1]):
         if step.shape == "flat" and (step.rules.publish or step.carries):
             after = bound.needed((bound.weight,), {step.name: Number(None)})
-            if not any(isinstance(each.rules, Collect) for each in after):
+            if not any(isinstance(following.rules, Collect) for following in after):
                 return step
     return None
 
 
 def is_of_round(rule_set: RuleSet) -> bool:
-    """Whether weights are of who has a record in the round alone."""
+    """Return whether weights are of miners with a record in the round alone."""
     rules = rule_set.section(ALLOCATION)
     return rules is not None and rules.miners == "round"
 
 
 def _weights(found: Allocation) -> Mapping[str, int]:
-    """None rather than one of 0 for each, where nobody has a weight."""
+    """Return the weights of an allocation; none where all are 0."""
     return found.weights if any(found.weights.values()) else {}
 
 
@@ -232,7 +240,7 @@ def _column(values: Mapping[str, int], keys: Sequence[str]) -> RationalColumn:
 
 def _by_key(values: Values, keys: Sequence[str]) -> dict[str, int]:
     assert isinstance(values, RationalColumn)  # noqa: S101  # it is rounded
-    return {key: each for key, each in zip(keys, nano(values), strict=True) if each is not None}
+    return {key: value for key, value in zip(keys, nano(values), strict=True) if value is not None}
 
 
 @attrs.frozen
@@ -253,7 +261,7 @@ class LineRecords:
     line: str
     state: Callable[[int], State | None]
     counted_by: int | None = None
-    said: Callable[[int], RoundFile] = lambda _: NOTHING_SAID
+    said: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -261,31 +269,31 @@ class LineRecords:
         return self.in_force.lines[self.line]
 
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
-        """Those of a miner, newest first; see `samples.Records`."""
+        """Return the records of a miner, newest first; see `samples.Records`."""
         # lazily: a window ends long before the records do
         return self.own(self.transaction.scored(hotkey, self.counted_by))
 
     def reputation(self, event: StateEvent) -> int:
-        """The reputation, in nano, that the round of a record pins."""
+        """Return the reputation, in nano, that the round of a record pins."""
         pinned = self.state(event.epoch)
         return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
 
     def rules_of(self, event: StateEvent) -> StateRules:
-        """The rules of the epoch that a record names."""
+        """Return the rules of the epoch that a record names."""
         return self.timeline.at(event.epoch)
 
     def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
-        """The events of the line."""
-        return (each for each in events if self.in_force.line_of(each.skill_type) == self.line)
+        """Return the events of the line."""
+        return (event for event in events if self.in_force.line_of(event.skill_type) == self.line)
 
     def of_round(self, number: int | None) -> list[StateEvent]:
-        """The events of a round; none where there is no round."""
+        """Return the events of a round; none where there is no round."""
         if number is None:
             return []
         return [*self.own(self.transaction.events_of_round(number, self.counted_by))]
 
     def columns(self, rules: StateRules, epoch: int, hotkeys: Collection[str]) -> Columns:
-        """What the rules carry as an epoch ends, or so far in the open one.
+        """Return the carried columns of the rules as an epoch ends, or so far in the open one.
 
         Rules that hold no more carry what they did as their last epoch ended.
 
@@ -304,8 +312,8 @@ class LineRecords:
         if last is None or state is None:
             return {}
         counted = self.own(self.transaction.events(last))
-        before, said = state.carry.get(self.line, {}), self.said(last)
-        return carried(rules, before, self, counted, hotkeys, said=said)
+        before, attributes = state.carry.get(self.line, {}), self.said(last)
+        return carried(rules, before, self, counted, hotkeys, said=attributes)
 
     def weighed(
         self,
@@ -315,7 +323,7 @@ class LineRecords:
         number: int | None,
         immune: Collection[str] = (),
     ) -> LineWeights:
-        """What the miners of the line weigh as an epoch ends, or so far in the open one.
+        """Return the weights of the line as an epoch ends, or so far in the open one.
 
         Args:
             rules: which give the weights.
@@ -342,8 +350,8 @@ class LineRecords:
 
 
 def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int) -> int | None:
-    """The last epoch up to one in which some rules hold; None where they hold in none."""
-    spans = [(a, b) for a, b, held in timeline.spans() if held is rules and a <= epoch]
+    """Return the last epoch up to one in which some rules hold; None where they hold in none."""
+    spans = [(a, b) for a, b, span_rules in timeline.spans() if span_rules is rules and a <= epoch]
     return max((epoch if b is None else min(b - 1, epoch) for _, b in spans), default=None)
 
 
@@ -372,27 +380,27 @@ class Weights:
 
 
 def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
-    """The weights above 0 by slot.
+    """Return the weights above 0 by slot.
 
     Args:
         weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; a hotkey without a slot,
             such as one for which a share is reserved, is left out.
         slots: of the miners, by hotkey.
     """
-    found: dict[int, int] = {}
+    by_uid: dict[int, int] = {}
     for key, weight in weights.items():
         slot = slots.get(key)
         slot = slot_of(key) if slot is None else slot
         if slot is None:  # the chain has nobody of that name to pay
             continue
-        found[slot] = found.get(slot, 0) + weight
-    return found
+        by_uid[slot] = by_uid.get(slot, 0) + weight
+    return by_uid
 
 
 def chain_weights(
     weights: Mapping[int, int], without: Mapping[str, str], miners: int, reason: str
 ) -> Weights:
-    """Weights by slot as the chain is given them.
+    """Return weights by slot as the chain takes them.
 
     Args:
         weights: in nano, by slot.
@@ -415,7 +423,7 @@ def chain_weights(
 def pooled(
     pools: Pools, lines: Mapping[str, Mapping[str, int]], slots: Mapping[str, int]
 ) -> Mapping[str, int]:
-    """The weights that lines come to by their pools, in nano, rounded once.
+    """Return the weights that lines come to by their pools, in nano, rounded once.
 
     Args:
         pools: the shares of the lines, and what becomes of that of an idle one.
@@ -431,7 +439,7 @@ def pooled(
     columns = {
         line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
     }
-    found = step.apply(Given(population, keys, {"line": columns}))
-    assert isinstance(found, RationalColumn)  # noqa: S101  # shares of whole numbers
-    held = zip(keys, nano(published(found)), strict=True)
-    return {key: weight for key, weight in held if weight}
+    column = step.apply(Given(population, keys, {"line": columns}))
+    assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
+    shares_by_key = zip(keys, nano(published(column)), strict=True)
+    return {key: weight for key, weight in shares_by_key if weight}

@@ -23,7 +23,7 @@ import tallystick
 from tallystick.lock import lock_file
 from tallystick.lock.write import lock_of
 from tallystick.plugins.registry import installed_plugins
-from tallystick_state.audit import mapping
+from tallystick_state.audit import published
 from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
 from tallystick_state.audit.results_audit import audit_results
@@ -167,7 +167,9 @@ def mapped(folder: Path, random: Random) -> str:
             ours = {"line": "record", "task": "task_id", "who": "miner_hotkey", "level": "tier"}
             text = text.replace(f'"{name}"', f'"{ours.get(name, "quality")}"')
     path.write_bytes(hostile_files.rule_set(random, text.encode()))
-    found = audit_results(tallystick.load(RULES), records, results, mapping=mapping.read(path))
+    found = audit_results(
+        tallystick.load(RULES), records, results, mapping=published.read_mapping(path)
+    )
     assert found.records == records.read_bytes().count(b"\n")
     return found.verdict
 

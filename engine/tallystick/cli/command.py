@@ -21,7 +21,7 @@ def status_of(rejected: int, internal_errors: int) -> int:
 
 def examples(*commands: str) -> str:
     """Return the end of a help: commands as they are typed, one a line or over several."""
-    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
 class CommandGroup(click.Group):
@@ -67,10 +67,10 @@ def first_sentence(text: str) -> str:
 def complete(command: click.Command) -> click.Command:
     """Return the command with the options that every one has, and so of all commands of a group."""
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            complete(each)
+        for inner in command.commands.values():
+            complete(inner)
     elif not any(option.name == "log_json" for option in command.params):
         # a command is one object however often it is asked for; its own options count more
         own = {name for param in command.params for name in param.opts}
-        command.params += [each for each in log.options() if own.isdisjoint(each.opts)]
+        command.params += [option for option in log.options() if own.isdisjoint(option.opts)]
     return command

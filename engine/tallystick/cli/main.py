@@ -179,7 +179,7 @@ def _status_of(error: TallystickError) -> int:
         return 1
     if not isinstance(error, RefusedError):
         return 2
-    return status_of(1, sum(each.code == INTERNAL_ERROR for each in error.refusals))
+    return status_of(1, sum(refusal.code == INTERNAL_ERROR for refusal in error.refusals))
 
 
 def _complain(error: TallystickError) -> None:

@@ -62,10 +62,10 @@ class OpenGroup(CommandGroup):
         # the core's own commands need none of it
         from tallystick.plugins.commands import installed_commands, own_commands
 
-        found = own_commands().find(path) or installed_commands().find(path)
-        if found is None:
+        entry = own_commands().find(path) or installed_commands().find(path)
+        if entry is None:
             return None
-        name, row = found
+        name, row = entry
         if ctx.resilient_parsing and row.below:
             return _Offered(name, row)
         return finished(_imported(name, row), path)
@@ -156,8 +156,8 @@ def finished(command: click.Command, path: tuple[str, ...]) -> click.Command:
     if isinstance(command, ExtensibleCommand):
         command.extend(path)
     if isinstance(command, click.Group):
-        for name, each in command.commands.items():
-            finished(each, (*path, name))
+        for name, inner in command.commands.items():
+            finished(inner, (*path, name))
     return complete(command)
 
 

@@ -73,8 +73,8 @@ class PluginOptions:
     """
 
     def __init__(self, options: Mapping[PluginOption, Any]) -> None:
-        self._options = {each: value for each, value in options.items() if value is not None}
-        self.values = {each.row.flag: value for each, value in self._options.items()}
+        self._options = {option: value for option, value in options.items() if value is not None}
+        self.values = {option.row.flag: value for option, value in self._options.items()}
 
     @contextmanager
     def scoring(self, reference: str | None, held: Held) -> Iterator[Scorer]:
@@ -95,7 +95,7 @@ class PluginOptions:
                 yield scorer
             return
         if len(sources) > 1:
-            flags = " and ".join(each.row.flag for each in sources)
+            flags = " and ".join(source_option.row.flag for source_option in sources)
             raise click.UsageError(f"found {flags}, expected one of them")
         (option,) = sources
         source = _home(option)(self._options[option], on_command_line(reference), held)
@@ -156,8 +156,8 @@ class ExtensibleCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own
         """Run the command with the values of the options of plugins as one argument."""
-        options = [each for each in self.params if isinstance(each, PluginOption)]
-        values = {each: ctx.params.pop(each.name or "", None) for each in options}
+        options = [option for option in self.params if isinstance(option, PluginOption)]
+        values = {option: ctx.params.pop(option.name or "", None) for option in options}
         ctx.params["plugin_options"] = PluginOptions(values)
         return super().invoke(ctx)
 
@@ -188,7 +188,7 @@ def named_rules(reference: str | None, held: Held) -> Iterator[Scorer]:
 
     if reference is None:
         context = click.get_current_context()
-        option = next(each for each in context.command.params if each.name == "reference")
+        option = next(param for param in context.command.params if param.name == "reference")
         raise click.MissingParameter(ctx=context, param=option)
     scorer = load(reference)
     held.require(scorer)
@@ -218,6 +218,6 @@ def _wrong_answer(option: PluginOption, answer: object, expected: str) -> Plugin
 def _default(command: click.Command) -> str:
     from tallystick.plugins.commands import SOURCE
 
-    options = [each for each in command.params if isinstance(each, PluginOption)]
-    flags = [each.row.flag for each in options if each.row.kind == SOURCE]
+    options = [param for param in command.params if isinstance(param, PluginOption)]
+    flags = [param.row.flag for param in options if param.row.kind == SOURCE]
     return f" By default those of {' or '.join(flags)}." if flags else ""

@@ -61,8 +61,8 @@ def list_command(as_json: bool) -> None:
             echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
             for kind in (key for key in row if key not in _OF_PLUGIN):
                 echo(f"    {kind}: {', '.join(row[kind])}")
-        for each in refused:
-            tell_refusal(f"{each['name']}  refused: {each['reason']}")
+        for refusal in refused:
+            tell_refusal(f"{refusal['name']}  refused: {refusal['reason']}")
     sys.exit(1 if refused else 0)
 
 

@@ -52,9 +52,9 @@ def print_json(value: object, *, is_closed: bool = False) -> None:
 
 def print_usage(error: click.ClickException) -> None:
     """Write what is wrong with a command line, without the passwords that it may hold."""
-    said = io.StringIO()
-    error.show(said)
-    usage, mark, message = said.getvalue().partition("Error: ")
+    buffer = io.StringIO()
+    error.show(buffer)
+    usage, mark, message = buffer.getvalue().partition("Error: ")
     # a help, which has many lines, is no message
     print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
 

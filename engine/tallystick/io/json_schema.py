@@ -27,6 +27,8 @@ _REMEDY = "write what the format has"
 def first_problem(name: str, value: object) -> Diagnostic | None:
     """Return the first problem of a JSON value under a schema of the engine; None where it fits.
 
+    Its path is empty where the value as a whole is wrong.
+
     Args:
         name: the schema, such as ``envelope-1``.
         value: the JSON value.
@@ -66,7 +68,7 @@ def _path(steps: Sequence[str | int]) -> str:
     text = "".join(
         f"[{step}]" if isinstance(step, int) else f".{step[:_LONGEST]}" for step in steps
     )
-    return text.removeprefix(".") or "the whole"
+    return text.removeprefix(".")
 
 
 def _shown(value: object) -> str:

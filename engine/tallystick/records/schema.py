@@ -15,9 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import attrs
-import rfc8785
 
-from tallystick.canonical import digest
+from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
 from tallystick.io.documents import LARGEST, parse_json, read_text
 from tallystick.plugins.skill_type import ExtendedSchema, SchemaSource
@@ -81,7 +80,7 @@ def schema_digest(schema: Schema) -> str:
     meaning = _map_schemas(schema, _without_annotations)
     try:
         return digest(meaning)
-    except rfc8785.CanonicalizationError as error:
+    except CanonicalError as error:
         raise SchemaError(
             f"found a number without canonical form, expected whole numbers below 2^53: {error}"
         ) from error

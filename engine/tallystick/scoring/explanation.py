@@ -133,7 +133,7 @@ def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
 )
 @attrs.frozen
 class Explanation:
-    """Everything behind one result.
+    """An explanation of one result: its facts, and a step for each value.
 
     Attributes:
         result: the result itself.

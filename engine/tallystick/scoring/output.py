@@ -75,12 +75,12 @@ SHADOW = "shadow"
 
 
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
-    """What makes of batches what the writer of a format appends; ``shadow`` marks every row."""
+    """Return the function from batches to the content that the writer of a format appends."""
     return _BY_NAME[format_name].encoder(layout, shadow)
 
 
 def _marked_lines(batch: ResultBatch) -> bytes:
-    """As `_json_lines`, with the mark as the last field."""
+    """Return the lines of `_json_lines` with the mark as the last field."""
     return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
 
 
@@ -169,7 +169,7 @@ class Text:
         self.file.write(data)
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """End without writing more."""
 
 
 def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:

@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
 
 RunPaths = tuple[Path, Path | None, Path | None]
-"""Where output, rejects and receipt go; None where a stream stands in."""
+"""Paths of output, rejects and receipt; None where a stream stands in."""
 
 
 @attrs.frozen
@@ -71,7 +71,7 @@ def run_paths(
     *,
     follow_links: bool = False,
 ) -> RunPaths:
-    """Where a run writes its output, its rejects and its receipt.
+    """Return the paths of a run's output, rejects and receipt.
 
     Args:
         source: what is read.
@@ -126,7 +126,7 @@ def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[Run
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:
-    """That input and outputs are different files, and that the next run reads none of these."""
+    """Refuse an input or output that is another one, or that the next run would read."""
     if not paths:
         return
     places, inside = [output_place(path) for path in paths], False
@@ -177,7 +177,7 @@ def plugin_names(registry: Registry) -> dict[str, str]:
 @json_fields(empty=("internal_errors",))
 @attrs.frozen
 class Counts:
-    """How many records there were.
+    """Numbers of records that were read, scored and rejected.
 
     Attributes:
         records: all of them, good and bad.

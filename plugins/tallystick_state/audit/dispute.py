@@ -86,7 +86,7 @@ class Dispute:
     record: Mapping[str, Any] | None = None
     batches: Mapping[str, Envelope] = attrs.field(factory=dict)
 
-    def check_schema(self, plugins: Plugins) -> None:
+    def check(self, plugins: Plugins) -> None:
         """Refuse it where a proof does not hold, or the verdict is another one.
 
         Raises:
@@ -102,12 +102,12 @@ class Dispute:
         if any(leaves["a"][at] != leaves["b"][at] for at in leaves["a"] if at != epoch):
             raise bad_proof("the dispute", "sides that differ in another epoch", "in one alone")
         with _rows_of_anybody():
-            found = self._judged(leaves, epoch, plugins)
-        if canonical_bytes(found.to_value()) != canonical_bytes(self.verdict.to_value()):
+            derived = self._judged(leaves, epoch, plugins)
+        if canonical_bytes(derived.to_value()) != canonical_bytes(self.verdict.to_value()):
             raise bad_proof(
                 "the verdict",
                 f"{self.verdict.kind}, wrong {self.verdict.wrong}",
-                f"{found.kind}, wrong {found.wrong}, to which the rows lead",
+                f"{derived.kind}, wrong {derived.wrong}, to which the rows lead",
             )
 
     def _judged(
@@ -127,11 +127,11 @@ class Dispute:
         passed = _lacking(mine, theirs, STEPS[: STEPS.index(step)])
         if differ:
             raise bad_proof("the dispute", "leaves of other rules", "the same rules of both sides")
-        for each in self.evidence:
-            roots = mine.steps[each.step], theirs.steps[each.step]  # type: ignore[index]  # checked
-            if each.epoch == epoch and roots[0] != roots[1]:
-                raise bad_proof("the evidence", f"rows of {each.step} that differ", "shared rows")
-            each.check(self.proofs["a"].leaf(each.epoch))
+        for shared in self.evidence:
+            roots = mine.steps[shared.step], theirs.steps[shared.step]  # type: ignore[index]  # checked
+            if shared.epoch == epoch and roots[0] != roots[1]:
+                raise bad_proof("the evidence", f"rows of {shared.step} that differ", "shared rows")
+            shared.check(self.proofs["a"].leaf(shared.epoch))
         own = {
             side: rows_of(self.proofs[side].rows, leaves[side])(
                 epoch, step, () if step == "weights" else tuple(key)
@@ -140,10 +140,10 @@ class Dispute:
         }
         if [*map(row_data, own["a"])] == [*map(row_data, own["b"])]:
             raise bad_proof("the dispute", "the same rows on both sides", "rows that differ")
-        texts = {each.digest: each for each in self.rules}
+        texts = {rules.digest: rules for rules in self.rules}
         agreed = Agreed(leaves["a"], texts, plugins, rows_of(self.evidence, leaves["a"]))
-        asked = Question(epoch, step, tuple(key), own, agreed, self.record, self.batches)
-        return _noted(judge(asked), passed)
+        question = Question(epoch, step, tuple(key), own, agreed, self.record, self.batches)
+        return _noted(judge(question), passed)
 
 
 def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> RowsOf:
@@ -156,11 +156,11 @@ def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> Ro
             raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
         if not root.size:
             return []
-        for each in every:
-            if (each.epoch, each.step) == (epoch, step):
-                found = chosen(each, root.size, prefix)
-                if found is not None:
-                    return found
+        for group in every:
+            if (group.epoch, group.step) == (epoch, step):
+                matching = chosen(group, root.size, prefix)
+                if matching is not None:
+                    return matching
         raise bad_proof("the dispute", f"not all {step} of epoch {epoch}", f"those of {prefix}")
 
     return rows
@@ -189,16 +189,16 @@ def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None
             "began under the same rules: they are of two networks",
             code="other-genesis",
         )
-    place = first_difference(a, b)
-    if place is None:
+    difference = first_difference(a, b)
+    if difference is None:
         return Dispute(_alike(a, b), names, {})
-    mine, theirs = a.leaves[place.epoch], b.leaves[place.epoch]
-    if place.step is None or place.row is None:
-        verdict = without_row(place, mine, theirs)
-        proofs = {"a": _proof(a, {place.epoch}, ()), "b": _proof(b, {place.epoch}, ())}
+    mine, theirs = a.leaves[difference.epoch], b.leaves[difference.epoch]
+    if difference.step is None or difference.row is None:
+        verdict = without_row(difference, mine, theirs)
+        proofs = {"a": _proof(a, {difference.epoch}, ()), "b": _proof(b, {difference.epoch}, ())}
         return Dispute(verdict, names, proofs)
     with _rows_of_anybody():
-        return _Maker(a, b, place, plugins, records).dispute(names)
+        return _Maker(a, b, difference, plugins, records).dispute(names)
 
 
 @contextmanager
@@ -237,32 +237,32 @@ class _Maker:
         rows = {side: _those(own[side], prefix) for side in LETTERS}
         record = self._record(agreed, key, rows)
         batches = self._batches(rows)
-        asked = Question(self._epoch, self._step, key, rows, agreed, record, batches)
-        verdict = _noted(judge(asked), self._place.passed)
+        question = Question(self._epoch, self._step, key, rows, agreed, record, batches)
+        verdict = _noted(judge(question), self._place.passed)
         proofs = {
-            side: _proof(found, leaves.keys(), filter(None, [own[side]]))
-            for side, found in self._sides.items()
+            side: _proof(source, leaves.keys(), filter(None, [own[side]]))
+            for side, source in self._sides.items()
         }
-        evidence = tuple(each for each in self._asked.values() if each is not None)
+        evidence = tuple(item for item in self._asked.values() if item is not None)
         used = {
             d for leaf in leaves.values() for d in (*leaf.rules.values(), *leaf.adopted.values())
         }
-        texts = tuple(each for digest, each in sorted(a.rule_texts.items()) if digest in used)
+        texts = tuple(item for digest, item in sorted(a.rule_texts.items()) if digest in used)
         return Dispute(verdict, names, proofs, evidence, texts, record, batches)
 
     def _steps(self, side: str) -> StepRows:
-        found = self._sides[side].rows(self._epoch)[self._step]
-        assert found is not None  # noqa: S101  # the comparison found it
-        return found
+        rows = self._sides[side].rows(self._epoch)[self._step]
+        assert rows is not None  # noqa: S101  # the comparison found it
+        return rows
 
     def _key(self) -> Key:
-        """Return the key of the first row that differs: the smaller of two, which the other lacks."""
-        place, found = self._place.row or 0, list[Key]()
+        """Return the key of the first row that differs: of two keys the smaller one."""
+        index, keys = self._place.row or 0, list[Key]()
         for side in LETTERS:
             rows = self._steps(side)
-            if place < len(rows.data):
-                found.append(row_key(rows.row(place)))
-        return min(found)
+            if index < len(rows.data):
+                keys.append(row_key(rows.row(index)))
+        return min(keys)
 
     def _own(self, side: str, prefix: Key) -> ProvenRows | None:
         return self._steps(side).proven(self._epoch, self._step, prefix)
@@ -270,18 +270,18 @@ class _Maker:
     def _rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
         """Rows that both have: evidence."""
         if (epoch, step, prefix) not in self._asked:
-            found = self._sides["a"].rows(epoch)[step]
-            if found is None:
+            rows = self._sides["a"].rows(epoch)[step]
+            if rows is None:
                 raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
-            self._asked[epoch, step, prefix] = found.proven(epoch, step, prefix)
+            self._asked[epoch, step, prefix] = rows.proven(epoch, step, prefix)
         return _those(self._asked[epoch, step, prefix], prefix)
 
     def _batches(self, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Envelope]:
         """Return the signed batch of each side that lists its row of inputs."""
         if self._step != "inputs":
             return {}
-        found = {s: self._sides[s].batch(row) for s, own in rows.items() for row in own}
-        return {side: each for side, each in found.items() if each is not None}
+        batches = {s: self._sides[s].batch(row) for s, own in rows.items() for row in own}
+        return {side: batch for side, batch in batches.items() if batch is not None}
 
     def _record(
         self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[Row]]
@@ -290,14 +290,14 @@ class _Maker:
         if self._step not in _OF_RECORDS or self._records is None or key[-1]:
             return None
         of_inputs = self._step == "inputs"
-        known = [row for found in rows.values() for row in found] if of_inputs else ()
-        digests = {row[-1] for row in known or self._rows(self._epoch, "inputs", key)}
+        inputs = [row for own in rows.values() for row in own] if of_inputs else ()
+        digests = {row[-1] for row in inputs or self._rows(self._epoch, "inputs", key)}
         for record in self._records(key):
             try:
-                found = rederive.scored(agreed, record, str(key[1]), int(key[5]))
+                scored = rederive.scored(agreed, record, str(key[1]), int(key[5]))
             except RecordError:
                 continue
-            if found.event.claim_digest in digests:
+            if scored.event.claim_digest in digests:
                 return record
         return None
 
@@ -305,13 +305,13 @@ class _Maker:
 def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
     """Return the verdict where the leaves of an epoch differ, but no step that both have."""
     if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
-        told = [
-            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(found.items()))}"
+        texts = [
+            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(rules.items()))}"
             for letter, leaf in (("a", mine), ("b", theirs))
-            for found in (leaf.rules, leaf.adopted)
-            if found
+            for rules in (leaf.rules, leaf.adopted)
+            if rules
         ]
-        reason = f"they follow other rules ({'; '.join(told)}): compare their adoptions"
+        reason = f"they follow other rules ({'; '.join(texts)}): compare their adoptions"
         return Verdict("rules", reason, place.epoch)
     if place.passed:
         reason = f"only one of them has {', '.join(place.passed)}: nothing else differs"
@@ -329,29 +329,29 @@ def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple
 
 
 def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
-    """Return a verdict whose reason names the steps that were passed over: one side has them
-    alone.
-    """
+    """Return a verdict whose reason names the steps that only one side has."""
     if not passed:
         return verdict
-    told = f"{verdict.reason}; only one of them has {', '.join(passed)}"
-    return attrs.evolve(verdict, reason=told)
+    reason = f"{verdict.reason}; only one of them has {', '.join(passed)}"
+    return attrs.evolve(verdict, reason=reason)
 
 
 def _contradicted(sides: Mapping[str, Side]) -> Verdict:
     """Return the verdict where the log of a side leads to another snapshot than it says."""
-    found = {letter: side.contradicted for letter, side in sides.items() if side.contradicted}
-    told = "; ".join(
-        f"the log of side {letter} says the snapshot {each.found} after the epoch {each.epoch}, "
-        f"and leads to {each.derived}"
-        for letter, each in found.items()
+    contradictions = {
+        letter: side.contradicted for letter, side in sides.items() if side.contradicted
+    }
+    texts = "; ".join(
+        f"the log of side {letter} says the snapshot {error.found} after the epoch {error.epoch}, "
+        f"and leads to {error.derived}"
+        for letter, error in contradictions.items()
     )
     return Verdict(
         "arithmetic",
-        f"{told}: its export alone shows that; its evidence (tallystick state evidence) shows the "
+        f"{texts}: its export alone shows that; its evidence (tallystick state evidence) shows the "
         "step, and the row",
-        min(each.epoch for each in found.values()),
-        wrong=wrong_of({letter: letter in found for letter in LETTERS}),
+        min(error.epoch for error in contradictions.values()),
+        wrong=wrong_of({letter: letter in contradictions for letter in LETTERS}),
     )
 
 
@@ -362,8 +362,8 @@ def _alike(a: Side, b: Side) -> Verdict:
         closed = f"all {numbered(len(a.leaves), 'closed epoch')} are the same"
         if isinstance(a.source, Evidence) or isinstance(b.source, Evidence):
             return Verdict("equal", f"{closed}; of the open one evidence says nothing")
-        found = open_difference(a.source, b.source)
-        return found or Verdict("equal", f"{closed}, and so is the open one")
+        verdict = open_difference(a.source, b.source)
+        return verdict or Verdict("equal", f"{closed}, and so is the open one")
     letter, epochs = ("b", behind) if behind > 0 else ("a", -behind)
     return Verdict("equal", f"what both have is the same; side {letter} is {epochs} epochs behind")
 
@@ -384,8 +384,8 @@ def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Pro
 
 def _leaves(proof: Proof) -> dict[int, EpochLeaf]:
     """Return the leaves of a proof, without their salts."""
-    found = (EpochLeaf.of_value(each.leaf) for each in proof.epochs)
-    return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in found}
+    leaves = (EpochLeaf.of_value(epoch.leaf) for epoch in proof.epochs)
+    return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in leaves}
 
 
 def _those(rows: ProvenRows | None, prefix: Key) -> Sequence[Row]:
@@ -410,16 +410,16 @@ def dispute_value(found: Dispute) -> dict[str, Any]:
         for side in LETTERS
     }
     record = {} if found.record is None else {"record": dict(found.record)}
-    batches = {side: each.to_value() for side, each in found.batches.items()}
+    batches = {side: item.to_value() for side, item in found.batches.items()}
     return {
         **sides,
         **record,
         **({"batches": batches} if batches else {}),
-        "evidence": [each.to_value() for each in found.evidence],
+        "evidence": [item.to_value() for item in found.evidence],
         "format": FORMAT,
         "rules": [
-            {"digest": each.digest, "reference": each.reference, "text": each.text}
-            for each in found.rules
+            {"digest": item.digest, "reference": item.reference, "text": item.text}
+            for item in found.rules
         ],
         "verdict": found.verdict.to_value(),
     }
@@ -450,17 +450,17 @@ def read_dispute(data: bytes, where: str) -> Dispute:
                 f"{where}: side {side}: found a proof of consistency, expected one of inclusion",
                 code="bad-dispute",
             )
-    said = value["verdict"]
+    verdict = value["verdict"]
     return Dispute(
-        verdict=Verdict(**said),
+        verdict=Verdict(**verdict),
         names={side: value[side]["name"] for side in LETTERS},
         proofs={side: proof_of_value(value[side]["proof"]) for side in LETTERS},
         evidence=tuple(map(rows_of_value, value["evidence"])),
-        rules=tuple(RuleText(**each) for each in value["rules"]),
+        rules=tuple(RuleText(**item) for item in value["rules"]),
         record=value.get("record"),
         batches={
-            side: Envelope.of_value(each, f"{where}: the batch of side {side}")
-            for side, each in value.get("batches", {}).items()
+            side: Envelope.of_value(item, f"{where}: the batch of side {side}")
+            for side, item in value.get("batches", {}).items()
         },
     )
 
@@ -477,24 +477,24 @@ def verify_dispute(path: Path, against: Against) -> Verified:
         RuleSetError: its rules do not load with the installed plugins.
         TrustError: a proof does not hold, the verdict does not follow, or nobody signed.
     """
-    found = read_dispute(read_file(path, MAX_DISPUTE_BYTES, "a dispute"), str(path))
-    found.check(installed_plugins())
-    signers = {side: _signers(found, side, against) for side in LETTERS}
-    batches = {side: _batch_signers(found, side, against) for side in sorted(found.batches)}
-    verdict = found.verdict
+    content = read_dispute(read_file(path, MAX_DISPUTE_BYTES, "a dispute"), str(path))
+    content.check(installed_plugins())
+    signers = {side: _signers(content, side, against) for side in LETTERS}
+    batches = {side: _batch_signers(content, side, against) for side in sorted(content.batches)}
+    verdict = content.verdict
     view = {
         "kind": "dispute",
         "verdict": verdict.to_value(),
-        "sides": dict(found.names),
-        "signed_by": {side: against.names(each) for side, each in signers.items()},
-        "batches_signed_by": {side: against.names(each) for side, each in batches.items()},
+        "sides": dict(content.names),
+        "signed_by": {side: against.names(keys) for side, keys in signers.items()},
+        "batches_signed_by": {side: against.names(keys) for side, keys in batches.items()},
         "checked": True,
     }
     return Verified(
         "dispute",
         checked=True,
         view=view,
-        lines=(*told(found), *_told(found, signers, against), *_told_batches(batches, against)),
+        lines=(*told(content), *_told(content, signers, against), *_told_batches(batches, against)),
     )
 
 
@@ -503,9 +503,9 @@ def told(found: Dispute) -> tuple[str, ...]:
     verdict = found.verdict
     if verdict.epoch is None:
         return (f"equal: {verdict.reason}",)
-    place = f"epoch {verdict.epoch}"
+    location = f"epoch {verdict.epoch}"
     if verdict.step is not None and verdict.key is not None:
-        place += f", step {verdict.step}, row {row_text(verdict.key)}"
+        location += f", step {verdict.step}, row {row_text(verdict.key)}"
     wrong = {
         "a": f"a ({found.names['a']}) is wrong",
         "b": f"b ({found.names['b']}) is wrong",
@@ -513,7 +513,7 @@ def told(found: Dispute) -> tuple[str, ...]:
         "undecided": "who is wrong is undecided",
     }[verdict.wrong]
     derived = () if verdict.derived is None else (f"derived: {row_text(verdict.derived)}",)
-    return (f"{verdict.kind}: {place}", f"{wrong}: {verdict.reason}", *derived)
+    return (f"{verdict.kind}: {location}", f"{wrong}: {verdict.reason}", *derived)
 
 
 def _signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
@@ -540,9 +540,13 @@ def _batch_signers(found: Dispute, side: str, against: Against) -> frozenset[Pub
     assert found.verdict.key is not None  # noqa: S101  # of the row of inputs that it lists
     validator = str(found.verdict.key[2])
     own, root = key_of_hotkey(validator), against.root
-    known = [*against.keys, *([own] if own else []), *(root.keys_for(validator) if root else ())]
-    signers = found.batches[side].signers(known)
-    if not signers and (known or root):
+    candidates = [
+        *against.keys,
+        *([own] if own else []),
+        *(root.keys_for(validator) if root else ()),
+    ]
+    signers = found.batches[side].signers(candidates)
+    if not signers and (candidates or root):
         raise TrustError(
             f"found no signature by a known key of {validator[:80]} on the batch of side {side}, "
             "expected one: give the trust file that names its keys (--trust)",
@@ -553,7 +557,7 @@ def _batch_signers(found: Dispute, side: str, against: Against) -> frozenset[Pub
 
 def _told_batches(batches: Mapping[str, frozenset[PublicKey]], against: Against) -> tuple[str, ...]:
     unsigned = "signatures not verified: give --trust"
-    named = {side: ", ".join(against.names(each)) for side, each in batches.items()}
+    named = {side: ", ".join(against.names(keys)) for side, keys in batches.items()}
     return tuple(
         f"batch of {side}: {f'signed by {names}' if names else unsigned}"
         for side, names in named.items()

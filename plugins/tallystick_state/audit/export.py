@@ -170,13 +170,13 @@ class ExportAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
-        found = attrs.asdict(self)
-        found["weights"] = {
+        fields = attrs.asdict(self)
+        fields["weights"] = {
             hotkey: decimal(Fraction(nano, NANO)) for hotkey, nano in self.weights.items()
         }
-        found |= {name: decimal(getattr(self, name)) for name in ("largest", "total")}
-        found["first"] = None if self.first is None else self.first.to_dict()
-        return found
+        fields |= {name: decimal(getattr(self, name)) for name in ("largest", "total")}
+        fields["first"] = None if self.first is None else self.first.to_dict()
+        return fields
 
 
 def format_named(name: str, formats: Extensions[ExportFormat]) -> ExportFormat:
@@ -192,10 +192,10 @@ def format_named(name: str, formats: Extensions[ExportFormat]) -> ExportFormat:
     except RefusedPluginError as error:
         reason = f"it is refused: {error}"
     beside = (other for other in formats.names() if namespace(other) == namespace(name) != "")
-    known = ", ".join(other for other in beside if other != name)
+    names = ", ".join(other for other in beside if other != name)
     raise InputError(
         f"found the format {name!r}, but {reason}"
-        + (f", expected one of {known}" if known else ": tallystick plugins list shows formats")
+        + (f", expected one of {names}" if names else ": tallystick plugins list shows formats")
     )
 
 
@@ -216,8 +216,8 @@ def audit_export(
     weights = allocate(scorer, rows, round=export.round).weights
     differences = [*_differences(weights, published)]
     # a digest that is not the stated one is a difference whatever the weights are
-    other = [each for each in export.digests if each.stated != each.found]
-    first = max(differences, key=lambda each: each.distance, default=None)
+    other = [item for item in export.digests if item.stated != item.found]
+    first = max(differences, key=lambda item: item.distance, default=None)
     largest = Fraction(0) if first is None else first.distance
     verdict = DIFFERS if other or largest > tolerance else WITHIN if differences else EQUAL
     hotkeys = {*weights, *published}
@@ -233,7 +233,7 @@ def audit_export(
         weights=weights,
         equal=len(hotkeys) - len(differences),
         largest=largest,
-        total=sum((each.distance for each in differences), Fraction(0)),
+        total=sum((item.distance for item in differences), Fraction(0)),
         first=first,
         proved=tuple(_proved(export, verdict)),
         unproved=form.unproved,
@@ -247,8 +247,8 @@ def _reading(form: ExportFormat, folder: Path, read: Callable[[], _Read]) -> _Re
     except InputError:
         raise
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise InputError(f"{folder}: found no export of {form.name} ({told})") from error
+        problem = f"{type(error).__name__}: {error}"
+        raise InputError(f"{folder}: found no export of {form.name} ({problem})") from error
 
 
 def _scored(scorer: Scorer, export: Export, left_out: Counter[str]) -> Iterator[Result]:
@@ -262,14 +262,14 @@ def _scored(scorer: Scorer, export: Export, left_out: Counter[str]) -> Iterator[
 
 def _shares(published: Mapping[str, Decimal]) -> dict[str, Fraction]:
     """Return the weights that were set, as shares of all."""
-    found = {}
+    weights = {}
     for hotkey, value in published.items():
         weight = exact_of(value)
         if weight is None or weight < 0:
             raise ValueError(f"found the weight {value!s:.40} of {hotkey}, expected 0 or more")
-        found[hotkey] = weight
-    total = sum(found.values(), Fraction(0)) or 1
-    return {hotkey: weight / total for hotkey, weight in found.items()}
+        weights[hotkey] = weight
+    total = sum(weights.values(), Fraction(0)) or 1
+    return {hotkey: weight / total for hotkey, weight in weights.items()}
 
 
 def _differences(
@@ -277,18 +277,18 @@ def _differences(
 ) -> Iterator[WeightDifference]:
     """Yield the weights that were set and are not the derived ones to nine places."""
     for hotkey in sorted({*weights, *published}):
-        found, derived = published.get(hotkey, Fraction(0)), weights.get(hotkey, 0)
-        if publish(found) != derived:
-            distance = abs(found - Fraction(derived, NANO))
-            yield WeightDifference(hotkey, found, derived, distance)
+        share, derived = published.get(hotkey, Fraction(0)), weights.get(hotkey, 0)
+        if publish(share) != derived:
+            distance = abs(share - Fraction(derived, NANO))
+            yield WeightDifference(hotkey, share, derived, distance)
 
 
 def _proved(export: Export, verdict: str) -> Iterator[str]:
-    other = [each for each in export.digests if each.stated != each.found]
-    for each in other:
-        yield _OTHERS.format(name=each.name, by=each.by)
+    other = [digest for digest in export.digests if digest.stated != digest.found]
+    for digest in other:
+        yield _OTHERS.format(name=digest.name, by=digest.by)
     if export.digests and not other:
-        yield _FILES.format(by=", ".join(dict.fromkeys(each.by for each in export.digests)))
+        yield _FILES.format(by=", ".join(dict.fromkeys(digest.by for digest in export.digests)))
     yield _BYTES
     if verdict != DIFFERS:
         yield _SET if verdict == EQUAL else _NEAR

@@ -75,7 +75,7 @@ class Verdict:
 
     def to_value(self) -> dict[str, Any]:
         """Return the verdict as a JSON object; fields that are None are left out."""
-        said = {
+        fields = {
             "derived": None if self.derived is None else list(self.derived),
             "epoch": self.epoch,
             "explanation": self.explanation,
@@ -85,7 +85,7 @@ class Verdict:
             "step": self.step,
             "wrong": self.wrong,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def wrong_of(is_wrong: Mapping[str, bool]) -> Wrong:
@@ -115,9 +115,9 @@ def records_of(path: Path) -> RecordsOf:
         with opened(path) as file:
             for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
                 try:
-                    found = json.loads(line)
-                    if record_key(found) == key:
-                        yield found
+                    record = json.loads(line)
+                    if record_key(record) == key:
+                        yield record
                 except (ValueError, KeyError, TypeError, RecursionError):
                     continue
 
@@ -145,12 +145,12 @@ def open_difference(a: EpochLog, b: EpochLog) -> Verdict | None:
 
 
 def _other_rules(logs: _Logs, epoch: int) -> Verdict | None:
-    found = {letter: log.in_force.digest_from(epoch) for letter, log in logs.items()}
-    if found["a"] == found["b"]:
+    digests = {letter: log.in_force.digest_from(epoch) for letter, log in logs.items()}
+    if digests["a"] == digests["b"]:
         return None
-    told = "; ".join(f"{letter}: {digest}" for letter, digest in found.items())
+    texts = "; ".join(f"{letter}: {digest}" for letter, digest in digests.items())
     reason = (
-        f"they have other rules in force or scheduled from the open epoch on ({told}): compare "
+        f"they have other rules in force or scheduled from the open epoch on ({texts}): compare "
         "their adoptions with tallystick state rules"
     )
     return Verdict("rules", reason, epoch)
@@ -162,15 +162,17 @@ def _other_events(logs: _Logs, epoch: int) -> Verdict | None:
         letter: [StateEvent.from_line(line) for line in lines[letter] - lines[other]]
         for letter, other in zip(LETTERS, reversed(LETTERS), strict=True)
     }
-    found = {letter: {each.identity: each for each in events} for letter, events in own.items()}
-    if not any(found.values()):
+    by_identity = {
+        letter: {event.identity: event for event in events} for letter, events in own.items()
+    }
+    if not any(by_identity.values()):
         return None
-    first = min((each for events in own.values() for each in events), key=_order)
-    many = len(found["a"].keys() | found["b"].keys())
+    first = min((event for events in own.values() for event in events), key=_order)
+    many = len(by_identity["a"].keys() | by_identity["b"].keys())
     more = f"; {many - 1} more differ" if many > 1 else ""
-    have = [letter for letter in LETTERS if first.identity in found[letter]]
+    have = [letter for letter in LETTERS if first.identity in by_identity[letter]]
     if len(have) == len(LETTERS):
-        digests = ", ".join(f"{e}: {found[e][first.identity].claim_digest}" for e in LETTERS)
+        digests = ", ".join(f"{e}: {by_identity[e][first.identity].claim_digest}" for e in LETTERS)
         reason = f"{_claim(first)}: the sides recorded other versions of it ({digests}){more}"
         return Verdict("input", reason, epoch)
     (one,) = have
@@ -183,8 +185,8 @@ def _other_events(logs: _Logs, epoch: int) -> Verdict | None:
 def _waiting(log: EpochLog, event: StateEvent) -> str:
     """Say why a side that knows a claim has not recorded it."""
     claims = log.transaction.claims.of([event.identity])
-    held = [each for each in claims if each.reason is not None]
-    return f"; the other has it in quarantine: {held[0].reason}" if held else ""
+    waiting = [claim for claim in claims if claim.reason is not None]
+    return f"; the other has it in quarantine: {waiting[0].reason}" if waiting else ""
 
 
 def _order(event: StateEvent) -> tuple[int, str, str, str, str, str]:
@@ -205,7 +207,7 @@ def _other_miners(logs: _Logs, epoch: int) -> Verdict | None:
     if states["a"] == states["b"]:
         return None
     hotkeys = sorted(states["a"].keys() | states["b"].keys())
-    hotkey = next(each for each in hotkeys if states["a"].get(each) != states["b"].get(each))
+    hotkey = next(name for name in hotkeys if states["a"].get(name) != states["b"].get(name))
     reason = (
         f"the miner {visible(hotkey)} is another, or on one side alone, in the open epoch: compare "
         "registrations and flags with tallystick miner list"
@@ -258,9 +260,9 @@ class Agreed:
 
     def line_of(self, skill_type: str, epoch: int) -> str:
         """Return the line that has a skill type, by the rules of an epoch and those before it."""
-        for at in sorted((each for each in self.leaves if each <= epoch), reverse=True):
-            for found in (self.leaves[at].adopted, self.leaves[at].rules):
-                for line, digest in found.items():
+        for at in sorted((number for number in self.leaves if number <= epoch), reverse=True):
+            for rule_sets in (self.leaves[at].adopted, self.leaves[at].rules):
+                for line, digest in rule_sets.items():
                     if skill_type in self._loaded(digest).rule_set.skill_types:
                         return line
         raise bad_proof("the rules", f"none with the type {skill_type[:60]}", "some that have it")
@@ -274,8 +276,8 @@ class Agreed:
         if digest not in self._known:
             if digest not in self.texts:
                 raise bad_proof("the rules", f"no text of {digest}", "that of each that matters")
-            said = attrs.asdict(self.texts[digest])
-            self._known[digest] = load_rules(said, "the dispute", self.plugins)
+            stored = attrs.asdict(self.texts[digest])
+            self._known[digest] = load_rules(stored, "the dispute", self.plugins)
         return self._known[digest]
 
     @cached_property
@@ -321,8 +323,8 @@ def judge(asked: Question) -> Verdict:
         RuleSetError: the rules do not load with the plugins at hand.
         TrustError: rows or rules that it needs are missing.
     """
-    found = _JUDGES[asked.step](asked)
-    return attrs.evolve(found, epoch=asked.epoch, step=asked.step, key=asked.key)
+    verdict = _JUDGES[asked.step](asked)
+    return attrs.evolve(verdict, epoch=asked.epoch, step=asked.step, key=asked.key)
 
 
 def _inputs(asked: Question) -> Verdict:
@@ -330,8 +332,8 @@ def _inputs(asked: Question) -> Verdict:
     listed = [f"a batch of its validator lists that of side {side}" for side in signed]
     missing = [side for side in LETTERS if row[side] is None]
     if missing:
-        told = listed[0] if listed else _UNSIGNED
-        return Verdict("membership", f"side {missing[0]} has nothing with this key: {told}")
+        reason = listed[0] if listed else _UNSIGNED
+        return Verdict("membership", f"side {missing[0]} has nothing with this key: {reason}")
     if len(signed) > 1:
         return Verdict(
             "input",
@@ -353,13 +355,13 @@ def _signed(asked: Question) -> list[str]:
     """Return the sides whose row is listed by a batch of its validator, whoever has signed that."""
     for side, envelope in asked.batches.items():
         where, row = f"the batch of side {side}", asked.row[side]
-        found = statement_of(envelope, where)
-        said, genesis = found.predicate, asked.agreed.leaves[asked.epoch].genesis
+        statement = statement_of(envelope, where)
+        batch, genesis = statement.predicate, asked.agreed.leaves[asked.epoch].genesis
         if (
             row is None
-            or found.predicate_type != EVENTS
-            or (said["validator"], said["genesis"]) != (asked.key[2], genesis)
-            or row[-1] not in said["events"]
+            or statement.predicate_type != EVENTS
+            or (batch["validator"], batch["genesis"]) != (asked.key[2], genesis)
+            or row[-1] not in batch["events"]
         ):
             raise bad_proof(where, "one that does not list its row", "that of its validator")
     return sorted(asked.batches)
@@ -373,7 +375,7 @@ def _of_record(asked: Question) -> Verdict:
         there = "has not" if row is None else "has"
         reason = f"the step of inputs, which both have, {there} this key"
         return Verdict("arithmetic", reason, wrong=wrong_of(wrong))
-    own = {side: [_of_record_alone(each) for each in rows] for side, rows in asked.own.items()}
+    own = {side: [_of_record_alone(item) for item in rows] for side, rows in asked.own.items()}
     if [*map(row_data, own["a"])] == [*map(row_data, own["b"])]:
         reason = (
             "they differ in how alike its group is, which no record says: compare the groups that "
@@ -384,12 +386,12 @@ def _of_record(asked: Question) -> Verdict:
         reason = "they score the same record differently: the record itself decides (--records)"
         return Verdict("arithmetic", reason)
     asked = attrs.evolve(asked, own=own)
-    found = _scored(asked)
-    if found.event.claim_digest != row[-1]:
-        raise bad_proof("the record", found.event.claim_digest, f"{row[-1]}, which inputs say")
-    derived = rederive.record_row(asked.step, found.event)
+    scored = _scored(asked)
+    if scored.event.claim_digest != row[-1]:
+        raise bad_proof("the record", scored.event.claim_digest, f"{row[-1]}, which inputs say")
+    derived = rederive.record_row(asked.step, scored.event)
     verdict = _compared(asked, "arithmetic", derived, "of the record, scored again")
-    return attrs.evolve(verdict, explanation=found.explanation)
+    return attrs.evolve(verdict, explanation=scored.explanation)
 
 
 def _of_record_alone(row: Row) -> Row:
@@ -443,11 +445,11 @@ def _weights(asked: Question) -> Verdict:
     text = None if derived.score is None else to_text(derived.score)
     carry = {name: to_text(nano) for name, nano in derived.carry.items()}
     wrong = {}
-    for side, found in (("a", mine), ("b", theirs)):
+    for side, own_row in (("a", mine), ("b", theirs)):
         nano = rederive.weight(*at, asked.own[side])
         weight = None if nano is None else to_text(nano)
-        said = found[-1]["score"], found[-1].get("carry", {}), found[-1]["weight"]
-        wrong[side] = said != (text, carry, weight)
+        stated = own_row[-1]["score"], own_row[-1].get("carry", {}), own_row[-1]["weight"]
+        wrong[side] = stated != (text, carry, weight)
     reason = f"derived of the results of the miner, the score is {text}"
     if mine[-1]["score"] == theirs[-1]["score"]:
         reason = "derived of the scores that each side has, the weight follows from one of them"

@@ -10,8 +10,6 @@ columns have the names of result rows, and numbers count 1, not 1e-9.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import pickle
 import sqlite3
@@ -23,6 +21,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.io.csv_table import CsvTable
 from tallystick.io.documents import parse_json, read_toml
 from tallystick.io.inputs import opened
 from tallystick.io.json_schema import first_problem
@@ -86,15 +85,15 @@ def read_mapping(path: Path, factors: tuple[str, ...] = ()) -> ColumnMapping:
         raise InputError(f"{path}: the mapping cannot be read ({reason}): fix the file") from error
     _validate(document, path)
     columns, matched = document["columns"], document.get("match", {})
-    found = ColumnMapping(
+    mapping = ColumnMapping(
         columns,
         tuple(matched.get("by", ("record",))),
         document.get("numbers", {}).get("scale") == "nano",
         document.get("values", {}),
         frozenset(document.get("missing", [""])),
     )
-    _check_fields(found, ResultLayout(factors=factors).decimals, path)
-    return found
+    _check_fields(mapping, ResultLayout(factors=factors).decimals, path)
+    return mapping
 
 
 def is_decimal(field: str, decimals: Collection[str]) -> bool:
@@ -112,19 +111,19 @@ def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -
     for field in (*(found.columns or ()), *found.values):
         is_known = is_decimal(field, decimals) or field in {*TEXTS, *WHOLE, *found.by}
         if not is_known:
-            known = ", ".join((*WHOLE, *TEXTS, *decimals, f"{AXES}NAME", f"{MEASURES}NAME"))
-            raise InputError(f"{path}: found the field {field!r}, expected some of {known}")
+            names = ", ".join((*WHOLE, *TEXTS, *decimals, f"{AXES}NAME", f"{MEASURES}NAME"))
+            raise InputError(f"{path}: found the field {field!r}, expected some of {names}")
     for field in found.by:
         if field not in (*IDENTITY, *OF_RECORDS):
-            known = ", ".join((*IDENTITY, *OF_RECORDS))
-            raise InputError(f"{path}: match.by: found {field!r}, expected some of {known}")
+            names = ", ".join((*IDENTITY, *OF_RECORDS))
+            raise InputError(f"{path}: match.by: found {field!r}, expected some of {names}")
 
 
 def _validate(document: Mapping[str, Any], path: Path) -> None:
     problem = first_problem("mapping-1", document)
     if problem is not None:
-        place = f"{path}: {problem.path}" if problem.path else str(path)
-        raise InputError(f"{place}: {problem.message}: see docs/audit.md")
+        place = problem.path or "the document"
+        raise InputError(f"{path}: {place}: {problem.message}: see docs/audit.md")
 
 
 @attrs.frozen
@@ -167,8 +166,8 @@ def rows_of(path: Path) -> Iterator[PublishedRow]:
     elif name.endswith(SUFFIXES):
         yield from _json_lines(path)
     else:
-        known = ", ".join((*SUFFIXES, CSV))
-        raise InputError(f"{path}: found no format in the name, expected one of {known}")
+        suffixes = ", ".join((*SUFFIXES, CSV))
+        raise InputError(f"{path}: found no format in the name, expected one of {suffixes}")
 
 
 def _json_lines(path: Path) -> Iterator[PublishedRow]:
@@ -181,12 +180,12 @@ def _json_lines(path: Path) -> Iterator[PublishedRow]:
 
 def _parsed(row: PublishedRow) -> Mapping[str, Value]:
     try:
-        found = parse_json(row.data or b"", numbers="written")
+        content = parse_json(row.data or b"", numbers="written")
     except ValueError as error:
         raise _refusal(row, f"no JSON ({error})") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise _refusal(row, "no JSON object")
-    return _flat(found)
+    return _flat(content)
 
 
 def _refusal(row: PublishedRow, found: str) -> InputError:
@@ -204,21 +203,9 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Value]:
 
 
 def _csv(path: Path) -> Iterator[PublishedRow]:
-    with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        reader = csv.reader(text, strict=True)
-        try:
-            header = next(reader, [])
-            if len(set(header)) < len(header):
-                raise InputError(f"{path}: found a column twice, expected each once")
-            for cells in reader:
-                if len(cells) != len(header):
-                    told = f"found {len(cells)} cells, expected {len(header)}, as the header has"
-                    raise InputError(f"{path}:{reader.line_num}: {told}")
-                values = dict[str, Value](zip(header, cells, strict=True))
-                yield PublishedRow(reader.line_num, None, values, path)
-        except (csv.Error, UnicodeError) as error:
-            told = f"found no CSV ({error}), expected rows of results"
-            raise InputError(f"{path}:{reader.line_num}: {told}") from error
+    with opened(path) as file:
+        for line, row in CsvTable(file, path):
+            yield PublishedRow(line, None, dict[str, Value](row), path)
 
 
 def _parquet(path: Path) -> Iterator[PublishedRow]:
@@ -252,8 +239,8 @@ class RowIndex:
     def take(self, key: Sequence[str], record: int) -> tuple[PublishedRow | None, int]:
         """Return the row of a key and the first record that took it; None without a row."""
         name = json.dumps(key)
-        found = self._connection.execute("SELECT row, record FROM rows WHERE key = ?", (name,))
-        row, first = found.fetchone() or (None, record)
+        cursor = self._connection.execute("SELECT row, record FROM rows WHERE key = ?", (name,))
+        row, first = cursor.fetchone() or (None, record)
         if row is None:
             return None, record
         if first is None:
@@ -262,8 +249,8 @@ class RowIndex:
 
     def left(self) -> Iterator[PublishedRow]:
         """Return the rows that nobody took, in the order of the file."""
-        found = self._connection.execute("SELECT row FROM rows WHERE record IS NULL ORDER BY line")
-        return (_row(row) for (row,) in found)
+        cursor = self._connection.execute("SELECT row FROM rows WHERE record IS NULL ORDER BY line")
+        return (_row(row) for (row,) in cursor)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -271,5 +258,5 @@ class RowIndex:
 
 
 def _row(data: bytes) -> PublishedRow:
-    found: PublishedRow = pickle.loads(data)  # noqa: S301  # of the run's own making
-    return found
+    row: PublishedRow = pickle.loads(data)  # noqa: S301  # of the run's own making
+    return row

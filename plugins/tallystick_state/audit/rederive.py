@@ -19,6 +19,7 @@ from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick_allocation.rules import MINER
+from tallystick_state.attributes import IMMUNE
 from tallystick_state.carry import carried, carried_names
 from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing
@@ -41,7 +42,6 @@ from tallystick_state.step_roots import (
     threshold_rows,
 )
 from tallystick_state.weights import (
-    IMMUNE,
     Weighing,
     base_of,
     is_of_each,
@@ -92,7 +92,7 @@ def delta(known: Known, epoch: int, key: Key) -> Row | None:
     line = known.line_of(str(skill_type), epoch)
     if validator == ENGINE:
         flags = _flags(known, epoch, line, str(hotkey), str(skill_type))
-        events = tuple(each for each in flags if key_of(each)[: len(key)] == tuple(key))
+        events = tuple(event for event in flags if key_of(event)[: len(key)] == tuple(key))
     else:
         events = tuple(event_of(row) for row in known.rows(epoch, "results", key))
     if not events:
@@ -114,10 +114,10 @@ def _flags(
         at: [event_of(row) for row in known.rows(at, "results", (hotkey, skill_type))]
         for at in range(epoch + 1)
     }
-    aligned = [each.round for each in events[epoch] if each.alignment is not None]
+    aligned = [event.round for event in events[epoch] if event.alignment is not None]
     if collusion is None or not aligned:
         return
-    rows = rows_of(each for found in events.values() for each in found)
+    rows = rows_of(event for of_epoch in events.values() for event in of_epoch)
     before = [
         int(row[3])
         for at in range(epoch)
@@ -136,8 +136,8 @@ def reputation(known: Known, epoch: int, key: Key) -> Row:
     for row in known.rows(epoch, "deltas", key):
         if row[-1]["takes_part"]:
             sums.setdefault(row[2], []).append(_fraction(row[-1]["delta"]))
-    every = [each for deltas in sums.values() for each in deltas]
-    unit = math.lcm(*(each.denominator for each in every))
+    every = [value for deltas in sums.values() for value in deltas]
+    unit = math.lcm(*(value.denominator for value in every))
     totals = [(int(sum(deltas) * unit), len(deltas)) for deltas in sums.values()]
     mean = mean_delta(rules, totals, unit) if totals else None
     before = _next(known, epoch, "reputations", key)
@@ -151,11 +151,11 @@ def threshold(known: Known, epoch: int, key: Key) -> Row | None:
     """Return the row of thresholds with a key; None where the rules track none."""
     line = known.line_of(str(key[0]), epoch)
     before: dict[str, dict[str, int]] = {}
-    for name, each, value in known.rows(epoch - 1, "thresholds") if epoch else ():
+    for skill, name, value in known.rows(epoch - 1, "thresholds") if epoch else ():
         if value["next"] is not None:
-            before.setdefault(name, {})[each] = from_text(value["next"])
+            before.setdefault(skill, {})[name] = from_text(value["next"])
     events = (event_of(row) for row in known.rows(epoch, "results"))
-    own = tuple(each for each in events if known.line_of(each.skill_type, epoch) == line)
+    own = tuple(event for event in events if known.line_of(event.skill_type, epoch) == line)
     rules = known.rules(line, epoch)
     closing = Closing(rules, {}, own, State(epoch, {}, before), lambda at: known.rules(line, at))
     rows = threshold_rows(closing, known.adopted(line, epoch))
@@ -207,15 +207,15 @@ def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -
         value: of the row, for the epoch of its rules.
     """
     line = str(key[1])
-    found = set[str]()
-    for bound in (known.rules(line, each).allocation for each in (epoch, value["epoch"])):
+    names = set[str]()
+    for bound in (known.rules(line, number).allocation for number in (epoch, value["epoch"])):
         if bound is not None:
-            found |= {*bound.attributes}
+            names |= {*bound.attributes}
             before = bound.needed(bound.carried, {}) if bound.carried else ()
             if any(getattr(step.rules, "burn", None) is not None for step in before):
-                found.add("what is carried for who burns")
+                names.add("what is carried for who burns")
     # epochs are closed without immunity
-    return sorted(found - {f"{MINER}{IMMUNE}"})
+    return sorted(names - {f"{MINER}{IMMUNE}"})
 
 
 def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:
@@ -248,7 +248,7 @@ class _RowRecords:
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
         """Return the records of a miner, newest first."""
-        own = (each for each in self._events([hotkey]) if each.is_record)
+        own = (event for event in self._events([hotkey]) if event.is_record)
         return sorted(own, key=AGE, reverse=True)
 
     def reputation(self, event: StateEvent) -> int:
@@ -324,8 +324,8 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
     if pinned:
         rows = known.rows(pinned - 1, "thresholds", (skill_type,))
         values = {row[1]: row[-1]["next"] for row in rows}
-        found = {name: from_text(text) for name, text in values.items() if text is not None}
-        thresholds = {skill_type: found} if found else {}
+        nanos = {name: from_text(text) for name, text in values.items() if text is not None}
+        thresholds = {skill_type: nanos} if nanos else {}
     scorer = scorer.with_snapshots({pinned: ThresholdSnapshot(thresholds, "")})
     (batch,) = events_of(ItemSource([record]), scorer)
     if batch.rejects:
@@ -364,9 +364,9 @@ def _fraction(text: str) -> Fraction:
 
 def _reputations(known: Known, epoch: int, hotkey: str, skill_type: str) -> State:
     """Return the state at the start of an epoch, with one reputation if the miner has it there."""
-    found = _next(known, epoch, "reputations", (hotkey, skill_type))
-    kept = {} if found is None else {skill_type: found}
-    return State(epoch, {hotkey: Miner(hotkey, None, (), kept)}, {})
+    nano = _next(known, epoch, "reputations", (hotkey, skill_type))
+    reputations = {} if nano is None else {skill_type: nano}
+    return State(epoch, {hotkey: Miner(hotkey, None, (), reputations)}, {})
 
 
 def _next(known: Known, epoch: int, step: Step, key: Key) -> int | None:

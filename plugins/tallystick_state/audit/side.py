@@ -76,7 +76,7 @@ class Side:
     def tree(self) -> TileTree:
         """The tree of the leaves that the checkpoint covers; of all without one."""
         size = len(self.leaves) if self.checkpoint is None else self.checkpoint.size
-        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
+        return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
 
     def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
         """Return the rows of each step of an epoch."""
@@ -87,8 +87,8 @@ class Side:
     def _read(self, epoch: int) -> Mapping[Step, StepRows | None]:
         if isinstance(self.source, Evidence):
             return self.source.rows(epoch)
-        found = self.source.rows(epoch)
-        return {step: None if rows is None else StepRows(rows) for step, rows in found.items()}
+        steps = self.source.rows(epoch)
+        return {step: None if rows is None else StepRows(rows) for step, rows in steps.items()}
 
     @cached_property
     def _rows(self) -> dict[int, Mapping[Step, StepRows | None]]:
@@ -104,7 +104,7 @@ class Side:
     def rule_texts(self) -> Mapping[str, RuleText]:
         """The rule sets, by digest."""
         if isinstance(self.source, Evidence):
-            return {each["digest"]: RuleText(**each) for each in self.source.rules}
+            return {stored["digest"]: RuleText(**stored) for stored in self.source.rules}
         return {
             digest: RuleText(digest, rules.rule_set.reference, rules.loaded.text)
             for digest, rules in self.source.in_force.rule_sets().items()
@@ -123,23 +123,23 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
         StoreError: it is no store.
         TrustError: it is evidence whose rows are not those of its leaves.
     """
-    place = path_text(where, PLACE)
-    path = Path(place)
+    location = path_text(where, PLACE)
+    path = Path(location)
     if is_evidence(path):
         with read_evidence(path) as evidence:
-            yield Side(place, evidence)
+            yield Side(location, evidence)
     elif is_export(path):
         with tempfile.TemporaryDirectory() as folder:
             store = str(Path(folder) / "imported")
             contradicted = _imported(path, store, registry)
             if contradicted is not None:
-                yield Side(place, Evidence(None, (), (), {}), contradicted)
+                yield Side(location, Evidence(None, (), (), {}), contradicted)
                 return
-            with _stored(store, registry, place) as log:
-                yield Side(place, log)
+            with _stored(store, registry, location) as log:
+                yield Side(location, log)
     else:
-        with _stored(place, registry) as log:
-            yield Side(place, log)
+        with _stored(location, registry) as log:
+            yield Side(location, log)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError
+from tallystick.io.documents import read_json
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
 from tallystick_state.ledger import Ledger
@@ -101,14 +102,16 @@ def audit_state(  # noqa: PLR0913  # what an audit needs
         with Ledger.open(where, shown=str(export)) as ledger:
             verified = verify(ledger, checkpoint, keys)
             with ledger.queries() as queries:
-                found, miners = list[WeightFinding](), None
+                findings, miners = list[WeightFinding](), None
                 if weights is not None:
                     own = queries.weights(line=line)
                     slots = _slots(queries, own, weights)
-                    found, miners = list(_unlike(own, slots)), len(slots)
+                    findings, miners = list(_unlike(own, slots)), len(slots)
                 epoch = queries.state.epoch
-    verdict = "differs" if found else "equal"
-    return StateAudit(verdict, verified, epoch, miners, len(found), found[0] if found else None)
+    verdict = "differs" if findings else "equal"
+    return StateAudit(
+        verdict, verified, epoch, miners, len(findings), findings[0] if findings else None
+    )
 
 
 def read_weights(path: Path) -> Mapping[str, int | str]:
@@ -121,21 +124,21 @@ def read_weights(path: Path) -> Mapping[str, int | str]:
         InputError: the file cannot be read, or holds something else.
     """
     try:
-        found: Any = read_json(path, largest=LARGEST)
+        content: Any = read_json(path, largest=LARGEST)
     except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise InputError(f"{path}: the weights cannot be read ({reason}): fix the file") from error
-    if isinstance(found, dict) and isinstance(found.get("uids"), list):
-        shares = found.get("weights")
-        if not isinstance(shares, list) or len(shares) != len(found["uids"]):
+    if isinstance(content, dict) and isinstance(content.get("uids"), list):
+        shares = content.get("weights")
+        if not isinstance(shares, list) or len(shares) != len(content["uids"]):
             raise InputError(f"{path}: found no list of weights as long as that of uids")
-        found = dict(zip(map(str, found["uids"]), shares, strict=True))
-    if not isinstance(found, dict) or not all(map(_is_weight, found.values())):
+        content = dict(zip(map(str, content["uids"]), shares, strict=True))
+    if not isinstance(content, dict) or not all(map(_is_weight, content.values())):
         raise InputError(
             f"{path}: found something else than weights, expected an object of decimals as text, "
             "or of whole numbers to 65535, by slot or hotkey"
         )
-    return found
+    return content
 
 
 def _is_weight(value: object) -> bool:
@@ -152,14 +155,14 @@ def _slots(
 ) -> dict[int, int | str]:
     """Return the published weights by slot; empty text for a slot that has a weight here alone."""
     uids = {m.hotkey: m.uid for m in queries.state.miners.values() if m.uid is not None}
-    found = dict[int, int | str]()
+    slots = dict[int, int | str]()
     for name, weight in weights.items():
         uid = uids.get(name, int(name) if name.isascii() and name.isdigit() else None)
-        if uid is None or uid in found:
-            told = "a miner twice" if uid in found else f"{name!r}, who has no slot"
-            raise InputError(f"found {told}, expected weights by slot or by hotkey, each once")
-        found[uid] = weight
-    return dict.fromkeys(own.uids, "") | found
+        if uid is None or uid in slots:
+            problem = "a miner twice" if uid in slots else f"{name!r}, who has no slot"
+            raise InputError(f"found {problem}, expected weights by slot or by hotkey, each once")
+        slots[uid] = weight
+    return dict.fromkeys(own.uids, "") | slots
 
 
 def _unlike(own: Weights, slots: Mapping[int, int | str]) -> Iterator[WeightFinding]:

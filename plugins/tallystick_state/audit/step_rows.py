@@ -39,7 +39,7 @@ class FileRows(Sequence[bytes]):
     def __getitem__(self, index: slice) -> list[bytes]: ...
     def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
         if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
+            return [self[number] for number in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
             raise IndexError(index)
         begin = self._ends[index - 1] if index else self._start
@@ -76,7 +76,7 @@ class StepRows:
         return read_row(self.data[place])
 
     def span(self, prefix: Key) -> tuple[int, int]:
-        """Return the range of the rows whose keys begin with a prefix, as its first and its end."""
+        """Return the range of the rows whose keys begin with a prefix: first and end."""
         key = _beginning(len(prefix))
         places = range(len(self.data))
         low = bisect_left(places, prefix, key=lambda place: key(self.data[place]))
@@ -178,22 +178,20 @@ def _within(epoch: int, mine: EpochLeaf, theirs: EpochLeaf, a: Compared, b: Comp
             if rows[0] is None or rows[1] is None:
                 passed.append(step)
                 continue
-            place = first_leaf(rows[0].tree, rows[1].tree)
-            return Place(epoch, step, place, tuple(passed))
+            leaf = first_leaf(rows[0].tree, rows[1].tree)
+            return Place(epoch, step, leaf, tuple(passed))
     return Place(epoch, passed=tuple(passed))
 
 
 def first_leaf(a: TileTree, b: TileTree) -> int:
-    """Return the first leaf in which two trees of other roots differ, reading a tile of each
-    level.
-    """
+    """Return the first leaf in which two trees differ, reading a tile of each level."""
     index = 0
     for level in reversed(range(min(a.height, b.height))):
-        tile, place = index // TILE_WIDTH, index % TILE_WIDTH
+        tile, offset = index // TILE_WIDTH, index % TILE_WIDTH
         mine, theirs = a.tile(level, tile), b.tile(level, tile)
-        while place < TILE_WIDTH and _same(mine, theirs, place):
-            place += 1
-        index = tile * TILE_WIDTH + place
+        while offset < TILE_WIDTH and _same(mine, theirs, offset):
+            offset += 1
+        index = tile * TILE_WIDTH + offset
         if level:
             index *= TILE_WIDTH
     return index

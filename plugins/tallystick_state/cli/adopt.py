@@ -80,9 +80,9 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         return
     held.require_reference(reference)
     with opened(where, held) as ledger, working("proving the rules"):
-        found = ledger.adopt(reference, epoch, major=major, authority=authority)
+        adoption = ledger.adopt(reference, epoch, major=major, authority=authority)
         in_force = ledger.in_force
-    view = views.adoption(found, in_force)
+    view = views.adoption(adoption, in_force)
     if as_json:
         print_json(view)
     else:
@@ -97,10 +97,10 @@ def _share(  # noqa: PLR0913  # what the command was given
 ) -> None:
     """Schedule other pools."""
     with opened(where, held) as ledger:
-        found = ledger.share(
+        change = ledger.share(
             pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
         )
-    view = views.pools_change(found)
+    view = views.pools_change(change)
     if as_json:
         print_json(view)
     else:
@@ -131,14 +131,14 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     authority = authority_of(signed, block)
     with opened(where, held) as ledger:
         before = ledger.in_force
-        found = ledger.withdraw(line, authority=authority)
-    view = views.adoption(found, before)
+        adoption = ledger.withdraw(line, authority=authority)
+    view = views.adoption(adoption, before)
     if as_json:
         print_json(view)
     else:
         echo(
             f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
-            f"{found.epoch}"
+            f"{adoption.epoch}"
         )
 
 

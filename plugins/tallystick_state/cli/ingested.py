@@ -43,7 +43,7 @@ def complain_of_lines(file: Path, found: Ingested) -> None:
     for text in cause_lines(str(file), found.told):
         complain(visible(text))
     counts = (found.quarantined, found.refused, found.left_out)
-    more = sum(sum(each.values()) for each in counts) - len(found.told)
+    more = sum(sum(by_code.values()) for by_code in counts) - len(found.told)
     if more:
         complain(f"and {more} more")
     if not found.is_whole:

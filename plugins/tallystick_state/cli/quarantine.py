@@ -70,21 +70,21 @@ def list_command(
     from tallystick_state.claims import REASONS
     from tallystick_state.ledger import Ledger
 
-    unknown = [each for each in reasons if each not in REASONS]
+    unknown = [item for item in reasons if item not in REASONS]
     if unknown:
         message = f"found {unknown[0]!r} for --reason, expected some of {', '.join(REASONS)}"
         raise click.UsageError(message)
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.quarantine(validator, number, reasons)
+        claims = queries.quarantine(validator, number, reasons)
         if as_json:
-            print_json(views.quarantine(found, _NOTHING))
+            print_json(views.quarantine(claims, _NOTHING))
             return
         empty = True
-        for each in found:
+        for item in claims:
             if empty:
                 echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
             empty = False
-            echo(_line(each))
+            echo(_line(item))
     if empty:
         echo(_NOTHING)
 
@@ -93,8 +93,8 @@ def _line(claim: ClaimInfo) -> str:
     what = "record" if claim.id is None else f"event {claim.id}"
     what += "" if claim.alignment is None else " with its group"
     about = f"{what} of {claim.hotkey}, {claim.skill_type}, task {claim.task_id}"
-    said = f"round {claim.round}, epoch {claim.epoch}, by {claim.validator}"
-    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank}  {about}, {said}")
+    source = f"round {claim.round}, epoch {claim.epoch}, by {claim.validator}"
+    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank}  {about}, {source}")
 
 
 def _chosen(
@@ -108,7 +108,7 @@ def _chosen(
     if claims:
         return sorted(set(claims))
     with ledger.queries() as queries:
-        return [each.seq for each in queries.quarantine(validator, number)]
+        return [claim.seq for claim in queries.quarantine(validator, number)]
 
 
 @quarantine.command(

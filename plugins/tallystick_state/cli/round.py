@@ -82,20 +82,20 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
     from tallystick_state.queries import NO_ROUNDS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.rounds(last)
+        rounds = queries.rounds(last)
     if as_json:
-        print_json(views.round_infos(found, NO_ROUNDS))
+        print_json(views.round_infos(rounds, NO_ROUNDS))
     else:
         rows = [
             (
-                str(each.round),
-                str(each.epoch),
-                str(each.records),
-                str(each.miners),
-                "closed" if each.closed else "not closed",
-                str(each.at or "–"),
+                str(info.round),
+                str(info.epoch),
+                str(info.records),
+                str(info.miners),
+                "closed" if info.closed else "not closed",
+                str(info.at or "–"),
             )
-            for each in found
+            for info in rounds
         ]
         headings = ("round", "epoch", "records", "miners", "state", "closed at")
         echo(*(table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]))
@@ -118,25 +118,25 @@ def show_command(number: int, where: str, as_json: bool) -> None:
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, scores = queries.round(number), queries.scores_of_lines(number)
+        info, scores = queries.round(number), queries.scores_of_lines(number)
         reruns = queries.reruns(number)
     if as_json:
-        print_json(views.round_info(found, scores, reruns))
+        print_json(views.round_info(info, scores, reruns))
     else:
         rows = _rows(scores)
-        told = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
-        again = (f"  to be run again: {each}" for each in told)
-        echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]), *again)
+        submissions = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
+        again = (f"  to be run again: {submission}" for submission in submissions)
+        echo(_line(info), *(rows or ["  no scores: nothing of it was scored"]), *again)
 
 
 def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
     """Return the scores of the only line, or those of each that has any below its name."""
-    found = []
+    text = []
     for name, scores in lines.items():
         if len(lines) > 1 and scores:
-            found.append(f" {name}:")
-        found += _scores(scores)
-    return found
+            text.append(f" {name}:")
+        text += _scores(scores)
+    return text
 
 
 def _line(found: RoundInfo) -> str:
@@ -192,18 +192,20 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     passes = _passes(plugin_options, records, groups)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        for each in passes if groups is not None else ():
-            each.check_consensus(ledger)
+        for second in passes if groups is not None else ():
+            second.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress
         )
-        tried = [(each, each.close(ledger, records, rounds, groups)) for each in passes]
+        tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
         reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
     if as_json:
-        print_json(views.rounds(rounds, ingested, {each.name: scores for each, scores in tried}))
+        print_json(
+            views.rounds(rounds, ingested, {second.name: scores for second, scores in tried})
+        )
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for each in rounds for line in _lines(each, reports[each.round], tried)]
+        lines = [line for second in rounds for line in _lines(second, reports[second.round], tried)]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
@@ -211,13 +213,13 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[RoundPass]:
     """Return the second passes over the records, with files that can be read twice."""
     passes: list[RoundPass] = []
-    for flag, each in options.second_passes():
+    for flag, second in options.second_passes():
         for path in filter(None, (records, groups)):
             if not path.is_file():
                 raise click.UsageError(
                     f"found {flag} with {path}, expected a file: it is read twice"
                 )
-        passes.append(each)
+        passes.append(second)
     return passes
 
 
@@ -229,11 +231,11 @@ def _lines(
     parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
     parts += [f"{report.late} missed or late"] if report.late else []
     parts += [f"{report.reruns} to be run again"] if report.reruns else []
-    found = [", ".join(parts), *_rows(closed.lines)]
-    for each, scores in tried:
+    lines = [", ".join(parts), *_rows(closed.lines)]
+    for second, scores in tried:
         if closed.round in scores:
-            found += [f"  {each.heading}", *_scores(scores[closed.round])]
-    return found
+            lines += [f"  {second.heading}", *_scores(scores[closed.round])]
+    return lines
 
 
 def _scores(scores: Mapping[str, Decimal]) -> list[str]:

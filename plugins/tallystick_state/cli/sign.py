@@ -63,13 +63,13 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
     from tallystick.rules.loading import load
     from tallystick_state.trust.statement import rule_set  # loads what signs
 
-    found = load(reference, installed_plugins())
-    said = rule_set(
-        reference=found.rule_set.reference,
-        digest=found.digest,
-        text=digest_of_bytes(found.text.encode("utf-8")),
+    rules = load(reference, installed_plugins())
+    statement = rule_set(
+        reference=rules.rule_set.reference,
+        digest=rules.digest,
+        text=digest_of_bytes(rules.text.encode("utf-8")),
     )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -107,7 +107,7 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     with Ledger.open(where) as ledger:
         in_force = ledger.in_force
-        said = adoption_statement(
+        statement = adoption_statement(
             in_force,
             StateRules.of(load(reference, in_force.plugins)),
             epoch,
@@ -115,7 +115,7 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             major=major,
             expires_at_block=expires_at_block,
         )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -145,17 +145,22 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_state.ledger import Ledger
     from tallystick_state.pools import pools_of
 
-    given = PoolOptions.read(shares, idle)
+    pool = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
         in_force = ledger.in_force
-        said = pools_statement(
+        statement = pools_statement(
             in_force,
-            pools_of(given.shares, in_force.lines, given.idle, given.burn),
+            pools_of(
+                pool.shares,
+                in_force.lines,
+                pool.idle,
+                pool.burn,
+            ),
             epoch,
             ledger.open_epoch(),
             expires_at_block=expires_at_block,
         )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -182,10 +187,10 @@ def withdrawal_command(
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
-        said = withdrawal_statement(
+        statement = withdrawal_statement(
             ledger.in_force, line, ledger.open_epoch(), expires_at_block=expires_at_block
         )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -218,8 +223,8 @@ def events_command(
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger:
-        said = batch_statement(ledger, ledger.scorer, path, validator, groups)
-    _write(said.envelope().signed(by), **options)
+        statement = batch_statement(ledger, path, validator, groups)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -234,15 +239,15 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
     from tallystick_state.trust.checkpoint import (
-        MAX_ENVELOPE_BYTES,
+        MAX_NOTE_BYTES,
         read_checkpoint,  # loads what signs
     )
     from tallystick_state.trust.encoding import read_file
     from tallystick_state.trust.statement import checkpoint
 
-    found = read_checkpoint(read_file(path, MAX_ENVELOPE_BYTES, "a checkpoint"))
-    said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
-    _write(said.envelope().signed(by), **options)
+    content = read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
+    statement = checkpoint(origin=content.origin, root=content.root.hex(), note=content.text)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -307,8 +312,8 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
     Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
     """
     first, *others = map(_read, paths)
-    for each in others:
-        first = first.joined(each)
+    for envelope in others:
+        first = first.joined(envelope)
     _write(first, **options)
 
 
@@ -332,7 +337,7 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(envelope.to_json())
     statement = statement_of(envelope, str(output))
-    keyids = [each.keyid for each in envelope.signatures]
+    keyids = [item.keyid for item in envelope.signatures]
     if as_json:
         view = {
             "file": str(output),
@@ -343,4 +348,4 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
         }
         print_json(view)
         return
-    echo(*told(envelope, statement), *(f"signed by keyid {each}" for each in keyids), str(output))
+    echo(*told(envelope, statement), *(f"signed by keyid {item}" for item in keyids), str(output))

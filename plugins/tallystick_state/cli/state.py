@@ -118,18 +118,20 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         idle=pools.idle,
         burn=pools.burn,
     ) as ledger:
-        in_force, shown = ledger.in_force, ledger.store.shown
+        in_force, name = ledger.in_force, ledger.store.shown
         rules, root = in_force.at(0), in_force.root
-        hearing = in_force.trust.hearing(ledger.hearing)
-    begun = views.begun(rules, hearing, root, in_force.pools.first)
+        allowed = in_force.trust.allowed(ledger.allowed)
+    begun = views.begun(rules, allowed, root, in_force.pools.first)
     if as_json:
         print_json(begun)
     else:
-        under = " and ".join(f"{each.rule_set.reference} {each.digest}" for each in rules.lines)
+        under = " and ".join(
+            f"{rule_set.rule_set.reference} {rule_set.digest}" for rule_set in rules.lines
+        )
         own = "" if validator is None else f" of {visible(validator)}"
         by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
         pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
-        echo(f"{shown}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
+        echo(f"{name}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -140,11 +142,11 @@ def info_command(where: str, as_json: bool) -> None:
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
+        info, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
         on_pages = ledger.store.data_checksums()
-        trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
-    hearing = trust.hearing(ledger.hearing)
-    view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
+        trust, pools = queries.in_force.trust, queries.in_force.pools.at(info.epoch)
+    allowed = trust.allowed(ledger.allowed)
+    view = views.info(ledger.store.shown, rules, info, allowed, trust.root) | views.pools(pools)
     view |= views.rules_digest(ahead)
     view |= {} if on_pages is None else {"data_checksums": on_pages}
     if as_json:
@@ -158,8 +160,8 @@ def info_command(where: str, as_json: bool) -> None:
 def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in view.items():
         if name == "lines":
-            for line, each in value.items():
-                yield f"rules of {line}", f"{each['rule_set']} {each['digest']}"
+            for line, rule_set in value.items():
+                yield f"rules of {line}", f"{rule_set['rule_set']} {rule_set['digest']}"
         elif name == "pools":
             yield name, pools_text(value)
         else:
@@ -197,12 +199,12 @@ def show_command(
     from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
 
-    shown = hotkey if hotkey is not None else viewer
-    if shown is None:
+    miner = hotkey if hotkey is not None else viewer
+    if miner is None:
         raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        seen = WHOLE if viewer is None else seen_by(viewer, shown, *queries.rules.lines)
-        profile = queries.profile(shown, at)
+        seen = WHOLE if viewer is None else seen_by(viewer, miner, *queries.rules.lines)
+        profile = queries.profile(miner, at)
     if as_json:
         print_json(views.profile(profile, seen))
     else:
@@ -254,7 +256,8 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         print_json(views.leaderboard(skill_type, epoch, board, reason))
     else:
         lines = [
-            f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
+            f"{entry.rank:>4}  {to_text(entry.reputation)}  {visible(entry.hotkey)}"
+            for entry in board
         ]
         heading = "rank  reputation   hotkey"
         lines = [heading, *lines] if lines else [f"nobody can be selected: {reason}"]
@@ -278,11 +281,11 @@ def digest_command(where: str, as_json: bool) -> None:
     from tallystick_state.ledger import Ledger
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
+        digest, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
     if as_json:
-        print_json(views.state_digest(found, epoch) | views.rules_digest(ahead))
+        print_json(views.state_digest(digest, epoch) | views.rules_digest(ahead))
     else:
-        echo(found, f"rules {ahead}")
+        echo(digest, f"rules {ahead}")
 
 
 @state.command(
@@ -429,10 +432,10 @@ def verify_command(
 
     expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
     against = Against(None if trust is None else read(trust), keys)
-    known = against.known
+    candidates = against.known
     try:
         with Ledger.open(where) as ledger, working("replaying the log"):
-            verified = verify(ledger, expected, known)
+            verified = verify(ledger, expected, candidates)
     except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
             print_json({"valid": False, **error_value(error)})

@@ -46,8 +46,8 @@ class Kind:
     def verify(self, path: Path, against: Against) -> Verified:
         """Verify a file of this kind; its module is loaded now."""
         module, _, name = self.home.partition(":")
-        found: Verified = getattr(import_module(module), name)(path, against)
-        return found
+        result: Verified = getattr(import_module(module), name)(path, against)
+        return result
 
 
 def _is_object(start: bytes) -> bool:
@@ -122,12 +122,12 @@ def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
     kind = kind_of(path)
     if rows and kind.begins is not _is_proof:
         raise click.UsageError(f"--row is a row of a proof, and {path} is none")
-    found = kind.verify(path, against)
+    result = kind.verify(path, against)
     if as_json:
-        print_json(found.view)
+        print_json(result.view)
     else:
-        echo(*found.lines)
-    sys.exit(0 if found.checked else 1)
+        echo(*result.lines)
+    sys.exit(0 if result.checked else 1)
 
 
 def _row_key(text: str) -> tuple[object, ...]:
@@ -135,13 +135,13 @@ def _row_key(text: str) -> tuple[object, ...]:
     if not text.startswith("["):
         return (text,)
     try:
-        found = json.loads(text)
+        parts = json.loads(text)
     except (ValueError, RecursionError):
-        found = []
-    if not found:
+        parts = []
+    if not parts:
         message = f'found {text[:60]!r}, expected a hotkey, or an array such as ["5Miner", …]'
         raise click.BadParameter(message, param_hint="--row")
-    return tuple(found)
+    return tuple(parts)
 
 
 def kind_of(path: Path) -> Kind:

@@ -21,7 +21,7 @@ from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
-    from tallystick_state.attributes import Said
+    from tallystick_state.attributes import RoundFiles
     from tallystick_state.queries import StateQueries
     from tallystick_state.weights import LineWeights, Weights
 
@@ -57,30 +57,36 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
         names = [*queries.in_force.lines] if line is None else [queries.named_line(line)]
-        said = _said(queries, round_file)
-        columns = {name: queries.line_weights(name, immune, said.get(name)) for name in names}
-        found = {name: queries.weights(immune, name, each) for name, each in columns.items()}
+        attributes = _said(queries, round_file)
+        columns = {name: queries.line_weights(name, immune, attributes.get(name)) for name in names}
+        weights_by_line = {
+            name: queries.weights(immune, name, item) for name, item in columns.items()
+        }
         shared = queries.shared_weights(immune, columns) if line is None else None
-        told = {} if hotkey is None else _explained(queries, columns, hotkey)
+        explanations = {} if hotkey is None else _explained(queries, columns, hotkey)
     if as_json:
-        print_json(views.weights(found, shared, {name: e.to_dict() for name, e in told.items()}))
+        print_json(
+            views.weights(
+                weights_by_line, shared, {name: e.to_dict() for name, e in explanations.items()}
+            )
+        )
     else:
         if shared is not None:
             echo("all lines:", *_lines(shared))
-        for name, each in found.items():
-            lines = [*([f"{name}:"] if len(found) > 1 else []), *_lines(each)]
-            echo(*lines, *(explanation_lines(told[name]) if name in told else []))
+        for name, item in weights_by_line.items():
+            lines = [*([f"{name}:"] if len(weights_by_line) > 1 else []), *_lines(item)]
+            echo(*lines, *(explanation_lines(explanations[name]) if name in explanations else []))
 
 
-def _said(queries: StateQueries, path: Path | None) -> Said:
+def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
     """Return the attributes of the round in a file, by line."""
-    from tallystick_state.attributes import NOTHING_SAID, read_said
+    from tallystick_state.attributes import NO_ATTRIBUTES, read_attributes
 
     if path is None:
         return {}
     lines = [*queries.in_force.lines]
-    found = read_said(path, map(queries.weighing, lines))
-    return {line: found.get(line, NOTHING_SAID) for line in lines}
+    attributes = read_attributes(path, map(queries.weighing, lines))
+    return {line: attributes.get(line, NO_ATTRIBUTES) for line in lines}
 
 
 def _explained(
@@ -92,9 +98,9 @@ def _explained(
 
     queries.miner(hotkey)
     return {
-        line: explained(each.allocation, hotkey, before_carried(each.allocation))
-        for line, each in columns.items()
-        if each.allocation is not None and hotkey in each.allocation.given.places
+        line: explained(weighed.allocation, hotkey, before_carried(weighed.allocation))
+        for line, weighed in columns.items()
+        if weighed.allocation is not None and hotkey in weighed.allocation.given.places
     }
 
 

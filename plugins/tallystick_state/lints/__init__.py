@@ -6,4 +6,4 @@ from tallystick_state.lints import claims, groups, reputation
 tallystick_api = 1
 
 LINTS = checks_in(reputation, groups, claims)
-"""In the order in which they are documented."""
+"""The lints, in the order in which they are documented."""

@@ -1,4 +1,4 @@
-"""Where the reputation rules lead the best and the worst behaviour (E26, E31 of docs/errata.md).
+"""Lints of reputation rules: where they lead the best and the worst behaviour (E26, E31).
 
 A behaviour is the events of every record of a miner. Its trajectory is exact, by the engine's own
 transition: each epoch is published before the next begins.
@@ -31,7 +31,7 @@ _LONGEST = 20_000
 
 @attrs.frozen
 class _Dynamics:
-    """What the checks ask about.
+    """The reputation rules of a type, as the checks read them.
 
     Attributes:
         floor: the lowest reputation, in nano.
@@ -52,7 +52,7 @@ class _Dynamics:
 
 @lru_cache(maxsize=1)
 def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
-    """The dynamics of a rule set, once; none if it has no reputation with events that count."""
+    """Yield the dynamics of a rule set; none without a reputation with events that count."""
     if scorer.rule_set.section(REPUTATION) is None:
         return ()
     rules = state_rules_of(scorer)
@@ -61,7 +61,7 @@ def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
         return ()
     reputation = rules.reputation
     initial, ceiling = from_decimal(reputation.initial), from_decimal(reputation.ceiling)
-    found = _Dynamics(
+    dynamics = _Dynamics(
         floor=from_decimal(reputation.floor),
         filter=_filter(rules),
         initial=initial,
@@ -69,7 +69,7 @@ def _dynamics(scorer: Scorer) -> tuple[_Dynamics, ...]:
         rewarded=trajectory(rules, initial, rewards(rules) or best),
         worst=trajectory(rules, ceiling, worst),
     )
-    return (found,)
+    return (dynamics,)
 
 
 def _filter(rules: StateRules) -> int:
@@ -96,22 +96,22 @@ def _filter(rules: StateRules) -> int:
     ),
 )
 def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        below = found.best.below(found.filter)
+    for dynamics in _dynamics(scorer):
+        below = dynamics.best.below(dynamics.filter)
         if below is None:
             continue
-        floor = found.best.below(found.floor + 1)
+        floor = dynamics.best.below(dynamics.floor + 1)
         ends = "" if floor is None else f" and reaches the floor at epoch {floor}"
         yield Finding(
             ("reputation", "damping"),
-            f"a miner whose every record is {' and '.join(found.best.events)} falls from "
-            f"{to_text(found.initial)} below the filter {to_text(found.filter)} at epoch {below} "
-            f"({to_text(found.best.values[below])}){ends}",
+            f"a miner whose every record is {' and '.join(dynamics.best.events)} falls from "
+            f"{to_text(dynamics.initial)} below the filter {to_text(dynamics.filter)} at epoch "
+            f"{below} ({to_text(dynamics.best.values[below])}){ends}",
             {
-                "filter": to_text(found.filter),
-                "floor": to_text(found.floor),
-                "best": found.best.figures(found.filter, found.floor),
-                "every_reward": found.rewarded.figures(found.filter, found.floor),
+                "filter": to_text(dynamics.filter),
+                "floor": to_text(dynamics.floor),
+                "best": dynamics.best.figures(dynamics.filter, dynamics.floor),
+                "every_reward": dynamics.rewarded.figures(dynamics.filter, dynamics.floor),
             },
         )
 
@@ -129,8 +129,8 @@ def _reputation_decays(scorer: Scorer) -> Iterator[Finding]:
 )
 def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.section(GROUPS)
-    for found in _dynamics(scorer):
-        last = found.rewarded.below(found.filter)
+    for dynamics in _dynamics(scorer):
+        last = dynamics.rewarded.below(dynamics.filter)
         if groups is None or last is None:
             continue
         yield Finding(
@@ -138,8 +138,8 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
             f"even with every reward in each record nobody who is there at epoch 0 can be "
             f"selected from epoch {last} on",
             {
-                "filter": to_text(found.filter),
-                "every_reward": found.rewarded.figures(found.filter, found.floor),
+                "filter": to_text(dynamics.filter),
+                "every_reward": dynamics.rewarded.figures(dynamics.filter, dynamics.floor),
             },
         )
 
@@ -158,15 +158,15 @@ def _pool_extinction(scorer: Scorer) -> Iterator[Finding]:
 )
 def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     groups = scorer.rule_set.section(GROUPS)
-    for found in _dynamics(scorer):
+    for dynamics in _dynamics(scorer):
         recovers = groups is not None and groups.recovery.enabled
-        if groups is None or recovers or found.floor >= found.filter:
+        if groups is None or recovers or dynamics.floor >= dynamics.filter:
             continue
         yield Finding(
             ("reputation", "floor"),
-            f"the floor {to_text(found.floor)} is below the filter {to_text(found.filter)}: who "
-            "falls below the filter is never selected again, and so never rises",
-            {"floor": to_text(found.floor), "filter": to_text(found.filter)},
+            f"the floor {to_text(dynamics.floor)} is below the filter {to_text(dynamics.filter)}: "
+            "who falls below the filter is never selected again, and so never rises",
+            {"floor": to_text(dynamics.floor), "filter": to_text(dynamics.filter)},
         )
 
 
@@ -183,15 +183,15 @@ def _floor_below_filter(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower reputation.initial below the fixed point of the best behaviour, or raise that",
 )
 def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        if found.best.rests_at < found.initial:
+    for dynamics in _dynamics(scorer):
+        if dynamics.best.rests_at < dynamics.initial:
             yield Finding(
                 ("reputation", "initial"),
-                f"a newcomer begins at {to_text(found.initial)}, above the "
-                f"{to_text(found.best.rests_at)} where the best behaviour leads every veteran",
+                f"a newcomer begins at {to_text(dynamics.initial)}, above the "
+                f"{to_text(dynamics.best.rests_at)} where the best behaviour leads every veteran",
                 {
-                    "initial": to_text(found.initial),
-                    "best": found.best.figures(found.filter, found.floor),
+                    "initial": to_text(dynamics.initial),
+                    "best": dynamics.best.figures(dynamics.filter, dynamics.floor),
                 },
             )
 
@@ -209,15 +209,16 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower what the event multiplies by, or raise groups.minimum_reputation",
 )
 def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        if found.filter > 0 and found.worst.rests_at >= found.filter:
+    for dynamics in _dynamics(scorer):
+        if dynamics.filter > 0 and dynamics.worst.rests_at >= dynamics.filter:
             yield Finding(
                 ("reputation", "damping"),
-                f"a miner whose every record is {' and '.join(found.worst.events)} rests at "
-                f"{to_text(found.worst.rests_at)}, not below the filter {to_text(found.filter)}",
+                f"a miner whose every record is {' and '.join(dynamics.worst.events)} rests at "
+                f"{to_text(dynamics.worst.rests_at)}, not below the filter "
+                f"{to_text(dynamics.filter)}",
                 {
-                    "filter": to_text(found.filter),
-                    "worst": found.worst.figures(found.filter, found.floor),
+                    "filter": to_text(dynamics.filter),
+                    "worst": dynamics.worst.figures(dynamics.filter, dynamics.floor),
                 },
             )
 
@@ -236,20 +237,20 @@ def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
     remedy="compare the epochs with how fast the network should reward and punish",
 )
 def _reputation_horizon(scorer: Scorer) -> Iterator[Finding]:
-    for found in _dynamics(scorer):
-        worst = found.worst.below(found.filter)
+    for dynamics in _dynamics(scorer):
+        worst = dynamics.worst.below(dynamics.filter)
         falls = "never falls" if worst is None else f"falls below it after {worst} epochs"
         yield Finding(
             ("reputation", "damping"),
-            f"the best behaviour leads from {to_text(found.initial)} to "
-            f"{to_text(found.best.rests_at)} in {len(found.best.values) - 1} epochs; the worst "
-            f"{falls} from {to_text(found.worst.values[0])}, the filter being "
-            f"{to_text(found.filter)}",
+            f"the best behaviour leads from {to_text(dynamics.initial)} to "
+            f"{to_text(dynamics.best.rests_at)} in {len(dynamics.best.values) - 1} epochs; the "
+            f"worst {falls} from {to_text(dynamics.worst.values[0])}, the filter being "
+            f"{to_text(dynamics.filter)}",
             {
-                "filter": to_text(found.filter),
-                "floor": to_text(found.floor),
-                "best": found.best.figures(found.filter, found.floor),
-                "worst": found.worst.figures(found.filter, found.floor),
+                "filter": to_text(dynamics.filter),
+                "floor": to_text(dynamics.floor),
+                "best": dynamics.best.figures(dynamics.filter, dynamics.floor),
+                "worst": dynamics.worst.figures(dynamics.filter, dynamics.floor),
             },
         )
 
@@ -272,11 +273,11 @@ class Trajectory:
         return self.values[-1]
 
     def below(self, limit: int) -> int | None:
-        """After how many epochs it is below a limit in nano; None if it never is."""
+        """Return the number of epochs until it is below a limit in nano; None if it never is."""
         return next((epoch for epoch, value in enumerate(self.values) if value < limit), None)
 
     def figures(self, filter_: int, floor: int) -> dict[str, Any]:
-        """What a reader wants to know of it; reputations as text of nine places."""
+        """Return the figures of the trajectory; reputations as text of nine places."""
         below = self.below(filter_)
         return {
             "events": list(self.events),
@@ -290,7 +291,7 @@ class Trajectory:
 
 
 def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajectory:
-    """What a reputation in nano becomes while every record has the same events."""
+    """Return the reputations in nano, round by round, while every record has the same events."""
     values = [start]
     while len(values) <= _LONGEST:
         following = damped(rules, values[-1], record_delta(rules, values[-1], events))
@@ -301,7 +302,7 @@ def trajectory(rules: StateRules, start: int, events: tuple[str, ...]) -> Trajec
 
 
 def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The single event that raises a reputation most, and the one that lowers it most.
+    """Return the single event that raises a reputation most, and the one that lowers it most.
 
     Both are asked at the reputation of a newcomer; of equal ones the first in the file counts.
     """
@@ -314,7 +315,7 @@ def best_and_worst(rules: StateRules) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def rewards(rules: StateRules) -> tuple[str, ...]:
-    """Every event that can raise a reputation, at most one of those that bands exclude."""
+    """Return every event that can raise a reputation, at most one of those that bands exclude."""
     table = rules.reputation.events
     adding = [name for name, event in table.items() if gain(event) > 0 and event.in_mean]
     banded = [name for name in adding if table[name].consensus is not None]
@@ -464,20 +465,20 @@ def _event_compounds(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _ends(reputation: Reputation) -> tuple[int, int]:
-    """The floor and the ceiling in nano: a change is linear between them."""
+    """Return the floor and the ceiling in nano: a change is linear between them."""
     return from_decimal(reputation.floor), from_decimal(reputation.ceiling)
 
 
 def _delta(rules: StateRules, name: str, reputation: int) -> Fraction:
-    """What an event does to a reputation in nano; what stays out of the mean does nothing."""
+    """Return the delta of an event on a reputation in nano; 0 for one outside the mean."""
     event = rules.reputation.events[name]
     return record_delta(rules, reputation, (name,)) if event.in_mean else Fraction(0)
 
 
 def _bands(reputation: Reputation) -> list[str]:
-    """The events that are bands of a score, from the lowest band to the highest."""
-    found = [(_begin(band), name) for name, e in reputation.events.items() if (band := e.consensus)]
-    return [name for _, name in sorted(found)]
+    """Return the events that are bands of a score, from the lowest band to the highest."""
+    bands = [(_begin(band), name) for name, e in reputation.events.items() if (band := e.consensus)]
+    return [name for _, name in sorted(bands)]
 
 
 def _begin(band: Band) -> Fraction:
@@ -485,17 +486,17 @@ def _begin(band: Band) -> Fraction:
 
 
 def gain(event: ReputationEvent) -> Fraction:
-    """What an event adds, or what it multiplies beyond 1."""
+    """Return the gain of an event: its addition, or its multiplier beyond 1."""
     return Fraction(event.add or 0) + Fraction(1 if event.multiply is None else event.multiply) - 1
 
 
 def does_nothing(event: ReputationEvent) -> bool:
-    """Whether an event neither adds nor multiplies."""
+    """Return whether an event neither adds nor multiplies."""
     return not event.add and event.multiply in (None, 1)
 
 
 def uncovered(events: Mapping[str, ReputationEvent]) -> Iterable[tuple[Fraction, Fraction]]:
-    """The parts of [0, 1] that no band covers, each from its low end to its high end."""
+    """Yield the parts of [0, 1] that no band covers, each from its low end to its high end."""
     bands = [event.consensus for event in events.values() if event.consensus is not None]
     if not bands:
         return

@@ -75,7 +75,7 @@ class Note:
 
     def to_text(self) -> str:
         """Return the note as it stands in a file."""
-        return f"{self.text}\n{''.join(each.to_line() for each in self.signatures)}"
+        return f"{self.text}\n{''.join(signature.to_line() for signature in self.signatures)}"
 
     def signed(self, name: str, signer: Signer) -> Note:
         """Return the note with one more signature, in place of one by the same key under this name.
@@ -100,9 +100,9 @@ class Note:
         Raises:
             TrustError: a signature of a known key does not hold, which spoils the whole note.
         """
-        known, found = [*keys], set[PublicKey]()
+        candidates, signers = [*keys], set[PublicKey]()
         for line in self.signatures:
-            for key in known:
+            for key in candidates:
                 if name in {None, line.name} and line.key_id == key_id(line.name, key):
                     if not key.verifies(self.text.encode(), line.data):
                         raise TrustError(
@@ -111,8 +111,8 @@ class Note:
                             "whoever signed it",
                             code="bad-signature",
                         )
-                    found.add(key)
-        return frozenset(found)
+                    signers.add(key)
+        return frozenset(signers)
 
 
 def note_text(data: bytes) -> str:
@@ -134,8 +134,8 @@ def read_note(data: bytes) -> Note:
     Raises:
         TrustError: it is none, or too large.
     """
-    found = note_text(data)
-    text, separator, lines = found.rpartition("\n\n")
+    content = note_text(data)
+    text, separator, lines = content.rpartition("\n\n")
     if not separator or not lines.endswith("\n"):
         raise _bad_note("no lines of signatures below an empty line", "a signed note")
     text += "\n"

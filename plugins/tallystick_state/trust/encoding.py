@@ -65,22 +65,22 @@ def check_private(path: Path, what: str) -> None:
     if not hasattr(os, "geteuid") or path == STANDARD:
         return
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         # told by whoever reads it
         return
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return
     # an administrator can read every file
-    if found.st_uid not in {os.geteuid(), 0}:
+    if status.st_uid not in {os.geteuid(), 0}:
         message = (
-            f"{path}: found {what} of another user (uid {found.st_uid}), expected your own: "
+            f"{path}: found {what} of another user (uid {status.st_uid}), expected your own: "
             f"run chown {os.geteuid()} {shlex.quote(str(path))}"
         )
         raise TrustError(message, code="readable-key")
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         message = (
-            f"{path}: found {what} that others can use (mode {found.st_mode & 0o777:04o}), "
+            f"{path}: found {what} that others can use (mode {status.st_mode & 0o777:04o}), "
             f"expected one for its owner alone: run chmod 600 {shlex.quote(str(path))}"
         )
         raise TrustError(message, code="readable-key")
@@ -206,5 +206,4 @@ def check_schema(name: str, value: object, where: str, code: str) -> None:
     """
     problem = first_problem(name, value)
     if problem is not None:
-        place = f"{where}: {problem.path}" if problem.path else where
-        raise TrustError(f"{place}: {problem.message}", code=code)
+        raise TrustError(f"{where}: {problem.path or 'the whole'}: {problem.message}", code=code)

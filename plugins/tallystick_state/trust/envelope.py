@@ -34,7 +34,11 @@ MOST_TRIES = 4096
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """Return the bytes that DSSE signs: the type and the payload, each behind its length."""
+    """Return the bytes that DSSE signs: the type and the payload, each behind its length.
+
+    >>> pae("text/plain", b"weights")
+    b'DSSEv1 10 text/plain 7 weights'
+    """
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
@@ -117,12 +121,14 @@ class Envelope:
             )
             raise TrustError(message, code="too-many-signatures")
         check_schema("envelope-1", value, where, "bad-envelope")
-        found = [
-            Signature(each.get("keyid", ""), base64_bytes(each["sig"], f"{where}: signature {at}"))
-            for at, each in enumerate(value["signatures"], 1)
+        read = [
+            Signature(
+                stored.get("keyid", ""), base64_bytes(stored["sig"], f"{where}: signature {at}")
+            )
+            for at, stored in enumerate(value["signatures"], 1)
         ]
         payload = base64_bytes(value["payload"], f"{where}: payload")
-        return cls(payload, value["payloadType"], _in_order(found))
+        return cls(payload, value["payloadType"], _in_order(read))
 
     def to_value(self) -> dict[str, Any]:
         """Return the envelope as JSON: standard base64, signatures in order of keyid and bytes."""
@@ -130,8 +136,8 @@ class Envelope:
             "payload": base64_text(self.payload),
             "payloadType": self.payload_type,
             "signatures": [
-                {"keyid": each.keyid, "sig": base64_text(each.data)}
-                for each in _in_order(self.signatures)
+                {"keyid": signature.keyid, "sig": base64_text(signature.data)}
+                for signature in _in_order(self.signatures)
             ],
         }
 
@@ -149,8 +155,12 @@ class Envelope:
         if not signer.public.verifies(self.pae, data):
             message = f"found no signature by {signer.public} from the signer, expected one"
             raise TrustError(message, code="signer-failed")
-        kept = [each for each in self.signatures if not signer.public.verifies(self.pae, each.data)]
-        return self._with([*kept, Signature(signer.public.keyid, data)])
+        others = [
+            signature
+            for signature in self.signatures
+            if not signer.public.verifies(self.pae, signature.data)
+        ]
+        return self._with([*others, Signature(signer.public.keyid, data)])
 
     def joined(self, other: Envelope) -> Envelope:
         """Return the envelope with the signatures of another of the same statement as well.
@@ -164,11 +174,11 @@ class Envelope:
         return self._with([*self.signatures, *other.signatures])
 
     def _with(self, signatures: Iterable[Signature]) -> Envelope:
-        found = _in_order(signatures)
-        if len(found) > MAX_SIGNATURES:
-            message = f"found {len(found)} signatures, expected at most {MAX_SIGNATURES}"
+        ordered = _in_order(signatures)
+        if len(ordered) > MAX_SIGNATURES:
+            message = f"found {len(ordered)} signatures, expected at most {MAX_SIGNATURES}"
             raise TrustError(message, code="too-many-signatures")
-        return attrs.evolve(self, signatures=found)
+        return attrs.evolve(self, signatures=ordered)
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
         """Return the keys whose signature the envelope has, each once; see `verify`."""
@@ -183,20 +193,24 @@ class Envelope:
         Raises:
             TrustError: that takes more than ``MOST_TRIES`` tries, or a library is missing.
         """
-        known = tuple(dict.fromkeys(keys))
+        candidates = tuple(dict.fromkeys(keys))
         tries = _Tries()
-        found = set[PublicKey]()
+        signers = set[PublicKey]()
         rest = list[Signature]()
-        for each in self.signatures:
-            hinted = [key for key in known if key.keyid == each.keyid]
-            signer = tries.signer(self.pae, each, hinted)
-            found.add(signer) if signer else rest.append(each)
+        for signature in self.signatures:
+            hinted = [key for key in candidates if key.keyid == signature.keyid]
+            signer = tries.signer(self.pae, signature, hinted)
+            signers.add(signer) if signer else rest.append(signature)
         failed = list[tuple[Signature, str]]()
-        for each in rest:
-            open_keys = [key for key in known if key not in found and key.keyid != each.keyid]
-            signer = tries.signer(self.pae, each, open_keys)
-            found.add(signer) if signer else failed.append((each, _reason(each, known)))
-        return Verification(frozenset(found), tuple(failed))
+        for signature in rest:
+            open_keys = [
+                key for key in candidates if key not in signers and key.keyid != signature.keyid
+            ]
+            signer = tries.signer(self.pae, signature, open_keys)
+            signers.add(signer) if signer else failed.append(
+                (signature, _reason(signature, candidates))
+            )
+        return Verification(frozenset(signers), tuple(failed))
 
 
 class _Tries:

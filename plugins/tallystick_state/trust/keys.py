@@ -43,8 +43,8 @@ class PublicKey:
     def __attrs_post_init__(self) -> None:
         scheme = _SCHEMES.get(self.type)
         if scheme is None:
-            found = str(self.type)[:60]
-            message = f"found the key type {found!r}, expected {' or '.join(_SCHEMES)}"
+            name = str(self.type)[:60]
+            message = f"found the key type {name!r}, expected {' or '.join(_SCHEMES)}"
             raise TrustError(message, code="unknown-key-type")
         if not scheme.is_key(self.data):
             message = f"found {self.data[:33].hex()}, expected the 32 bytes of a key of {self.type}"
@@ -53,6 +53,10 @@ class PublicKey:
     @classmethod
     def of_text(cls, text: str) -> PublicKey:
         """Return the key of a text such as ``ed25519:d75a…``, with 64 hexadecimal digits.
+
+        >>> digits = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+        >>> PublicKey.of_text(f"ed25519:{digits}").keyid[:16]
+        '74c181c7ad8a0855'
 
         Raises:
             TrustError: the text is no key.
@@ -92,8 +96,8 @@ class PublicKey:
 
     def defect(self, signature: bytes) -> str | None:
         """Return the defect in the form of a signature of this type; None without one."""
-        found: str | None = _SCHEMES[self.type].defect(signature)
-        return found
+        defect: str | None = _SCHEMES[self.type].defect(signature)
+        return defect
 
 
 class Signer(Protocol):

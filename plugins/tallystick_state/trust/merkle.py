@@ -65,9 +65,9 @@ class Inclusion:
         if len(leaves) != self.count * HASH_SIZE:
             raise MerkleError(f"found {len(leaves)} bytes, expected the hashes of {self.count}")
         path = iter(self.path)
-        found = self._root(0, self.size, leaves, path)
+        root = self._root(0, self.size, leaves, path)
         _check_end(path)
-        return found
+        return root
 
     def _root(self, low: int, high: int, leaves: bytes, path: Iterator[bytes]) -> bytes:
         """Return the hash of a subtree that has some of the leaves."""
@@ -112,17 +112,17 @@ class Consistency:
                 "and a later one"
             )
         path = iter(self.path)
-        found = self._roots(self.old, self.new, old_root, path, whole=True)
+        roots = self._roots(self.old, self.new, old_root, path, whole=True)
         _check_end(path)
-        return found == (old_root, new_root)
+        return roots == (old_root, new_root)
 
     def _roots(
         self, old: int, new: int, old_root: bytes, path: Iterator[bytes], *, whole: bool
     ) -> tuple[bytes, bytes]:
         """Return the old and the new hash of a subtree; ``whole`` if it was the whole tree."""
         if old == new:
-            found = old_root if whole else _next(path)
-            return found, found
+            root = old_root if whole else _next(path)
+            return root, root
         middle = _split(new)
         if old <= middle:
             before, after = self._roots(old, middle, old_root, path, whole=whole)
@@ -133,11 +133,15 @@ class Consistency:
 
 
 class TileTree:
-    """A tree over leaves that are given once; it takes 64 bytes for each.
+    """A tree over the hashes of leaves; it takes 64 bytes for each.
+
+    >>> tree = TileTree([leaf_hash(b"first"), leaf_hash(b"second")])
+    >>> tree.root() == node_hash(leaf_hash(b"first"), leaf_hash(b"second"))
+    True
 
     Attributes:
-        size: how many leaves.
-        reads: how many tiles were read by `tile`.
+        size: number of leaves.
+        reads: number of tiles that `tile` has read.
     """
 
     def __init__(self, leaves: Iterable[bytes]) -> None:
@@ -227,8 +231,8 @@ class TileTree:
             middle = low + _split(count)
             return node_hash(self._hash(low, middle), self._hash(middle, high))
         height = count.bit_length() - 1
-        place = low >> height
-        return self._nodes[height][place * HASH_SIZE : (place + 1) * HASH_SIZE]
+        index = low >> height
+        return self._nodes[height][index * HASH_SIZE : (index + 1) * HASH_SIZE]
 
 
 def leaf_hash(data: bytes) -> bytes:
@@ -267,12 +271,12 @@ def _split(size: int) -> int:
 
 
 def _next(path: Iterator[bytes]) -> bytes:
-    found = next(path, None)
-    if found is None:
+    node = next(path, None)
+    if node is None:
         raise MerkleError("found a path that is too short, expected a hash for each step")
-    if len(found) != HASH_SIZE:
-        raise MerkleError(f"found a hash of {len(found)} bytes, expected {HASH_SIZE}")
-    return found
+    if len(node) != HASH_SIZE:
+        raise MerkleError(f"found a hash of {len(node)} bytes, expected {HASH_SIZE}")
+    return node
 
 
 def _check_end(path: Iterator[bytes]) -> None:

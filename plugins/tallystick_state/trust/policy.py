@@ -73,6 +73,10 @@ class StakeSnapshot:
     def parse(cls, text: str, where: str) -> StakeSnapshot:
         """Return the snapshot in the text of a file.
 
+        >>> text = '{"format": 1, "block": 900, "stake": {"5Alice": 70, "5Bob": 30}}'
+        >>> StakeSnapshot.parse(text, "stake.json").total
+        100
+
         Args:
             text: JSON; a number above 2**53 - 1 is written as text.
             where: the name of the file, for errors.
@@ -159,10 +163,8 @@ class TrustRoot:
                 yield self.keys[name].public
 
     def keys_for(self, hotkey: str) -> tuple[PublicKey, ...]:
-        """Return the keys that sign for a hotkey: those that name it, and its own sr25519 key
-        (SS58).
-        """
-        named = [each.public for each in self.keys.values() if each.hotkey == hotkey]
+        """Return the keys of a hotkey: those that name it, and its own of sr25519 (SS58)."""
+        named = [key.public for key in self.keys.values() if key.hotkey == hotkey]
         own = key_of_hotkey(hotkey)
         return tuple(dict.fromkeys([*named, *([own] if own else [])]))
 
@@ -258,8 +260,10 @@ def check_succession(old: TrustRoot, new: TrustRoot, *, held: Collection[str] = 
         message = f"found version {new.version} of the trust file, expected more than {old.version}"
         raise TrustError(message, code="rollback")
     if new.previous != old.digest:
-        found = new.previous or "none"
-        message = f"found {found} as the trust file before, expected the one in force: {old.digest}"
+        previous = new.previous or "none"
+        message = (
+            f"found {previous} as the trust file before, expected the one in force: {old.digest}"
+        )
         raise TrustError(message, code="other-previous")
 
 
@@ -274,9 +278,9 @@ def check_agreement(expected: Statement, signed: Statement) -> None:
         message = f"found a statement {kind!r}, expected {expected.predicate_type!r}"
         raise TrustError(message, code="other-predicate")
     for name, value in expected.predicate.items():
-        found = signed.predicate.get(name)
-        if found != value:
-            message = f"found {name} {_shown(found)} in the statement, expected {_shown(value)}"
+        stated = signed.predicate.get(name)
+        if stated != value:
+            message = f"found {name} {_shown(stated)} in the statement, expected {_shown(value)}"
             raise TrustError(message, code=_CODES.get(name, "bad-statement"))
     if expected.subject and _digests(signed) != _digests(expected):
         message = "found other digests as the subject of the statement, expected those of its files"
@@ -322,7 +326,9 @@ def check_thresholds(root: TrustRoot, groups: Collection[str], envelope: Envelop
     """
     verification = envelope.verify(root.keys_of(groups))
     lacking = [
-        told for name in groups if (told := _lacking(root, name, verification.signers)) is not None
+        message
+        for name in groups
+        if (message := _lacking(root, name, verification.signers)) is not None
     ]
     if lacking:
         raise _not_met(root, "; ".join(lacking), verification)
@@ -337,8 +343,8 @@ def signed_share(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> 
     """Return the stake of a group's signing hotkeys, each once, and all stake of its snapshot."""
     group = root.groups[name]
     snapshot = root.stakes[group.stake or ""]
-    members = (root.keys[each] for each in group.keys)
-    hotkeys = {each.hotkey or "" for each in members if each.public in signers}
+    members = (root.keys[key] for key in group.keys)
+    hotkeys = {key.hotkey or "" for key in members if key.public in signers}
     return sum(snapshot.stake.get(hotkey, 0) for hotkey in hotkeys), snapshot.total
 
 
@@ -351,10 +357,10 @@ def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str 
         if signed and signed * group.share.denominator >= total * group.share.numerator:
             return None
         return f"{name} has {signed} of {total} stake, expected a share of {group.share}"
-    found = len({root.keys[each].public for each in group.keys} & set(signers))
-    if group.threshold is not None and found >= group.threshold:
+    count = len({root.keys[key].public for key in group.keys} & set(signers))
+    if group.threshold is not None and count >= group.threshold:
         return None
-    return f"{name} has {found} of {len(group.keys)} keys, expected {group.threshold}"
+    return f"{name} has {count} of {len(group.keys)} keys, expected {group.threshold}"
 
 
 def _check_validator(root: TrustRoot, validator: str, envelope: Envelope) -> None:
@@ -367,15 +373,15 @@ def _check_validator(root: TrustRoot, validator: str, envelope: Envelope) -> Non
 
 
 def _not_met(root: TrustRoot, lacking: str, verification: Verification) -> TrustError:
-    by_key = {each.public: name for name, each in sorted(root.keys.items(), reverse=True)}
-    signers = sorted(by_key.get(each, str(each)) for each in verification.signers)
+    by_key = {item.public: name for name, item in sorted(root.keys.items(), reverse=True)}
+    signers = sorted(by_key.get(item, str(item)) for item in verification.signers)
     failed = [
-        f"a signature {f'of {each.keyid[:16]} ' if each.keyid else ''}{reason}"
-        for each, reason in verification.failed[:_MOST_TOLD]
+        f"a signature {f'of {item.keyid[:16]} ' if item.keyid else ''}{reason}"
+        for item, reason in verification.failed[:_MOST_TOLD]
     ]
     more = len(verification.failed) - len(failed)
-    told = [lacking, f"signed by {', '.join(signers) or 'none of its keys'}", *failed]
-    message = "; ".join([*told, *([f"and {more} more"] if more else [])])
+    parts = [lacking, f"signed by {', '.join(signers) or 'none of its keys'}", *failed]
+    message = "; ".join([*parts, *([f"and {more} more"] if more else [])])
     return TrustError(message, code="threshold-not-met")
 
 
@@ -385,4 +391,4 @@ def _shown(value: object) -> str:
 
 
 def _digests(statement: Statement) -> list[str]:
-    return sorted(each.digests.get("sha256", "") for each in statement.subject)
+    return sorted(subject.digests.get("sha256", "") for subject in statement.subject)

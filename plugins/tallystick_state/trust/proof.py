@@ -49,7 +49,7 @@ class ProvenEpoch:
         path = {} if self.path is None else {"path": _texts(self.path)}
         return {"leaf": self.leaf, **path}
 
-    def check_schema(self, checkpoint: Checkpoint | None) -> None:
+    def check(self, checkpoint: Checkpoint | None) -> None:
         """Refuse a leaf that the checkpoint does not cover.
 
         Raises:
@@ -58,8 +58,8 @@ class ProvenEpoch:
         if checkpoint is None and self.path is None:
             return
         if checkpoint is None or self.path is None:
-            found = "a checkpoint without a path, or the other way around"
-            raise bad_proof(f"epoch {self.epoch}", found, "both or neither")
+            problem = "a checkpoint without a path, or the other way around"
+            raise bad_proof(f"epoch {self.epoch}", problem, "both or neither")
         proof = Inclusion(self.epoch, 1, checkpoint.size, self.path)
         hashed = leaf_hash(canonical_bytes(self.leaf))
         _check_root(proof, hashed, checkpoint.root, f"the leaf of epoch {self.epoch}")
@@ -93,7 +93,7 @@ class ProvenRows:
             "step": self.step,
         }
 
-    def check_schema(self, leaf: Mapping[str, Any]) -> None:
+    def check(self, leaf: Mapping[str, Any]) -> None:
         """Refuse rows that the step of the leaf of their epoch does not cover.
 
         Raises:
@@ -127,21 +127,21 @@ class Proof:
         signed = {} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_text()}
         return {
             **signed,
-            "epochs": [each.to_value() for each in self.epochs],
+            "epochs": [item.to_value() for item in self.epochs],
             "format": FORMAT,
             "kind": "inclusion",
-            "rows": [each.to_value() for each in self.rows],
+            "rows": [item.to_value() for item in self.rows],
         }
 
     def told(self) -> Iterator[str]:
         """Return the lines for people."""
-        numbers = ", ".join(str(each.epoch) for each in self.epochs)
+        numbers = ", ".join(str(part.epoch) for part in self.epochs)
         yield f"epochs {numbers}"
         if self.checkpoint is not None:
             yield f"are in the first {self.checkpoint.size} of {self.checkpoint.origin}"
-        for each in self.rows:
-            yield f"epoch {each.epoch}, {each.step}, from row {each.first}:"
-            yield from (f"  {row_text(row)}" for row in each.rows)
+        for part in self.rows:
+            yield f"epoch {part.epoch}, {part.step}, from row {part.first}:"
+            yield from (f"  {row_text(row)}" for row in part.rows)
 
     def leaf(self, epoch: int) -> Mapping[str, Any]:
         """Return the leaf of an epoch.
@@ -149,9 +149,9 @@ class Proof:
         Raises:
             TrustError: it has none.
         """
-        for each in self.epochs:
-            if each.epoch == epoch:
-                return each.leaf
+        for proven in self.epochs:
+            if proven.epoch == epoch:
+                return proven.leaf
         raise bad_proof("the proof", f"no leaf of epoch {epoch}", "one, as rows are of it")
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
@@ -162,17 +162,17 @@ class Proof:
         """
         return frozenset() if self.checkpoint is None else self.checkpoint.signers(keys)
 
-    def check_schema(self) -> None:
+    def check(self) -> None:
         """Refuse it where a path does not lead to the root that it must lead to.
 
         Raises:
             TrustError: one does not.
         """
-        numbers = [each.epoch for each in self.epochs]
+        numbers = [proven.epoch for proven in self.epochs]
         if numbers != sorted(set(numbers)):
             raise bad_proof("the proof", f"the epochs {numbers}", "each once, in their order")
-        for each in self.epochs:
-            each.check(self.checkpoint)
+        for proven in self.epochs:
+            proven.check(self.checkpoint)
         for rows in self.rows:
             rows.check(self.leaf(rows.epoch))
 
@@ -212,10 +212,10 @@ class Growth:
         Raises:
             TrustError: a signature of one of them does not hold.
         """
-        known = [*keys]
-        return self.old.signers(known) & self.new.signers(known)
+        candidates = [*keys]
+        return self.old.signers(candidates) & self.new.signers(candidates)
 
-    def check_schema(self) -> None:
+    def check(self) -> None:
         """Refuse it where the later log does not begin with the earlier one.
 
         Raises:
@@ -267,13 +267,13 @@ def proof_of_value(value: Mapping[str, Any]) -> Proof:
         TrustError: a checkpoint or a hash of it cannot be read.
     """
     signed = value.get("checkpoint")
-    for each in value["epochs"]:
-        check_schema("epoch-leaf-1", each["leaf"], "the leaf of an epoch", "bad-proof")
+    for epoch in value["epochs"]:
+        check_schema("epoch-leaf-1", epoch["leaf"], "the leaf of an epoch", "bad-proof")
     return Proof(
         None if signed is None else _checkpoint(signed),
         tuple(
-            ProvenEpoch(each["leaf"], _path(each["path"]) if "path" in each else None)
-            for each in value["epochs"]
+            ProvenEpoch(epoch["leaf"], _path(epoch["path"]) if "path" in epoch else None)
+            for epoch in value["epochs"]
         ),
         tuple(map(rows_of_value, value["rows"])),
     )
@@ -281,8 +281,8 @@ def proof_of_value(value: Mapping[str, Any]) -> Proof:
 
 def rows_of_value(value: Mapping[str, Any]) -> ProvenRows:
     """Return the proven rows that a JSON value is, which fits its schema."""
-    place = value["epoch"], value["step"], value["first"]
-    return ProvenRows(*place, tuple(value["rows"]), _path(value["path"]))
+    position = value["epoch"], value["step"], value["first"]
+    return ProvenRows(*position, tuple(value["rows"]), _path(value["path"]))
 
 
 def check_canonical(value: object, data: bytes, where: str) -> None:
@@ -318,11 +318,11 @@ def row_text(row: Sequence[Any]) -> str:
 
 def _check_root(proof: Inclusion, hashes: bytes, root: bytes, where: str) -> None:
     try:
-        found = proof.root(hashes)
+        actual = proof.root(hashes)
     except MerkleError as error:
         raise TrustError(f"{where}: {error}", code="bad-proof") from None
-    if found != root:
-        raise bad_proof(where, f"that they lead to {found.hex()}", root.hex())
+    if actual != root:
+        raise bad_proof(where, f"that they lead to {actual.hex()}", root.hex())
 
 
 def _checkpoint(text: str) -> Checkpoint:
@@ -330,8 +330,8 @@ def _checkpoint(text: str) -> Checkpoint:
 
 
 def _texts(path: Iterable[bytes]) -> list[str]:
-    return [base64_text(each) for each in path]
+    return [base64_text(node) for node in path]
 
 
 def _path(texts: Iterable[str]) -> tuple[bytes, ...]:
-    return tuple(standard_base64(each, "the path") for each in texts)
+    return tuple(standard_base64(text, "the path") for text in texts)

@@ -130,7 +130,7 @@ def read_key(path: Path, password: Password) -> PairSigner:
         raise ed25519.missing() from error
     is_encrypted = b"ENCRYPTED" in data
     try:
-        found = load_pem_private_key(data, _asked(password) if is_encrypted else None)
+        key = load_pem_private_key(data, _asked(password) if is_encrypted else None)
     except (TypeError, ValueError) as error:
         if is_encrypted:
             message = f"{path}: the password does not open this key: try another"
@@ -139,17 +139,17 @@ def read_key(path: Path, password: Password) -> PairSigner:
         raise TrustError(message, code="bad-key") from error
     except UnsupportedAlgorithm as error:
         raise TrustError(f"{path}: {error}", code="unknown-key-type") from error
-    if not isinstance(found, Ed25519PrivateKey):
+    if not isinstance(key, Ed25519PrivateKey):
         message = f"{path}: found a key of another type, expected one of Ed25519"
         raise TrustError(message, code="unknown-key-type")
-    return PairSigner.of(ed25519.Pair.of(found))
+    return PairSigner.of(ed25519.Pair.of(key))
 
 
 def _asked(password: Password) -> bytes:
-    found = password()
-    if not found:
+    answer = password()
+    if not answer:
         raise TrustError("found no password, expected that of the key file", code="wrong-password")
-    return found
+    return answer
 
 
 def read_wallet(path: Path) -> PairSigner:
@@ -199,7 +199,7 @@ def _check_named(path: Path, value: Mapping[str, Any], public: bytes) -> None:
             named.append(ss58_bytes(str(address)))
         except ValueError:
             named.append(b"")
-    if any(each not in (None, public) for each in named):
+    if any(key not in (None, public) for key in named):
         message = f"{path}: found a secret key of {public.hex()}, expected that of its address"
         raise TrustError(message, code="bad-key")
 
@@ -263,9 +263,9 @@ class OutsideSigner:
 
     def _signature(self, message: bytes) -> bytes:
         text = self._answer(message)
-        found = _SIGNATURE_HEX.fullmatch(text)
-        if found:
-            return bytes.fromhex(found[1])
+        digits = _SIGNATURE_HEX.fullmatch(text)
+        if digits:
+            return bytes.fromhex(digits[1])
         try:
             return base64_bytes(text, self.words[0])
         except TrustError:
@@ -273,12 +273,12 @@ class OutsideSigner:
 
     def _answer(self, message: bytes) -> str:
         # a file and no pipe, so that neither waits for the other
-        with tempfile.TemporaryFile() as given:
-            given.write(message)
-            given.seek(0)
+        with tempfile.TemporaryFile() as file:
+            file.write(message)
+            file.seek(0)
             try:
                 process = subprocess.Popen(  # noqa: S603  # the command that the user names
-                    self.words, stdin=given, stdout=subprocess.PIPE
+                    self.words, stdin=file, stdout=subprocess.PIPE
                 )
             except (OSError, ValueError) as error:
                 raise self._failed(f"cannot be started ({error})") from error

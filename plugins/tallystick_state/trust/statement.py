@@ -76,10 +76,10 @@ class Statement:
                 "predicate": self.predicate,
                 "predicateType": self.predicate_type,
                 "subject": [
-                    {"digest": each.digests, "name": each.name}
-                    if each.name
-                    else {"digest": each.digests}
-                    for each in self.subject
+                    {"digest": subject.digests, "name": subject.name}
+                    if subject.name
+                    else {"digest": subject.digests}
+                    for subject in self.subject
                 ],
             }
         )
@@ -111,26 +111,33 @@ def statement_of(envelope: Envelope, where: str) -> Statement:
         kind = envelope.payload_type[:60]
         message = f"{where}: found the payload type {kind!r}, expected {PAYLOAD_TYPE}"
         raise TrustError(message, code="other-payload-type")
-    place = f"{where}: payload"
-    value = sound_json(envelope.payload, place, "bad-statement")
-    check_schema("statement-1", value, place, "bad-statement")
-    found = Statement(
+    payload = f"{where}: payload"
+    value = sound_json(envelope.payload, payload, "bad-statement")
+    check_schema("statement-1", value, payload, "bad-statement")
+    statement = Statement(
         value["predicateType"],
         value.get("predicate", {}),
-        tuple(Subject(each.get("name", ""), each["digest"]) for each in value["subject"]),
+        tuple(Subject(subject.get("name", ""), subject["digest"]) for subject in value["subject"]),
     )
-    if found.kind is not None:
+    if statement.kind is not None:
         check_schema(
-            f"predicate-{found.kind}-1", found.predicate, f"{place}: predicate", "bad-statement"
+            f"predicate-{statement.kind}-1",
+            statement.predicate,
+            f"{payload}: predicate",
+            "bad-statement",
         )
-        if found.payload != envelope.payload:
-            message = f"{place}: found another spelling, expected its canonical form (RFC 8785)"
+        if statement.payload != envelope.payload:
+            message = f"{payload}: found another spelling, expected its canonical form (RFC 8785)"
             raise TrustError(message, code="not-canonical")
-    return found
+    return statement
 
 
 def rule_set(*, reference: str, digest: str, text: str) -> Statement:
-    """Return a rule set, as its authors sign it.
+    """Return the statement that the authors of a rule set sign.
+
+    >>> digest = f"sha256:{'0' * 64}"
+    >>> rule_set(reference="skills@1.2.0", digest=digest, text=digest).kind
+    'rule-set'
 
     Args:
         reference: its name and version.
@@ -236,7 +243,7 @@ def events(  # noqa: PLR0913  # each is a part of what is signed
     Raises:
         TrustError: there are none, or more than ``MAX_EVENTS``.
     """
-    listed = sorted({each.removeprefix(PREFIX) for each in digests})
+    listed = sorted({text.removeprefix(PREFIX) for text in digests})
     if not 1 <= len(listed) <= MAX_EVENTS:
         message = f"{file}: found {len(listed)} events, expected 1 to {MAX_EVENTS} in a batch"
         raise TrustError(message, code="bad-statement")

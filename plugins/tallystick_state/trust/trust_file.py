@@ -53,9 +53,9 @@ def read(path: Path, stakes: Path | None = None) -> TrustRoot:
     folder = path.parent if stakes is None else stakes
     texts = {
         name: _text(
-            read_file(folder / each["file"], MAX_STAKE_BYTES, "a stake snapshot"), each["file"]
+            read_file(folder / table["file"], MAX_STAKE_BYTES, "a stake snapshot"), table["file"]
         )
-        for name, each in value.get("stakes", {}).items()
+        for name, table in value.get("stakes", {}).items()
     }
     return _root(value, text, texts, where)
 
@@ -110,8 +110,8 @@ def _refuse_other_values(value: object, where: str, path: str) -> None:
         inner = iter(value.items())
     elif isinstance(value, list):
         inner = iter(enumerate(value))
-    for name, each in inner:
-        _refuse_other_values(each, where, f"{path}.{name}".removeprefix("."))
+    for name, item in inner:
+        _refuse_other_values(item, where, f"{path}.{name}".removeprefix("."))
 
 
 def _refuse_other_types(keys: object, where: str) -> None:
@@ -124,15 +124,15 @@ def _refuse_other_types(keys: object, where: str) -> None:
 
 
 def _root(value: Mapping[str, Any], text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
-    keys = {name: _key(name, each, where) for name, each in sorted(value["keys"].items())}
+    keys = {name: _key(name, table, where) for name, table in sorted(value["keys"].items())}
     _check_one_hotkey(keys, where)
     snapshots = {
-        name: _snapshot(name, each, stakes, where)
-        for name, each in sorted(value.get("stakes", {}).items())
+        name: _snapshot(name, table, stakes, where)
+        for name, table in sorted(value.get("stakes", {}).items())
     }
     groups = {
-        name: _group(name, each, keys, snapshots, where)
-        for name, each in sorted(value["groups"].items())
+        name: _group(name, table, keys, snapshots, where)
+        for name, table in sorted(value["groups"].items())
     }
     for role in ("adopt", "root"):
         for name in value[role]:
@@ -172,8 +172,8 @@ def _check_one_hotkey(keys: Mapping[str, TrustedKey], where: str) -> None:
     hotkeys = dict[PublicKey, str]()
     for key in keys.values():
         if key.hotkey is not None and hotkeys.setdefault(key.public, key.hotkey) != key.hotkey:
-            found = f"{hotkeys[key.public]} and {key.hotkey}"
-            raise _bad(where, f"keys.{key.name}: found one key for {found}, expected one hotkey")
+            pair = f"{hotkeys[key.public]} and {key.hotkey}"
+            raise _bad(where, f"keys.{key.name}: found one key for {pair}, expected one hotkey")
 
 
 def _snapshot(
@@ -181,15 +181,15 @@ def _snapshot(
 ) -> StakeSnapshot:
     if name not in stakes:
         raise _bad(where, f"stakes.{name}: found no snapshot, expected {value['file']}")
-    found = StakeSnapshot.parse(stakes[name], value["file"])
+    snapshot = StakeSnapshot.parse(stakes[name], value["file"])
     for what, has, named in (
-        ("digest", found.digest, value["digest"]),
-        ("block", found.block, value["block"]),
+        ("digest", snapshot.digest, value["digest"]),
+        ("block", snapshot.block, value["block"]),
     ):
         if has != named:
             message = f"{where}: stakes.{name}: found {what} {has} in {value['file']}"
             raise TrustError(f"{message}, expected {named}", code="stake-differs")
-    return found
+    return snapshot
 
 
 def _group(
@@ -199,28 +199,32 @@ def _group(
     snapshots: Mapping[str, StakeSnapshot],
     where: str,
 ) -> SignerGroup:
-    place = f"{where}: groups.{name}"
-    for each in value["keys"]:
-        if each not in keys:
-            raise _bad(place, f"found no key {each!r}, expected a table of [keys]")
-    members = [keys[each] for each in value["keys"]]
+    location = f"{where}: groups.{name}"
+    for key in value["keys"]:
+        if key not in keys:
+            raise _bad(location, f"found no key {key!r}, expected a table of [keys]")
+    members = [keys[key] for key in value["keys"]]
     if "threshold" in value:
-        distinct = len({each.public for each in members})
+        distinct = len({key.public for key in members})
         if value["threshold"] > distinct:
-            found = f"found threshold {value['threshold']}, expected at most {distinct}"
-            message = f"{place}: {found}: so many distinct keys there are"
+            problem = f"found threshold {value['threshold']}, expected at most {distinct}"
+            message = f"{location}: {problem}: so many distinct keys there are"
             raise TrustError(message, code="unreachable-threshold")
         return SignerGroup(tuple(value["keys"]), threshold=value["threshold"])
     share = Fraction(value["share"])
     if not 0 < share <= 1:
-        raise _bad(place, f"found the share {value['share']}, expected more than 0 and at most 1")
+        raise _bad(
+            location, f"found the share {value['share']}, expected more than 0 and at most 1"
+        )
     snapshot = snapshots.get(value["stake"])
     if snapshot is None:
-        raise _bad(place, f"found no stake {value['stake']!r}, expected a table of [stakes]")
-    without = next((each.name for each in members if each.hotkey is None), None)
+        raise _bad(location, f"found no stake {value['stake']!r}, expected a table of [stakes]")
+    without = next((key.name for key in members if key.hotkey is None), None)
     if without is not None:
-        raise _bad(place, f"found the key {without!r} without a hotkey, expected one: it has stake")
-    _check_reach(place, share, {each.hotkey or "" for each in members}, snapshot)
+        raise _bad(
+            location, f"found the key {without!r} without a hotkey, expected one: it has stake"
+        )
+    _check_reach(location, share, {key.hotkey or "" for key in members}, snapshot)
     return SignerGroup(tuple(value["keys"]), share=share, stake=value["stake"])
 
 
@@ -269,7 +273,7 @@ def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) ->
         TrustError: it is no trust file, or cannot follow the one before.
     """
     text = _new_text(wanted, before)
-    stakes = {} if before is None else {n: each.text for n, each in before.stakes.items()}
+    stakes = {} if before is None else {n: snapshot.text for n, snapshot in before.stakes.items()}
     root = parse(text, stakes, str(path))
     if before is not None:
         check_succession(before, root, held=[before.digest])

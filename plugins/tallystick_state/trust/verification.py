@@ -53,17 +53,17 @@ class Against:
     @property
     def known(self) -> tuple[PublicKey, ...]:
         """Every key that counts: those that are given, and of a trust file its keys and hotkeys."""
-        found = [*self.keys]
+        keys = [*self.keys]
         if self.root is not None:
-            found += [each.public for each in self.root.keys.values()]
-            found += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
-        return tuple(dict.fromkeys(found))
+            keys += [trusted.public for trusted in self.root.keys.values()]
+            keys += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
+        return tuple(dict.fromkeys(keys))
 
     def names(self, keys: Collection[PublicKey]) -> list[str]:
         """Keys as a trust file calls them, or as they are."""
-        known = () if self.root is None else self.root.keys.values()
-        by_key = {each.public: each.name for each in known}
-        return sorted(by_key.get(each, str(each)) for each in keys)
+        trusted = () if self.root is None else self.root.keys.values()
+        by_key = {key.public: key.name for key in trusted}
+        return sorted(by_key.get(key, str(key)) for key in keys)
 
 
 @attrs.frozen
@@ -112,7 +112,7 @@ def verify_envelope(path: Path, against: Against) -> Verified:
         "predicate_type": None if statement is None else statement.predicate_type,
         "subject": [] if statement is None else _subjects(statement),
         "predicate": None if statement is None else statement.predicate,
-        "keyids": [each.keyid for each in envelope.signatures],
+        "keyids": [signature.keyid for signature in envelope.signatures],
         "signed_by": names,
         "checked": not against.is_empty,
     }
@@ -132,11 +132,11 @@ def verify_note(path: Path, against: Against) -> Verified:
     view = {
         "kind": "note",
         "text": note.text,
-        "names": [each.name for each in note.signatures],
+        "names": [signature.name for signature in note.signatures],
         "signed_by": names,
         "checked": not against.is_empty,
     }
-    signers = [f"a signature that names {each.name}" for each in note.signatures]
+    signers = [f"a signature that names {signature.name}" for signature in note.signatures]
     lines = (*note.text.splitlines(), *_told_names(names, signers, against))
     return Verified("note", not against.is_empty, view, lines)
 
@@ -170,16 +170,16 @@ def _check_rows(proof: Proof | Growth, against: Against) -> None:
             message = "found a proof that a log only grew, expected one of rows, as --row asks for"
             raise TrustError(message, code="row-missing")
         return
-    rows = [row for each in proof.rows for row in each.rows]
+    rows = [row for proven in proof.rows for row in proven.rows]
     if not rows:
         message = "found a proof of no row, expected one: make it by tallystick state proof row"
         raise TrustError(message, code="row-missing")
     for key in against.rows:
         # the last part of a row is its value
         if not any(_is_of_key(row[:-1], key) for row in rows):
-            found = ", ".join(row_text(row[:-1]) for row in rows[:3])
-            found += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-            message = f"found the rows of {found}, expected one of {row_text(key)}"
+            names = ", ".join(row_text(row[:-1]) for row in rows[:3])
+            names += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+            message = f"found the rows of {names}, expected one of {row_text(key)}"
             raise TrustError(message, code="row-missing")
 
 
@@ -190,7 +190,7 @@ def _is_of_key(parts: Sequence[object], key: Sequence[object]) -> bool:
 
 def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
     """Return the keys that signed: every one that was asked for, or one of the trust file."""
-    lacking = [each for each in against.keys if each not in found]
+    lacking = [key for key in against.keys if key not in found]
     if lacking or (against.root is not None and not found):
         named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
         raise TrustError(f"found no signature of {named}, expected one", code="unsigned")
@@ -200,35 +200,35 @@ def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[Pu
 def _signers(
     envelope: Envelope, statement: Statement | None, against: Against
 ) -> frozenset[PublicKey]:
-    found = frozenset[PublicKey]()
+    signers = frozenset[PublicKey]()
     if against.keys:
         verification = envelope.verify(against.keys)
-        found |= verification.signers
-        lacking = [each for each in against.keys if each not in verification.signers]
+        signers |= verification.signers
+        lacking = [key for key in against.keys if key not in verification.signers]
         if lacking:
             raise _unsigned(lacking, verification)
     if against.root is not None:
-        found |= _trusted(envelope, statement, against.root, against.block)
-    return found
+        signers |= _trusted(envelope, statement, against.root, against.block)
+    return signers
 
 
 def _trusted(
     envelope: Envelope, statement: Statement | None, root: TrustRoot, block: int | None
 ) -> frozenset[PublicKey]:
     """Return the trusted keys that have signed, where they suffice."""
-    known = [each.public for each in root.keys.values()]
+    candidates = [key.public for key in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
     if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
         action: policy.Permission = "events" if kind == EVENTS else "adopt"
         # what a state would compare is not known here, but for the network
         expected = Statement(statement.predicate_type, {"network": root.network})
         policy.authorise(root, action, expected, envelope, block)
-        known += root.keys_for(statement.predicate.get("validator", ""))
+        candidates += root.keys_for(statement.predicate.get("validator", ""))
     elif kind == TRUST:
         policy.check_thresholds(root, root.root, envelope)
-    verification = envelope.verify(known)
+    verification = envelope.verify(candidates)
     if not verification.signers:
-        raise _unsigned(known, verification)
+        raise _unsigned(candidates, verification)
     return verification.signers
 
 
@@ -239,7 +239,9 @@ def _unsigned(lacking: Collection[PublicKey], verification: Verification) -> Tru
 
 
 def _subjects(statement: Statement) -> list[dict[str, Any]]:
-    return [{"name": each.name, "digest": dict(each.digests)} for each in statement.subject]
+    return [
+        {"name": subject.name, "digest": dict(subject.digests)} for subject in statement.subject
+    ]
 
 
 def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
@@ -251,16 +253,16 @@ def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
         for name, value in statement.predicate.items():
             if name != "format":
                 yield f"  {name}: {_shown(value)}"
-        for each in statement.subject:
-            digests = ", ".join(f"{name}:{digits}" for name, digits in each.digests.items())
-            yield f"  subject: {each.name or '_'} {digests}"
+        for subject in statement.subject:
+            digests = ", ".join(f"{name}:{digits}" for name, digits in subject.digests.items())
+            yield f"  subject: {subject.name or '_'} {digests}"
     yield f"statement {envelope.statement_digest}"
 
 
 def _told_signers(envelope: Envelope, names: Collection[str], against: Against) -> Iterator[str]:
-    keyids = (each.keyid or "of nobody" for each in envelope.signatures)
+    keyids = (keyid.keyid or "of nobody" for keyid in envelope.signatures)
     return _told_names(
-        names, [f"a signature that names the key {each}" for each in keyids], against
+        names, [f"a signature that names the key {keyid}" for keyid in keyids], against
     )
 
 

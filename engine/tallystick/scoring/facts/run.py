@@ -37,7 +37,7 @@ from tallystick.scoring.sources import source_of
 @json_fields(empty=("internal_errors",))
 @attrs.frozen
 class FactCounts:
-    """How many records there were.
+    """Numbers of records that were read, taken and rejected.
 
     Attributes:
         records: all of them, good and bad.
@@ -69,7 +69,7 @@ class FactCounts:
 @json_fields(FORMAT, empty=("settings",))
 @attrs.frozen
 class FactsReceipt(RunReceipt):
-    """What facts were taken with what.
+    """The receipt of an extraction: input, facts, engine and plugins.
 
     Attributes:
         schemas: the digest of each record schema, by skill type.
@@ -115,7 +115,7 @@ class Extraction:
 
 @attrs.frozen
 class ExtractionSpec:
-    """What a worker needs to take facts.
+    """The specification of an extraction for a worker.
 
     Attributes:
         installation: the engine and the plugins.

@@ -154,7 +154,7 @@ def test_bad_lines_of_json_and_bad_mappings_are_told(ledger: Ledger, tmp_path: P
         (b"", "found the header ''"),
         (b"uid,hotkey\n1,a\n", "found the header 'uid,hotkey', expected uid,hotkey,types"),
         (b"uid,hotkey,types\n", "found no miners"),
-        (b"uid,hotkey,types\n1,\xff,x\n", "not UTF-8"),
+        (b"uid,hotkey,types\n1,\xff,x\n", "expected text in UTF-8"),
     ],
 )
 def test_what_is_no_list_is_told(ledger: Ledger, tmp_path: Path, content: bytes, said: str) -> None:
