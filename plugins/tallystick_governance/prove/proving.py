@@ -19,14 +19,19 @@ from tallystick.errors import TallystickError
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.prove import allocation, consensus
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick_governance.prove.encode import Encoding, encode
-from tallystick_governance.prove.laws import LAWS, laws_of
 from tallystick_governance.prove.property import QUALITY, Answer, Laws, Question, Status
 from tallystick_governance.prove.refutation import Refutation, confirm
 from tallystick_governance.prove.solver import solver_of
 from tallystick_governance.prove.subject import Subject, subject_of
-from tallystick_governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
+from tallystick_governance.prove.symbolic_record import (
+    Encoding,
+    Mode,
+    SymbolicRecord,
+    encode,
+    facts_in,
+)
 
 Progress = Callable[[int, int], None]
 """Called with the number of answered questions, and of all."""
@@ -48,6 +53,8 @@ _MOST = (1 << 32) - 1
 """Largest limit that the solver takes, in steps."""
 _INTERRUPTED = "interrupted from keyboard"
 """The reason of the solver when it took the signal that was meant for the whole run."""
+LAWS: tuple[Laws, ...] = (consensus.LAWS, allocation.LAWS)
+"""The laws that are asked beside the questions about records, in the order of the answers."""
 Proofs = MutableSet[str]
 """Proved texts of the solver: types that share an axis share its proof."""
 
@@ -108,6 +115,11 @@ def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
     of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only)]
     of_laws = (pair for laws in _asked_laws(only) for pair in laws.outline(scorer, only))
     return (*of_records, *of_laws)
+
+
+def laws_of(name: str) -> Laws | None:
+    """Return the laws that one of a name belongs to; None for a property of records."""
+    return next((laws for laws in LAWS if name in laws.summaries), None)
 
 
 def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:

@@ -22,9 +22,8 @@ from tallystick_governance.markdown import (
     table,
 )
 from tallystick_governance.prove.built_in_properties import BUILT_IN
-from tallystick_governance.prove.laws import laws_of
 from tallystick_governance.prove.property import TIME, Answer, Status, is_not_analysed
-from tallystick_governance.prove.proving import steps
+from tallystick_governance.prove.proving import laws_of, steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
 
