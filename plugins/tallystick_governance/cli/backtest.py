@@ -143,7 +143,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """What would each rule set have made of the HISTORY?
+    """Compare rule sets over one history.
 
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
     to the folder OUTPUT. What changes hands and what flips is told with an interval that says how

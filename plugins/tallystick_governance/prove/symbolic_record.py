@@ -3,8 +3,8 @@
 A published value is bound to its exact one as rounding binds them. A geometric mean has no term:
 it is an unknown that only has bounds and an order (between the smallest and the largest axis, 0
 where one is 0, in the order of the axes). To look for a counterexample it is taken for the
-arithmetic mean; the engine then says what the record really scores. `encode` makes of a question the
-records that would break its claim.
+arithmetic mean; the engine then says what the record really scores. `encode` makes of a question
+the records that would break its claim.
 """
 
 from __future__ import annotations
