@@ -13,24 +13,35 @@ from tallystick.numbers.real import Exact
 from tallystick_allocation.column import Values, column_of, total
 from tallystick_allocation.rules import Average
 from tallystick_allocation.share import divided
-from tallystick_allocation.step import NOTHING, UNIT, Given, Range, Step, Stop, computes, hull
+from tallystick_allocation.step import (
+    NOTHING,
+    UNIT,
+    AllocationStep,
+    Given,
+    Range,
+    Stop,
+    computes,
+    hull,
+)
 
 
 @computes(Average)
 @attrs.frozen(eq=False, slots=False)
-class AverageStep(Step):
+class AverageStep(AllocationStep):
     """A moving average; what it gives is rounded, as it is carried."""
 
     rules: Average
+
+    prefers_hotkeys = False
 
     @property
     def carries(self) -> bool:
         """Always."""
         return True
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """As the column; what is carried was in that range too."""
-        found = hull(ranges[self.inputs[0].name], NOTHING)
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range of the column, in which carried values were too."""
+        found = hull(ranges[self.inputs[0]], NOTHING)
         return hull(found, UNIT) if self.rules.normalise else found
 
     def apply(self, given: Given) -> Values | Stop:
@@ -47,11 +58,11 @@ class AverageStep(Step):
         return divided(averages, whole)
 
     def reason(self) -> str:
-        """Nothing now, and nothing before that counts."""
+        """Return that the average is 0."""
         return f"the average of {self.rules.of} is 0"
 
     def nothing(self) -> str:
-        """Nothing has come so far, or since it was dropped."""
+        """Return that nothing has come so far, or since it was dropped."""
         when = "so far" if self.rules.leaver == "keep" else "in the round"
         return f"no {self.rules.of} above 0 {when}"
 

@@ -26,7 +26,13 @@ from tallystick_allocation.rules import (
     inputs_of,
     placed_steps,
 )
-from tallystick_allocation.step import COMPUTED_BY, BoundAllocation, Range, Step, Surroundings
+from tallystick_allocation.step import (
+    COMPUTED_BY,
+    AllocationStep,
+    BoundAllocation,
+    Range,
+    Surroundings,
+)
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -50,13 +56,15 @@ def bind_allocation(
     groups = {name: Fraction(rules.groups[name]) for name in sorted(rules.groups)}
     exact = frozenset(name for name, measure in rule_set.measures.items() if measure.exact)
     surroundings = Surroundings(registry, groups, rules.group or "", within or {}, exact)
-    steps: dict[str, Step] = {}
+    steps: dict[str, AllocationStep] = {}
     for placed in placed_steps(rule_set):
         steps[placed.rules.name] = _bound(placed, steps, surroundings)
     return BoundAllocation(tuple(steps.values()), rules.group or "", groups, rule_set.reference)
 
 
-def _bound(placed: PlacedStep, earlier: Mapping[str, Step], surroundings: Surroundings) -> Step:
+def _bound(
+    placed: PlacedStep, earlier: Mapping[str, AllocationStep], surroundings: Surroundings
+) -> AllocationStep:
     """Return a step, bound to the earlier ones that it reads."""
     rules = placed.rules
     published: Iterable[str] = ()
@@ -64,5 +72,10 @@ def _bound(placed: PlacedStep, earlier: Mapping[str, Step], surroundings: Surrou
         published = surroundings.registry.formulas[rules.formula].published
     inputs = tuple(earlier[name] for name in dict.fromkeys(inputs_of(rules, published)))
     shape = rules.shape([step.shape for step in inputs], bool(surroundings.groups))
-    parts = {"rules": rules, "inputs": inputs, "shape": shape, "origin": placed.origin}
+    parts = {
+        "inputs": inputs,
+        "rules": rules,
+        "shape": shape,
+        "origin": placed.origin,
+    }
     return COMPUTED_BY[type(rules)].bound(parts, surroundings)

@@ -19,9 +19,10 @@ from tallystick_allocation.population import LARGEST_FACTOR, Sample
 from tallystick_allocation.rules import UNGROUPED, Collect
 from tallystick_allocation.step import (
     NOTHING,
+    AllocationStep,
+    Collected,
     Given,
     Range,
-    Step,
     Stop,
     Surroundings,
     computes,
@@ -29,15 +30,15 @@ from tallystick_allocation.step import (
 )
 
 MOST_SAMPLES = 1_000_000
-"""So many samples of a miner a sum is proved for."""
+"""Maximum number of samples of a miner that a sum is proved for."""
 _Ratio = tuple[int, int]
 _PLAIN = frozenset({"sum", "mean", "last"})
-"""What one value alone is itself."""
+"""Statistics of which one value alone is the result."""
 
 
 @computes(Collect)
 @attrs.frozen(eq=False, slots=False)
-class CollectStep(Step):
+class CollectStep(AllocationStep):
     """The values of each miner's records, in each group, as one.
 
     Attributes:
@@ -52,6 +53,16 @@ class CollectStep(Step):
     grouping: str
     within: Range | None = None
     is_exact: bool = False
+
+    prefers_hotkeys = False
+    is_score = True
+
+    @property
+    def collected(self) -> Collected:
+        """The value of records, and the factors of its mean."""
+        rules = self.rules
+        factors = frozenset((*rules.times, *rules.over))
+        return Collected(rules.value, factors, rules.missed == "zero", self.within)
 
     @classmethod
     def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> CollectStep:
@@ -76,10 +87,10 @@ class CollectStep(Step):
 
     @property
     def operation(self) -> list[Any]:
-        """What is collected, and by which groups."""
+        """The operation, with the groups that it collects by."""
         return [*super().operation, self.grouping, list(self.groups)]
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """The range of a value, and what is given to who has none."""
         del ranges
         rules = self.rules

@@ -10,8 +10,16 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import (
+    PATH,
+    Decorator,
+    as_json,
+    follow_links_option,
+    output_option,
+    rules_option,
+)
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json, rules_option
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
@@ -19,6 +27,17 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from tallystick_allocation.allocate import Allocation
     from tallystick_allocation.explanation import AllocationExplanation, ExplainedStep
+
+
+explain_option = click.option(
+    "--explain", "hotkey", metavar="HOTKEY", help="Show every column of one miner."
+)
+"""The option that explains the weight of one miner."""
+
+
+def round_option(description: str) -> Decorator:
+    """Return the option that names the attributes of a round."""
+    return click.option("--round", "round_file", type=PATH, help=description)
 
 
 @click.command(
@@ -29,24 +48,17 @@ if TYPE_CHECKING:
         "tallystick allocate miners.parquet --rules my.toml -o weights.json \\\n    --explain 5F3s",
     ),
 )
-@click.argument("population", type=click.Path(path_type=Path))
-@rules_option
-@click.option(
-    "--round",
-    "round_file",
-    type=click.Path(path_type=Path),
-    help="What the rules ask of the round and of miners, as JSON.",
-)
+@click.argument("population", type=PATH)
+@rules_option(required=True)
+@round_option("Attributes of the round and of miners that the rules read, as JSON.")
 @click.option(
     "--carry",
     "carry_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="The weights of the round before, of the same rules.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where the weights go."
-)
-@click.option("--explain", "hotkey", metavar="HOTKEY", help="Show every column of one miner.")
+@output_option("Where the weights go.")
+@explain_option
 @click.option(
     "--uint16", "as_uint16", is_flag=True, help="Show the weights as Bittensor takes them, by uid."
 )

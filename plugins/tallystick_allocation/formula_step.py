@@ -25,16 +25,24 @@ from tallystick_allocation.column import (
     column_of,
 )
 from tallystick_allocation.rules import MINER, FormulaStep
-from tallystick_allocation.step import Given, Range, Step, Stop, Surroundings, computes, hull
+from tallystick_allocation.step import (
+    AllocationStep,
+    Given,
+    Range,
+    Stop,
+    Surroundings,
+    computes,
+    hull,
+)
 
 _Input = Column | Number
 _MANY = 32
-"""So many rows are worth loading what computes columns."""
+"""Minimum number of rows for which loading NumPy pays."""
 
 
 @computes(FormulaStep)
 @attrs.frozen(eq=False, slots=False)
-class FormulaColumnStep(Step):
+class FormulaColumnStep(AllocationStep):
     """A formula, whose inputs are earlier steps by their names, and flags and numbers of miners.
 
     Attributes:
@@ -45,6 +53,9 @@ class FormulaColumnStep(Step):
     rules: FormulaStep
     formula: Formula
     groups: tuple[str, ...]
+
+    prefers_hotkeys = False
+    is_score = True
 
     @classmethod
     def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> FormulaColumnStep:
@@ -60,7 +71,7 @@ class FormulaColumnStep(Step):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What the formula reads of miners."""
+        """The attributes of miners that the formula reads."""
         return tuple(name for name in self.formula.published if name.startswith(MINER))
 
     @property
@@ -68,13 +79,14 @@ class FormulaColumnStep(Step):
         """The tree rather than its name."""
         return [*super().operation, self.tree.digest]
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """The range that the formula declares, which is proved, and what stands for absent ones."""
-        found = self.formula.low, self.formula.high
+        result = self.formula.low, self.formula.high
         if self.rules.absent is not None:
-            found = hull(found, (Fraction(self.rules.absent),) * 2)
-        other = self.rules.otherwise
-        return found if other is None else hull(found, ranges[other])
+            result = hull(result, (Fraction(self.rules.absent),) * 2)
+        # of what it reads only the column for the other groups is handed on as it is
+        others = (ranges[step] for step in self.inputs if step.name == self.rules.otherwise)
+        return hull(result, *others)
 
     def apply(self, given: Given) -> Values | Stop:
         """The column, or one for each group."""
@@ -82,7 +94,7 @@ class FormulaColumnStep(Step):
         return found if self.shape == "grouped" else next(iter(found.values()))
 
     def reason(self) -> str:
-        """Its value."""
+        """Return that its value is 0."""
         return f"{self.formula.name} is 0, or an input is absent"
 
     def _column(self, group: str, given: Given) -> Column:
@@ -103,7 +115,7 @@ class FormulaColumnStep(Step):
     def _published(
         self, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
     ) -> RationalColumn:
-        """What is rounded, by doubles with a bound and the reference where they do not decide."""
+        """Return rounded values, by doubles with a bound, or by the reference."""
         from tallystick_allocation.balls import published_rows  # loads NumPy
 
         found = [None if each is None else real.publish(each) for each in self._empty(given)]

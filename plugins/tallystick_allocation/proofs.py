@@ -14,15 +14,15 @@ from math import ceil, floor
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.domain import Domain
 from tallystick.formula.lowering import lower
-from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import MAX_DEGREE
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.compiled import RANGE_REMEDY, check_range
 from tallystick_allocation.binding import bind_allocation
 from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import LARGEST_ATTRIBUTE
 from tallystick_allocation.rules import MINER
-from tallystick_allocation.step import BoundAllocation, Range, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
 
 _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 """Numbers of miners that a formula reads are in it; a flag is 1 or 0."""
@@ -72,16 +72,10 @@ def value_ranges(rules: BoundRules) -> dict[str, Range]:
 def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
     published = {name: _domain(name, step, ranges) for name in step.formula.published}
     program = lower(step.tree, {}, published)
-    low, high = step.formula.low, step.formula.high
-    if program.low < low or program.high > high:
-        raise FormulaError(
-            f"found that it can be from {decimal_text(program.low)} to "
-            f"{decimal_text(program.high)}, expected {decimal_text(low)} to {decimal_text(high)}: "
-            "use clip(), or change its parameters"
-        )
+    check_range(program, step.formula.low, step.formula.high, RANGE_REMEDY)
 
 
-def _degree(step: Step, degrees: Mapping[str, int]) -> int:
+def _degree(step: AllocationStep, degrees: Mapping[str, int]) -> int:
     """The degree of what a step computes in the values that were rounded last."""
     own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
     # what a step that is rounded gives is of degree 1
@@ -99,7 +93,7 @@ def _check_degree(degree: int) -> None:
 
 def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> Domain:
     """The range of an input, in nano; what is not rounded is no whole number of them."""
-    inputs: Mapping[str, Step] = {each.name: each for each in step.inputs}
+    inputs: Mapping[str, AllocationStep] = {each.name: each for each in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
     is_whole = name.startswith(MINER) or inputs[name].is_whole
     return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

@@ -30,20 +30,20 @@ class SelectStep(ColumnStep):
 
     @property
     def is_whole(self) -> bool:
-        """As the column."""
+        """True where its values are whole numbers of nano, as those of the column are."""
         return super().is_whole or self.inputs[0].is_whole
 
 
 @attrs.frozen
 class Order:
-    """Who comes first among equal values: the lower hotkey, or the lower salted digest."""
+    """The order of equal values: the lower hotkey first, or the lower salted digest."""
 
     ties: Ties
     salt: str | None
 
     @property
     def is_drawn(self) -> bool:
-        """Whether equals are drawn anew each round, so that no hotkey is preferred for long."""
+        """True where equals are drawn anew each round, so that no hotkey is preferred for long."""
         return self.ties == "digest" and self.salt is not None
 
     def descending(self, column: Column, group: str, given: Given) -> Iterator[int]:
@@ -70,6 +70,15 @@ class FilterStep(SelectStep):
     """The values above one bound and at least another."""
 
     rules: Filter
+
+    prefers_hotkeys = False
+
+    @property
+    def marks(self) -> frozenset[Decimal]:
+        """The bounds."""
+        above, cut = self.rules.above, self.rules.at_least
+        cuts = cut.values() if isinstance(cut, Mapping) else (cut,)
+        return frozenset(bound for bound in (above, *cuts) if isinstance(bound, Decimal))
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column without the others, or with 0 for them."""
@@ -128,8 +137,18 @@ class TopStep(SelectStep):
 
     @property
     def order(self) -> Order:
-        """Who comes first among equals."""
+        """The order of equals."""
         return Order(self.rules.ties, self.rules.salt)
+
+    @property
+    def prefers_hotkeys(self) -> bool:
+        """True unless each round draws the order of equals anew."""
+        return not self.order.is_drawn
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One more than stay."""
+        return (self.rules.k + 1,)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column without the others."""
@@ -137,7 +156,7 @@ class TopStep(SelectStep):
         return kept(column, first)
 
     def reason(self) -> str:
-        """How many stay."""
+        """Return the number of values that stay."""
         return f"{self.rules.of} is not among the {self.rules.k} greatest"
 
 
@@ -150,8 +169,13 @@ class OnePerStep(SelectStep):
 
     @property
     def order(self) -> Order:
-        """Who comes first among equals."""
+        """The order of equals."""
         return Order(self.rules.ties, self.rules.salt)
+
+    @property
+    def prefers_hotkeys(self) -> bool:
+        """True unless each round draws the order of equals anew."""
+        return not self.order.is_drawn
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column with 0 for the others."""
@@ -168,7 +192,7 @@ class OnePerStep(SelectStep):
         return column_of(cells)
 
     def reason(self) -> str:
-        """Whose is greater."""
+        """Return the attribute of which another value is greater."""
         return f"{self.rules.of} is not the greatest of its {self.rules.key}"
 
 

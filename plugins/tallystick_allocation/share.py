@@ -37,10 +37,10 @@ from tallystick_allocation.select import Order, TopStep
 from tallystick_allocation.step import (
     NOTHING,
     UNIT,
+    AllocationStep,
     ColumnStep,
     Given,
     Range,
-    Step,
     Stop,
     Surroundings,
     computes,
@@ -50,7 +50,7 @@ from tallystick_allocation.step import (
 from tallystick_allocation.uint16 import LAST_UID
 
 UID = "uid:"
-"""What the key of a slot begins with that gets a share without being a miner of the population."""
+"""Prefix of the key of a slot that gets a share without being a miner of the population."""
 _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
 
@@ -62,9 +62,11 @@ class ShareStep(ColumnStep):
 
     rules: Share
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Shares are in [0, 1], but for a column with values below 0, whose sum can be near 0."""
-        low, high = ranges[self.inputs[0].name]
+        low, high = ranges[self.inputs[0]]
         if self.rules.below == "refuse" or low >= 0:
             return UNIT
         furthest = max(-low, high) / _LEAST_SUM
@@ -82,7 +84,7 @@ class ShareStep(ColumnStep):
         return kept(shares, other_than_zero(shares)) if self.rules.drop_zero else shares
 
     def reason(self) -> str:
-        """Nothing, or less."""
+        """Return that the share is 0, or below."""
         return super().reason() if self.rules.below == "refuse" else "the share is 0 or below"
 
     def _shares(self, column: Column, present: Sequence[int]) -> Column:
@@ -120,7 +122,17 @@ class ByRankStep(ColumnStep):
 
     rules: ByRank
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    @property
+    def prefers_hotkeys(self) -> bool:
+        """True where equals get parts of their own, in an order that no round draws anew."""
+        return self.rules.ties != "pooled" and not self.order.is_drawn
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One more than there are parts."""
+        return (len(self.rules.parts or ()) + 1,)
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Parts are in [0, 1]."""
         del ranges
         return UNIT
@@ -141,12 +153,12 @@ class ByRankStep(ColumnStep):
         return column_of(cells)
 
     def reason(self) -> str:
-        """How many places have a part."""
+        """Return that the place has no part."""
         return f"{self.rules.of} is too low for a place with a part"
 
     @property
     def order(self) -> Order:
-        """Who comes first among equals: who was chosen by an order keeps it."""
+        """The order of equals, which is that of the step that chose them."""
         source = self.inputs[0]
         return source.order if isinstance(source, TopStep) else Order("hotkey", None)
 
@@ -162,7 +174,7 @@ class ByRankStep(ColumnStep):
 
 @computes(Pools)
 @attrs.frozen(eq=False, slots=False)
-class PoolsStep(Step):
+class PoolsStep(AllocationStep):
     """The share of each group times what a miner has in it, added up.
 
     Attributes:
@@ -171,6 +183,8 @@ class PoolsStep(Step):
 
     rules: Pools
     groups: Mapping[str, Fraction]
+
+    prefers_hotkeys = False
 
     @classmethod
     def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> PoolsStep:
@@ -183,12 +197,12 @@ class PoolsStep(Step):
         return [*super().operation, {name: fraction(share) for name, share in self.groups.items()}]
 
     def others(self, population: Population) -> tuple[str, ...]:
-        """Who takes what nobody gets."""
+        """Return the key that takes the unallocated share."""
         return burns(self.rules.burn, population)
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """At most what the column is, as the shares sum to 1."""
-        return hull(ranges[self.inputs[0].name], NOTHING, UNIT)
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return at most the range of the column, as the shares sum to 1."""
+        return hull(ranges[self.inputs[0]], NOTHING, UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
         """The one column."""
@@ -200,7 +214,7 @@ class PoolsStep(Step):
         return column if not burnt else with_burn(column, burnt, self.rules.burn, given)
 
     def reason(self) -> str:
-        """Nothing in any group."""
+        """Return that no group has a value."""
         return f"{self.rules.of} is 0 in every group"
 
     def _with_idle(self, idle: Sequence[str]) -> dict[str, Fraction]:
@@ -223,18 +237,20 @@ class PoolsStep(Step):
 
 @computes(Mix)
 @attrs.frozen(eq=False, slots=False)
-class MixStep(Step):
+class MixStep(AllocationStep):
     """A weighted sum of columns."""
 
     rules: Mix
 
+    prefers_hotkeys = False
+
     def others(self, population: Population) -> tuple[str, ...]:
-        """Who takes the part of an empty column."""
+        """Return the key that takes the part of an empty column."""
         return burns(self.rules.burn, population)
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """As the parts sum to 1, that of all columns together, and 0."""
-        return hull(NOTHING, UNIT, *(ranges[name] for name in self.rules.of))
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range of all columns together, as the parts sum to 1, and 0."""
+        return hull(NOTHING, UNIT, *(ranges[step] for step in self.inputs))
 
     def apply(self, given: Given) -> Values | Stop:
         """The sum, in each group where the columns are of groups."""
@@ -247,7 +263,7 @@ class MixStep(Step):
         return found if self.shape == "grouped" else next(iter(found.values()))
 
     def reason(self) -> str:
-        """Nothing in any column."""
+        """Return that no column has a value."""
         return f"{', '.join(self.rules.of)} are 0"
 
     def _mixed(self, held: Mapping[str, Column], given: Given) -> Column:
@@ -264,12 +280,14 @@ class MixStep(Step):
 
 @computes(Equal)
 @attrs.frozen(eq=False, slots=False)
-class EqualStep(Step):
+class EqualStep(AllocationStep):
     """Equal parts for the miners of a column that have a flag."""
 
     rules: Equal
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Parts are in [0, 1]."""
         del ranges
         return UNIT
@@ -293,19 +311,21 @@ class EqualStep(Step):
 
 @computes(Reserve)
 @attrs.frozen(eq=False, slots=False)
-class ReserveStep(Step):
+class ReserveStep(AllocationStep):
     """A share of all for one hotkey."""
 
     rules: Reserve
+
+    prefers_hotkeys = False
 
     def others(self, population: Population) -> tuple[str, ...]:
         """The hotkey, where it is no miner."""
         key = population.round.get(self.rules.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key and key not in population.places else ()
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """At most 1."""
-        return hull(ranges[self.inputs[0].name], UNIT)
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range of the column, and up to 1."""
+        return hull(ranges[self.inputs[0]], UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
         """The column scaled down, with the share of the hotkey."""
@@ -392,7 +412,7 @@ def slot_of(key: str) -> int | None:
 
 
 def burns(burn: str | int | None, population: Population) -> tuple[str, ...]:
-    """Who takes what nobody gets, where it is no miner of the population.
+    """Return the key that takes the unallocated share, where it is no miner of the population.
 
     Raises:
         AllocationError: a miner is called like a slot.

@@ -27,10 +27,10 @@ from tallystick_allocation.column import (
 from tallystick_allocation.rules import CapStep as CapRules
 from tallystick_allocation.rules import Lift, Statistic, ZScore
 from tallystick_allocation.step import (
+    AllocationStep,
     ColumnStep,
     Given,
     Range,
-    Step,
     Stop,
     computes,
     hull,
@@ -38,18 +38,20 @@ from tallystick_allocation.step import (
 )
 
 _FURTHEST = Fraction(1000)
-"""Of a million values none is further from the mean, in standard deviations: √(n − 1)."""
+"""Maximum distance from the mean of a million values, in standard deviations: √(n − 1)."""
 
 
 @computes(ZScore)
 @attrs.frozen(eq=False, slots=False)
 class ZScoreStep(ColumnStep):
-    """How many standard deviations each value is from the mean."""
+    """The distance of each value from the mean, in standard deviations."""
 
     rules: ZScore
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """What a million miners allow, and the value of a flat column."""
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range that a million miners allow, with the value of a flat column."""
         del ranges
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.rules.flat),) * 2)
 
@@ -97,9 +99,11 @@ class LiftStep(ColumnStep):
 
     rules: Lift
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """As wide as the column's."""
-        low, high = ranges[self.inputs[0].name]
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return a range as wide as that of the column."""
+        low, high = ranges[self.inputs[0]]
         lowest = Fraction(self.rules.lowest)
         return lowest, high - low + lowest
 
@@ -122,7 +126,9 @@ class CapStep(ColumnStep):
 
     rules: CapRules
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Shares are in [0, 1]."""
         del ranges
         return Fraction(), Fraction(1)
@@ -176,14 +182,16 @@ class CapStep(ColumnStep):
 
 @computes(Statistic)
 @attrs.frozen(eq=False, slots=False)
-class StatisticStep(Step):
+class StatisticStep(AllocationStep):
     """One number of a column."""
 
     rules: Statistic
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """As the column, and the number of an empty one."""
-        low, high = found = ranges[self.inputs[0].name]
+    prefers_hotkeys = False
+
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range of the column, or of its sum, with the number of an empty one."""
+        low, high = found = ranges[self.inputs[0]]
         if self.rules.statistic == "sum":
             million = 1_000_000
             found = min(low, Fraction()) * million, max(high, Fraction()) * million

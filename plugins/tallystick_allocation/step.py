@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from tallystick.canonical import digest
 from tallystick.errors import AllocationError
 from tallystick.io.text import escaped
 from tallystick.numbers.text import numbered
 from tallystick.rules.structure import table_of
 from tallystick.rules.toml import KeyPath
+from tallystick.scoring.computation import NamedValue, named, needed, ranges, unread
 from tallystick_allocation import column as columns
 from tallystick_allocation.column import Column, Number, Values
 from tallystick_allocation.population import Population
-from tallystick_allocation.rules import MINER, ROUND, UNGROUPED, Collect, Shape, StepRules
+from tallystick_allocation.rules import MINER, ROUND, UNGROUPED, Shape, StepRules
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -32,14 +33,14 @@ UNIT: Range = (Fraction(), Fraction(1))
 
 @attrs.frozen
 class Stop:
-    """What a step gives that ends the allocation: 0 for each place that has a value."""
+    """The end of the allocation: 0 for each place that has a value."""
 
     places: tuple[int, ...]
 
 
 @attrs.frozen(slots=False)
 class Given:
-    """What a step is given.
+    """The input of a step: the population and the results of earlier steps.
 
     Attributes:
         population: the miners, and what is known of them.
@@ -57,7 +58,7 @@ class Given:
 
     @property
     def miners(self) -> int:
-        """How many of the places are of miners; they are the first."""
+        """The number of miners, whose places are the first."""
         return len(self.population.miners)
 
     @cached_property
@@ -102,24 +103,44 @@ class Surroundings:
         return tuple(self.groups) or (UNGROUPED,) if shape == "grouped" else (UNGROUPED,)
 
 
-@attrs.frozen(eq=False, slots=False)
-class Step(ABC):
-    """A step of an allocation, bound.
+@attrs.frozen
+class Collected:
+    """The values of records that a step collects.
 
     Attributes:
-        rules: what the rule set says of it.
+        value: the value of a record that is collected.
+        factors: what a weighted mean weighs by, sorted.
+        counts_missed: whether a missed deadline counts as 0.
+        within: the range of each value, where it is known.
+    """
+
+    value: str
+    factors: frozenset[str]
+    counts_missed: bool
+    within: Range | None
+
+
+@attrs.frozen(eq=False, slots=False)
+class AllocationStep(NamedValue[Range]):
+    """A step of an allocation, bound.
+
+    Laws of weights are asked of steps: `sums_to_one`, `prefers_hotkeys`, `sizes`, `marks`,
+    `collected`, `is_score` and the range. A further kind of step answers them itself.
+
+    Attributes:
+        rules: its values in the rule set.
         inputs: the earlier steps that it reads.
-        shape: what it gives.
-        origin: the keys of the rule set that say it.
+        shape: the shape of its result.
+        origin: the keys of the rule set that have the step.
     """
 
     rules: StepRules
-    inputs: tuple[Step, ...]
+    inputs: tuple[AllocationStep, ...]
     shape: Shape
     origin: KeyPath
 
     @classmethod
-    def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> Step:
+    def bound(cls, parts: Mapping[str, Any], surroundings: Surroundings) -> AllocationStep:
         """Return the step of its rules.
 
         Args:
@@ -134,10 +155,10 @@ class Step(ABC):
         """The name by which later steps read it."""
         return self.rules.name
 
-    @cached_property
-    def digest(self) -> str:
-        """The identity of what is computed: of the operation and of all that it reads."""
-        return digest([self.operation, {step.name: step.digest for step in self.inputs}])
+    @property
+    def kind(self) -> str:
+        """The word in ``do``."""
+        return self.rules.do
 
     @property
     def operation(self) -> list[Any]:
@@ -147,12 +168,12 @@ class Step(ABC):
 
     @property
     def carries(self) -> bool:
-        """Whether what it gives is kept for the next round."""
+        """True where its result is kept for the next round."""
         return False
 
     @property
     def is_whole(self) -> bool:
-        """Whether its values are whole numbers of nano."""
+        """True where its values are whole numbers of nano."""
         return self.rules.publish or self.carries
 
     @property
@@ -161,17 +182,46 @@ class Step(ABC):
         return ()
 
     def others(self, population: Population) -> tuple[str, ...]:
-        """Who gets a share though it is no miner of the population."""
+        """Return the keys that get a share without being miners of the population."""
         del population
         return ()
 
+    @property
     @abstractmethod
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """What its values can be when those of its inputs are in some ranges, by name."""
+    def prefers_hotkeys(self) -> bool:
+        """True where it prefers the same ones of miners that are alike in every round."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of miners from which on it leaves some out."""
+        return ()
+
+    @property
+    def marks(self) -> frozenset[Decimal]:
+        """The values of its input at which it begins to treat miners in another way."""
+        return frozenset()
+
+    @property
+    def collected(self) -> Collected | None:
+        """The values of records that it collects."""
+        return None
+
+    @property
+    def is_score(self) -> bool:
+        """True where it makes the values that other steps choose or share by."""
+        return False
+
+    def sums_to_one(self, inputs: bool) -> bool:
+        """Return whether its values, before they are rounded, sum to 1, or are all 0 or absent.
+
+        Args:
+            inputs: whether it holds of all that the step reads.
+        """
+        return self.rules.sums_to_one(inputs)
 
     @abstractmethod
     def apply(self, given: Given) -> Values | Stop:
-        """What the step gives.
+        """Return the result of the step.
 
         Raises:
             AllocationError: where the step refuses what it is given.
@@ -179,7 +229,7 @@ class Step(ABC):
         """
 
     def reason(self) -> str:
-        """Why a miner has nothing here that has something before, for people."""
+        """Return why a miner has nothing here who has something before, for people."""
         return "the value is 0"
 
     def nothing(self) -> str:
@@ -187,9 +237,9 @@ class Step(ABC):
         return self.reason()
 
 
-COMPUTED_BY: dict[type[StepRules], type[Step]] = {}
+COMPUTED_BY: dict[type[StepRules], type[AllocationStep]] = {}
 """The step that is computed for some rules, by their class; `computes` adds each."""
-_Step = TypeVar("_Step", bound=Step)
+_Step = TypeVar("_Step", bound=AllocationStep)
 
 
 def computes(rules: type[StepRules]) -> Callable[[type[_Step]], type[_Step]]:
@@ -203,7 +253,7 @@ def computes(rules: type[StepRules]) -> Callable[[type[_Step]], type[_Step]]:
 
 
 @attrs.frozen(eq=False, slots=False)
-class ColumnStep(Step):
+class ColumnStep(AllocationStep):
     """A step that changes one column, in each group on its own."""
 
     def apply(self, given: Given) -> Values | Stop:
@@ -218,9 +268,9 @@ class ColumnStep(Step):
     def changed(self, column: Column, group: str, given: Given) -> Column:
         """The column of a group."""
 
-    def range_of(self, ranges: Mapping[str, Range]) -> Range:
-        """The range of the column, and 0."""
-        return hull(ranges[self.inputs[0].name], NOTHING)
+    def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
+        """Return the range of the column, and 0."""
+        return hull(ranges[self.inputs[0]], NOTHING)
 
 
 @attrs.frozen(slots=False)
@@ -234,7 +284,7 @@ class BoundAllocation:
         reference: the rule set, as ``name@version``.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[AllocationStep, ...]
     group: str
     groups: Mapping[str, Fraction]
     reference: str
@@ -243,7 +293,7 @@ class BoundAllocation:
         return f"<BoundAllocation of {self.reference}, {numbered(len(self.steps), 'step')}>"
 
     @property
-    def weight(self) -> Step:
+    def weight(self) -> AllocationStep:
         """The step that gives the weights."""
         return self.steps[-1]
 
@@ -254,89 +304,80 @@ class BoundAllocation:
 
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
-        """What each step can come to, by its name, where the allocation is proved."""
-        found: dict[str, Range] = {}
-        for step in self.steps:
-            found[step.name] = step.range_of(found)
-        return found
+        """The range of each step by its name, where the allocation is proved."""
+        return {step.name: found for step, found in ranges(self.steps).items()}
 
     @property
-    def carried(self) -> tuple[Step, ...]:
+    def carried(self) -> tuple[AllocationStep, ...]:
         """The steps whose values are kept for the next round."""
         return tuple(step for step in self.steps if step.carries)
 
-    def step(self, name: str) -> Step:
+    def step(self, name: str) -> AllocationStep:
         """The step of a name.
 
         Raises:
             AllocationError: there is none.
         """
-        for step in self.steps:
-            if step.name == name:
-                return step
-        raise unknown_step(name, [step.name for step in self.steps])
+        step = named(self.steps, name)
+        if step is None:
+            raise unknown_step(name, [step.name for step in self.steps])
+        return step
 
-    def needed(self, sinks: tuple[Step, ...], given: Mapping[str, Values]) -> tuple[Step, ...]:
-        """The steps that some steps need, in order, where the values of others are given."""
-        wanted: dict[str, Step] = {}
-        pending = [step for step in sinks if step.name not in given]
-        while pending:
-            step = pending.pop()
-            if step.name not in wanted:
-                wanted[step.name] = step
-                pending += (each for each in step.inputs if each.name not in given)
-        return tuple(step for step in self.steps if step.name in wanted)
+    def needed(
+        self, sinks: tuple[AllocationStep, ...], given: Mapping[str, Values]
+    ) -> tuple[AllocationStep, ...]:
+        """Return the steps that some steps need, in order, where the values of others are given."""
+        return needed(self.steps, sinks, given)
 
     @cached_property
     def values(self) -> tuple[str, ...]:
-        """What is collected of records, in name order."""
-        return tuple(sorted({rules.value for rules in self._collected}))
+        """The values of records that are collected, in name order."""
+        return tuple(sorted({collected.value for collected in self._collected}))
 
     @cached_property
     def weighed(self) -> Mapping[str, frozenset[str]]:
-        """By the value of a weighted mean what it is weighed by."""
-        found: dict[str, frozenset[str]] = {}
-        for rules in self._collected:
-            names = frozenset((*rules.times, *rules.over))
-            found[rules.value] = found.get(rules.value, frozenset()) | names
-        return found
+        """The factors that weighted means weigh by, by the value that is collected."""
+        factors: dict[str, frozenset[str]] = {}
+        for collected in self._collected:
+            earlier = factors.get(collected.value, frozenset())
+            factors[collected.value] = earlier | collected.factors
+        return factors
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
-        """What weighted means weigh by, in name order."""
+        """The factors of all weighted means, in name order."""
         return tuple(sorted(frozenset[str]().union(*self.weighed.values())))
 
     @cached_property
     def missed(self) -> frozenset[str]:
         """The values of which a missed deadline counts as 0."""
-        return frozenset(rules.value for rules in self._collected if rules.missed == "zero")
+        return frozenset(each.value for each in self._collected if each.counts_missed)
 
     @property
-    def _collected(self) -> Iterator[Collect]:
-        return (step.rules for step in self.steps if isinstance(step.rules, Collect))
+    def _collected(self) -> Iterator[Collected]:
+        return (step.collected for step in self.steps if step.collected is not None)
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:
-        """What steps ask of miners and of the round: what each is, by its name."""
+        """The kind of each attribute of miners and of the round that steps read, by its name."""
         asked = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
         read = {name for step in self.steps for name in step.attributes}
         return {**dict.fromkeys(sorted(read - asked.keys()), "a number"), **asked}
 
     @property
     def miner_attributes(self) -> Mapping[str, str]:
-        """Those of miners, by their names alone."""
+        """The attributes of miners, by their names alone."""
         return _of(MINER, self.attributes)
 
     @property
     def round_attributes(self) -> Mapping[str, str]:
-        """Those of the round, by their names alone."""
+        """The attributes of the round, by their names alone."""
         return _of(ROUND, self.attributes)
 
     @property
-    def unread(self) -> tuple[Step, ...]:
+    def unread(self) -> tuple[AllocationStep, ...]:
         """The steps that no other step reads; the weight is one."""
-        read = {each.name for step in self.steps for each in step.inputs}
-        return tuple(step for step in self.steps if step.name not in read)
+        return unread(self.steps)
 
 
 def unknown_step(name: str, known: Iterable[str]) -> AllocationError:
@@ -356,7 +397,7 @@ def hull(*ranges: Range) -> Range:
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def refuse_negative(column: Column, step: Step, given: Given) -> None:
+def refuse_negative(column: Column, step: AllocationStep, given: Given) -> None:
     """Refuse a column that has a value below 0.
 
     Raises:

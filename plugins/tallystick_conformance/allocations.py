@@ -16,13 +16,11 @@ from tallystick.diagnostics import Diagnostic
 from tallystick.errors import AllocationError, RuleSetError
 from tallystick.numbers.nano import NANO, to_text
 from tallystick_allocation.allocate import Allocation, allocate, roster
-from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.column import Values, column_of
-from tallystick_allocation.formula_step import FormulaColumnStep
 from tallystick_allocation.population import Attribute, Miner, Population, Sample
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.rules import ALLOCATION, UNGROUPED
-from tallystick_allocation.step import BoundAllocation, Range, Step
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding
 from tallystick_conformance.rule_sets import invalid
@@ -114,7 +112,7 @@ def _of_raised(bound: BoundAllocation) -> Iterator[Diagnostic]:
 def _weights(  # noqa: PLR0913, PLR0917  # what is given, and where
     bound: BoundAllocation,
     population: Population,
-    step: Step,
+    step: AllocationStep,
     shares: Shares,
     within: Range,
     keys: tuple[str, ...],
@@ -129,11 +127,11 @@ def _weights(  # noqa: PLR0913, PLR0917  # what is given, and where
         return None
 
 
-def _is_score(step: Step, bound: BoundAllocation) -> bool:
+def _is_score(step: AllocationStep, bound: BoundAllocation) -> bool:
     """Whether steps choose or share by what the step makes of records."""
-    readers = [each for each in bound.steps if step in each.inputs]
-    made = isinstance(step, CollectStep | FormulaColumnStep) and step.shape != "number"
-    return made and bool(readers) and not any(isinstance(r, FormulaColumnStep) for r in readers)
+    readers = [reader for reader in bound.steps if step in reader.inputs]
+    is_column = step.is_score and step.shape != "number"
+    return is_column and bool(readers) and not any(reader.is_score for reader in readers)
 
 
 def _tried(within: Range) -> Range:
@@ -158,9 +156,9 @@ def _population(bound: BoundAllocation, shares: Shares) -> Population:
     groups = tuple(bound.groups) or (UNGROUPED,)
     samples: dict[str, dict[str, dict[str, list[Sample]]]] = {}
     for step in bound.steps:
-        if isinstance(step, CollectStep):
-            low, high = _tried(step.within or (_LOWEST, Fraction(1)))
-            samples[step.rules.value] = {
+        if step.collected is not None:
+            low, high = _tried(step.collected.within or (_LOWEST, Fraction(1)))
+            samples[step.collected.value] = {
                 group: {
                     hotkey: _samples(low + share * (high - low), bound)
                     for hotkey, share in shares.items()

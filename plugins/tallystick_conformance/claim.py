@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.formula.text import decimal_text
@@ -15,7 +14,7 @@ from tallystick.formula.tree import Node, bind, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.records.schema import load_schema
-from tallystick.scoring.compiled import compile_tree
+from tallystick.scoring.compiled import check_range, compile_tree
 from tallystick_conformance.records import domains_of
 
 _EIGHTH = NANO // 8
@@ -24,7 +23,7 @@ UNIT_VALUES = (0, NANO, *range(_EIGHTH, NANO, _EIGHTH), 1, NANO - 1)
 
 
 @attrs.frozen(eq=False)
-class Step:
+class Premise:
     """A formula whose published value the claimed one reads."""
 
     name: str
@@ -34,14 +33,14 @@ class Step:
 
 @attrs.frozen(eq=False)
 class Claim:
-    """What is to be proved, or refuted by an example.
+    """A claim that is to be proved, or refuted by an example.
 
     Attributes:
         formula: the formula.
         parameters: the values of its parameters.
         skill_type: whose records it reads; None if it reads none.
         requirements: what holds for every record.
-        steps: the formulas that it reads, each after those that it reads itself.
+        premises: the formulas that it reads, each after those that it reads itself.
         given: what is published without a formula, such as a base weight: the values to try, in
             nano.
         unrounded: the bound trees of what it reads before that is published.
@@ -51,7 +50,7 @@ class Claim:
     parameters: Mapping[str, Fraction]
     skill_type: SkillType | None = None
     requirements: tuple[Requirement, ...] = ()
-    steps: tuple[Step, ...] = ()
+    premises: tuple[Premise, ...] = ()
     given: Mapping[str, tuple[int, ...]] = attrs.field(factory=dict)
     unrounded: Mapping[str, Node] = attrs.field(factory=dict)
 
@@ -62,16 +61,18 @@ class Claim:
 
     @property
     def facts(self) -> tuple[Node, ...]:
-        """All facts that the formula, its steps and the requirements read, each once."""
+        """The facts that the formula, its premises and the requirements read, each once."""
         trees = [self.tree, self.formula.applies]
-        trees += [tree for step in self.steps for tree in (step.tree, step.formula.applies)]
+        trees += [
+            tree for premise in self.premises for tree in (premise.tree, premise.formula.applies)
+        ]
         trees += [requirement.condition for requirement in self.requirements]
-        found = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-        return tuple({fact.digest: fact for fact in found}.values())
+        facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
+        return tuple({fact.digest: fact for fact in facts}.values())
 
 
 def prove(claim: Claim) -> None:
-    """Prove a claim without steps by the bounds of what it reads.
+    """Prove a claim without premises by the bounds of what it reads.
 
     Raises:
         FormulaError: the bounds do not show it.
@@ -82,12 +83,7 @@ def prove(claim: Claim) -> None:
     published = {name: Domain(min(values), max(values)) for name, values in claim.given.items()}
     conditions = [requirement.condition for requirement in claim.requirements]
     program = compile_tree(claim.tree, facts, published, conditions).program
-    formula = claim.formula
-    if program.low < formula.low or program.high > formula.high:
-        raise FormulaError(
-            f"found that it can be from {decimal_text(program.low)} to "
-            f"{decimal_text(program.high)}, expected {range_of(formula)}"
-        )
+    check_range(program, claim.formula.low, claim.formula.high)
 
 
 def range_of(formula: Formula) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from graphlib import TopologicalSorter
 from math import ceil
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -17,11 +16,14 @@ import attrs
 from tallystick.errors import FormulaError, RuleSetError
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.facts.families import reader_of
-from tallystick.formula.text import decimal_text, fact_text
-from tallystick.formula.tree import Node, bind, leaves
+from tallystick.formula.text import fact_text
+from tallystick.formula.tree import Node, bind, leaves, names
 from tallystick.numbers.nano import NANO, from_decimal, round_half_even, to_decimal
 from tallystick.rules.model import exact
-from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick.scoring.compiled import check_range, compile_tree
+from tallystick.scoring.computation import in_order
+from tallystick.scoring.scores import walk
+from tallystick.scoring.value import FormulaValue
 from tallystick_consensus.checks import FACTOR
 from tallystick_consensus.member_facts import (
     FACTS,
@@ -55,7 +57,7 @@ class ConsensusEvents(Protocol):
 
 @attrs.frozen
 class AlignmentShares:
-    """What findings, capabilities and the verdict count in the likeness of two submissions."""
+    """Shares of findings, capabilities and the verdict in the likeness of two submissions."""
 
     findings: Fraction
     capabilities: Fraction
@@ -77,7 +79,7 @@ class BoundConsensus:
     rules: Consensus
 
     def voting(self, valid: int) -> Voting:
-        """How the members of a group with so many valid ones vote."""
+        """Return the votes and the quorum of a group by the number of its valid members."""
         own_vote = self.rules.voters == "group"
         voters = valid if own_vote else valid - 1
         support = ceil(Fraction(self.rules.outliers_below) * (valid - 1))
@@ -101,18 +103,18 @@ class BoundConsensus:
 
     @cached_property
     def denials_permit(self) -> bool:
-        """Whether a denial counts like a permission."""
+        """True where a denial counts like a permission."""
         return self.rules.policy.denials == "permit"
 
     def computes_as(self, other: BoundConsensus) -> bool:
-        """Whether the components of every group are those of other rules with the same plugins."""
+        """Return whether all components are those of other rules with the same plugins."""
         # what follows from components, and how alike members are, changes none of them
         rules, same = self.rules, other.rules
         return rules == attrs.evolve(same, signals=rules.signals, alignment=rules.alignment)
 
     @cached_property
     def alignment_shares(self) -> AlignmentShares:
-        """What counts in the likeness of two submissions."""
+        """The shares in the likeness of two submissions."""
         shares = self.rules.alignment
         found = (shares.findings, shares.capabilities, shares.verdict)
         return AlignmentShares(*map(Fraction, found))
@@ -126,8 +128,8 @@ class BoundConsensus:
         return {name: from_decimal(parameters[name]) for name in self.rules.components}
 
     @cached_property
-    def components(self) -> Mapping[str, Compiled]:
-        """The formulas of the components, each after those that it reads.
+    def components(self) -> tuple[FormulaValue, ...]:
+        """The components, each after those that it reads.
 
         Raises:
             RuleSetError: one cannot be proved to be in its range for every group.
@@ -136,18 +138,24 @@ class BoundConsensus:
         named = self.rules.components.items()
         reads = {name: formulas[component.formula].reads for name, component in named}
         trees: dict[str, Node] = {}
-        found: dict[str, Compiled] = {}
-        for name in TopologicalSorter(reads).static_order():
+        values: dict[str, FormulaValue] = {}
+        for name in in_order(reads):
             trees[name] = self._tree(name, trees)
-            found[name] = self._compiled(name, trees[name], found)
-        return found
+            values[name] = self._value(name, trees[name], values)
+        return tuple(values.values())
+
+    def component(self, name: str) -> FormulaValue:
+        """Return the component of a name, which the section has."""
+        return next(value for value in self.components if value.name == name)
 
     def computed(self, facts: Sequence[int]) -> dict[str, int]:
-        """The published components of a member, in nano, in the order of the rule set."""
-        found: dict[str, int] = {}
-        for name, compiled in self.components.items():
-            found[name] = compiled.nano(facts, found)
-        return {name: found[name] for name in self.rules.components}
+        """Return the published components of a member, in nano, in the order of the rule set."""
+        values = walk(self.components, facts, {})
+        return {value.name: values[value] or 0 for value in self._in_rule_order}
+
+    @cached_property
+    def _in_rule_order(self) -> tuple[FormulaValue, ...]:
+        return tuple(map(self.component, self.rules.components))
 
     def weighted(self, components: Mapping[str, int]) -> int:
         """The published consensus of published components, in nano."""
@@ -173,7 +181,7 @@ class BoundConsensus:
 
     @cached_property
     def most_agreed(self) -> int:
-        """How many items of a set can be agreed, each of which takes a quorum of votes."""
+        """The maximum number of agreed items of a set, each of which takes a quorum of votes."""
         least = self.rules.minimum_valid
         sizes = range(least, MOST_MEMBERS + 1)
         voters = sizes if self.rules.voters == "group" else (size - 1 for size in sizes)
@@ -192,17 +200,16 @@ class BoundConsensus:
         except FormulaError as error:
             raise self._refused(name, error) from error
 
-    def _compiled(self, name: str, tree: Node, before: Mapping[str, Compiled]) -> Compiled:
-        published = {each: compiled.program.domain for each, compiled in before.items()}
+    def _value(self, name: str, tree: Node, before: Mapping[str, FormulaValue]) -> FormulaValue:
+        published = {earlier: value.domain for earlier, value in before.items()}
         try:
             compiled = compile_tree(tree, self.domains, published, _requirements(tree))
+            check_range(compiled.program, Fraction(), Fraction(1))
         except FormulaError as error:
             raise self._refused(name, error) from error
-        low, high = compiled.program.low, compiled.program.high
-        if low < 0 or high > 1:
-            found = f"it can be from {decimal_text(low)} to {decimal_text(high)}"
-            raise self._refused(name, FormulaError(f"found that {found}, expected 0 to 1"))
-        return compiled
+        formula = self.registry.formulas[self.rules.components[name].formula]
+        inputs = tuple(before[read] for read in names(tree, "published"))
+        return FormulaValue(name, "component", inputs, compiled.program.domain, formula, compiled)
 
     def _refused(self, name: str, error: FormulaError) -> RuleSetError:
         path = ("consensus", "components", name, "formula")
@@ -218,7 +225,7 @@ def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus 
 
 
 def _requirements(tree: Node) -> list[Node]:
-    """What no counting can break: of a member's items none is both agreed and outlying."""
+    """Return conditions of every count: no item of a member is both agreed and outlying."""
     sets = {path_of(fact) for fact in leaves(tree, "fact")}
     return [
         outliers(name) + shared(name) <= mine(name)

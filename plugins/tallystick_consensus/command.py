@@ -11,9 +11,10 @@ import click
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import as_json, follow_links_option, output_option, rejects_option
 from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions, rules_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 
@@ -35,10 +36,8 @@ _PATH = click.Path(path_type=Path)
 )
 @click.argument("groups", type=_PATH)
 @rules_option
-@click.option("-o", "--output", required=True, type=_PATH, help="Where the consensus goes.")
-@click.option(
-    "--rejects", type=_PATH, help="Where rejected groups go; by default OUTPUT.rejects.jsonl."
-)
+@output_option("Where the consensus goes.")
+@rejects_option("groups")
 @click.option("--reruns", type=_PATH, help="Where requests go to run submissions again.")
 @click.option("--seed", default="", metavar="TEXT", help="Of the draw of those; empty by default.")
 @click.option(

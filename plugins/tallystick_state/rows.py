@@ -1,62 +1,74 @@
 """Rows of the commands for a state, its trust and its audit."""
 
-from tallystick.plugins.commands import SOURCE, Command, CommandOption, CommandRows
+from tallystick.plugins.commands import SOURCE, Command, CommandOption, CommandRows, SettingRow
 
 tallystick_api = 1
+
+SCORED_STATE_HELP = "Score each record by the rules and thresholds of the epoch that it names."
+"""Help of the option by which a command scores with a state."""
 
 COMMANDS = CommandRows(
     commands=(
         Command(
             ("audit",),
             "tallystick_state.cli.audit:audit",
-            "What another published, against what follows from its inputs.",
+            "Check what another published against its inputs.",
+            heading="verify",
         ),
         Command(
             ("dispute",),
             "tallystick_state.cli.dispute:dispute",
-            "Where two validators differ first, and who is wrong.",
+            "Find where two validators differ first, and who is wrong.",
+            heading="verify",
         ),
         Command(
             ("epoch",),
             "tallystick_state.cli.epoch:epoch",
-            "Epochs of a state: list, show, close.",
+            "List, show and close the epochs of a state.",
             below=("close", "list", "show"),
+            heading="state",
         ),
         Command(
             ("events",),
             "tallystick_state.cli.events:events",
-            "Late events and others' records: import.",
+            "Import late events and records of others.",
             below=("import",),
+            heading="state",
         ),
         Command(
             ("groups",),
             "tallystick_state.cli.groups:groups",
-            "Verification groups: select.",
+            "Select verification groups.",
             below=("select",),
+            heading="state",
         ),
         Command(
             ("keys",),
             "tallystick_state.cli.keys:keys",
-            "Keys that sign: new, show.",
+            "Make and show keys that sign.",
             below=("new", "show"),
+            heading="verify",
         ),
         Command(
             ("miner",),
             "tallystick_state.cli.miner:miner",
-            "Miners of a state: list, register, sync, clear.",
+            "List, register, sync and clear the miners of a state.",
             below=("clear", "list", "register", "sync"),
+            heading="state",
         ),
         Command(
             ("quarantine",),
             "tallystick_state.cli.quarantine:quarantine",
-            "Claims that are not recorded: list, accept, drop.",
+            "List, accept and drop claims that are not recorded.",
             below=("accept", "drop", "list"),
+            heading="state",
         ),
         Command(
             ("round",),
             "tallystick_state.cli.round:round_group",
-            "Rounds of a state: list, show, close.",
+            "List, show and close the rounds of a state.",
             below=("close", "list", "show"),
+            heading="state",
         ),
         Command(
             ("sign",),
@@ -74,11 +86,12 @@ COMMANDS = CommandRows(
                 "trust",
                 "withdrawal",
             ),
+            heading="verify",
         ),
         Command(
             ("state",),
             "tallystick_state.cli.state:state",
-            "A state: begin, see, move and verify it.",
+            "Begin, show, move and verify a state.",
             below=(
                 "adopt",
                 "backup",
@@ -97,22 +110,26 @@ COMMANDS = CommandRows(
                 "verify",
                 "withdraw",
             ),
+            heading="state",
         ),
         Command(
             ("trust",),
             "tallystick_state.cli.trust:trust",
-            "Trust files: new, check, rotate.",
+            "Write, check and rotate trust files.",
             below=("check", "new", "rotate"),
+            heading="verify",
         ),
         Command(
             ("verify",),
             "tallystick_state.cli.verify:verify",
             "Verify the signatures of a file.",
+            heading="verify",
         ),
         Command(
             ("weights",),
             "tallystick_state.cli.weights:weights",
-            "The weights that a validator sets.",
+            "Compute the weights that a validator sets.",
+            heading="state",
         ),
     ),
     options=tuple(
@@ -120,9 +137,9 @@ COMMANDS = CommandRows(
             command=command,
             flag="--state",
             metavar="STATE",
-            help="Score each record by the rules and thresholds of the epoch that it names.",
+            help=SCORED_STATE_HELP,
             kind=SOURCE,
-            home="tallystick_state.cli.state_options:scoring_by_state",
+            home="tallystick_state.cli.options:scoring_by_state",
             after=after,
             example=example,
         )
@@ -136,5 +153,6 @@ COMMANDS = CommandRows(
             ),
         )
     ),
+    settings=(SettingRow("state", is_path=True),),
 )
 """The rows of the entry point in `tallystick.commands`."""

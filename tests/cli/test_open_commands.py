@@ -107,13 +107,23 @@ def test_a_command_of_a_stranger_stands_beside_those_of_the_engine(tmp_path: Pat
     env = beside(site_of(tmp_path))
     assert start("hail", env=env).out == "hail\n"
     assert start("rules", "hail", env=env).out == "hail\n"
-    assert "  hail        Greet a validator.\n" in start("--help", env=env).out
+    assert "\nPlugins:\n  hail        Greet a validator.\n\n" in start("--help", env=env).out
     listed = start("rules", "--help", env=env).out
     assert "  hail    Greet a rule set.\n" in listed
     assert "  tallystick rules hail\n" in listed
     helped = start("rules", "hail", "--help", env=env).out
     assert "--log-json" in helped
     assert "--no-settings" in helped
+
+
+def test_a_stranger_has_a_heading_of_its_own_or_one_of_the_engine(tmp_path: Path) -> None:
+    rows = ROWS.replace('a validator."', 'a validator.", heading="greetings"')
+    helped = start("--help", env=beside(site_of(tmp_path / "own", rows))).out
+    assert "\n\nGreetings:\n  hail        Greet a validator.\n\n" in helped
+    rows = ROWS.replace('a validator."', 'a validator.", heading="score"')
+    helped = start("--help", env=beside(site_of(tmp_path / "core", rows))).out
+    score = helped.partition("\nScore:\n")[2].partition("\n\n")[0]
+    assert "  hail        Greet a validator.\n" in score
 
 
 @pytest.mark.parametrize("option", ["-v", "--log-json"])
@@ -202,6 +212,10 @@ KIND = "tallystick_api = 1\nCOMMANDS = ['hail']"
             "found the path ('state', 'hail'), expected",
         ),
         (
+            ROWS.replace('a validator."', 'a validator.", heading="Say: hail"'),
+            "found the heading 'Say: hail', expected a word such as score",
+        ),
+        (
             ROWS.replace("acme_hail:hail", "acme_hail"),
             "found the home 'acme_hail', expected module",
         ),
@@ -248,7 +262,7 @@ def test_a_command_whose_home_cannot_be_used_says_so(
 
 @pytest.mark.parametrize(
     ("path", "sentence"),
-    [(("score",), "Score a file of records."), (("yuma",), "What the chain makes")],
+    [(("score",), "Score a file of records."), (("yuma",), "Compute the chain's")],
 )
 def test_nobody_takes_a_command_of_the_engine(
     tmp_path: Path, path: tuple[str, ...], sentence: str

@@ -1,4 +1,4 @@
-"""Every command is on a page, and every page is in the README."""
+"""Every command is on a page, and every page is on the front page, which the README links."""
 
 import re
 from collections.abc import Iterator
@@ -70,6 +70,11 @@ def test_there_are_commands_of_every_group() -> None:
     assert found == set(group.list_commands(click.Context(group)))
 
 
-@pytest.mark.parametrize("name", pages())
-def test_every_page_is_in_the_readme(name: str) -> None:
-    assert name in {link.partition("#")[0] for link in Page.of("README.md").links()}
+def test_every_page_is_on_the_front_page() -> None:
+    links = {link.partition("#")[0] for link in Page.of("docs/index.md").links()}
+    assert {name.removeprefix("docs/") for name in pages()} - links == {"index.md"}
+
+
+def test_the_readme_leads_to_the_front_page_and_the_quick_starts() -> None:
+    doors = [name for name in pages() if name.startswith("docs/quick-start-")]
+    assert {"docs/index.md", *doors} <= set(Page.of("README.md").links())

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from tallystick.io.text import visible
 from tallystick.numbers import ratio
-from tallystick.scoring.explanation import Cliff, CompositeStep, Explanation, Step, TierStep
+from tallystick.scoring.explanation import (
+    Cliff,
+    CompositeStep,
+    Explanation,
+    OperationStep,
+    TierStep,
+    ValueStep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +38,13 @@ def lines_of(explanation: Explanation) -> list[str]:
         lines += ["", "axes", *_steps(explanation.axes)]
     if explanation.measures:
         lines += ["", "measures", *_steps(explanation.measures)]
+    # a composite follows from the operations before it; others follow from the composite
+    for step in explanation.operations:
+        lines += ["", *_operation(step)] if step.role == "composite" else []
     if explanation.composite is not None:
         lines += ["", *_composite(explanation.composite)]
+    for step in explanation.operations:
+        lines += ["", *_operation(step)] if step.role != "composite" else []
     if explanation.tier is not None:
         lines += ["", *_tier(explanation.tier)]
     if explanation.emission is not None:
@@ -41,11 +53,11 @@ def lines_of(explanation: Explanation) -> list[str]:
     return lines
 
 
-def _steps(steps: Iterable[Step]) -> list[str]:
+def _steps(steps: Iterable[ValueStep]) -> list[str]:
     return [line for step in steps for line in _step(step)]
 
 
-def _step(step: Step) -> list[str]:
+def _step(step: ValueStep) -> list[str]:
     name = f"{step.symbol} {step.name}".strip()
     absent = f"does not apply{', counts as 1' if step.exact else ''}"
     value = absent if step.value is None else _published(step.value)
@@ -62,6 +74,11 @@ def _step(step: Step) -> list[str]:
 
 def _published(value: Decimal | Fraction) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else ratio.to_text(value)
+
+
+def _operation(step: OperationStep) -> list[str]:
+    value = "does not apply, counts as 1" if step.value is None else f"{step.value:f}"
+    return [f"{step.name} = {value}    [{step.kind}]", f"{_INDENT}{step.text}"]
 
 
 def _composite(step: CompositeStep) -> list[str]:

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples, status_of
-from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, scoring_locked_options
+from tallystick.cli.options import (
+    as_json,
+    executor_options,
+    follow_links_option,
+    output_option,
+    rejects_option,
+)
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.numbers.text import numbered
 
 if TYPE_CHECKING:
@@ -28,14 +34,8 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where the facts go."
-)
-@click.option(
-    "--rejects",
-    type=click.Path(path_type=Path),
-    help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
-)
+@output_option("Where the facts go.")
+@rejects_option("records")
 @follow_links_option
 @executor_options
 @scoring_locked_options

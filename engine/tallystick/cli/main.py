@@ -39,29 +39,44 @@ if TYPE_CHECKING:
 class LazyGroup(OpenGroup):
     """The whole command line: the core's commands by this table, those of plugins by rows."""
 
-    homes: Mapping[str, tuple[str, str]] = {
-        "demo": ("tallystick.cli.demo:demo", "Score the bundled examples of every skill type."),
-        "explain": ("tallystick.cli.explain:explain", "Show every step behind one score."),
-        "facts": ("tallystick.cli.facts:facts", "Take the facts of records, for every rule set."),
+    homes: Mapping[str, tuple[str, str, str]] = {
+        "demo": (
+            "tallystick.cli.demo:demo",
+            "Score the bundled examples of every skill type.",
+            "score",
+        ),
+        "explain": (
+            "tallystick.cli.explain:explain",
+            "Show every step behind one score.",
+            "score",
+        ),
+        "facts": (
+            "tallystick.cli.facts:facts",
+            "Extract the facts of records, for every rule set.",
+            "score",
+        ),
         "lock": (
             "tallystick.cli.lock:lock",
-            "What results are made with, by digest: write, check.",
+            "Write or check the digests of what results are made with.",
+            "verify",
         ),
-        "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check."),
-        "records": ("tallystick.cli.records:records", "Records: generate."),
+        "plugins": ("tallystick.cli.plugins:plugins", "List, start and check plugins.", "write"),
+        "records": ("tallystick.cli.records:records", "Generate records.", "write"),
         "rules": (
             "tallystick.cli.rules:rules",
-            "Rule sets: list, show, check, lint, prove, diff, set.",
+            "List, show, check, lint, prove, compare and edit rule sets.",
+            "govern",
         ),
-        "score": ("tallystick.cli.score:score", "Score a file of records."),
+        "score": ("tallystick.cli.score:score", "Score a file of records.", "score"),
     }
+    """Home, sentence of help and heading of each of the core's own commands, by name."""
 
     def own_names(self) -> Collection[str]:
-        """The names of the core's own commands."""
+        """Return the names of the core's own commands."""
         return self.homes.keys()
 
     def own_command(self, name: str) -> click.Command | None:
-        """The core's own command of a name, imported."""
+        """Return the core's own command of a name, imported."""
         if name not in self.homes:
             return None
         module, _, attribute = self.homes[name][0].partition(":")
@@ -71,6 +86,23 @@ class LazyGroup(OpenGroup):
     def own_sentence(self, name: str) -> str:
         """Sentence of help for an own command, which is not imported for it."""
         return self.homes[name][1]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sentence of each command, below the headings in their order."""
+        from tallystick.plugins.commands import HEADINGS, OTHER_HEADING
+
+        rows = self.rows()
+        sections = dict[str, list[tuple[str, str]]]({heading: [] for heading in HEADINGS})
+        sentences = dict(self.sentences(ctx))
+        width = max(map(len, sentences))
+        for name, sentence in sentences.items():
+            heading = rows[name].heading if name in rows else self.homes[name][2]
+            sections.setdefault(heading, []).append((name.ljust(width), sentence))
+        of_strangers = sorted(sections.keys() - {*HEADINGS, OTHER_HEADING})
+        for heading in (*HEADINGS, *of_strangers, OTHER_HEADING):
+            if sections.get(heading):
+                with formatter.section(heading.capitalize()):
+                    formatter.write_dl(sections[heading])
 
 
 @click.group(
@@ -147,14 +179,14 @@ def _status_of(error: TallystickError) -> int:
         return 1
     if not isinstance(error, RefusedError):
         return 2
-    return status_of(1, sum(each.code == INTERNAL_ERROR for each in error.refusals))
+    return status_of(1, sum(refusal.code == INTERNAL_ERROR for refusal in error.refusals))
 
 
 def _complain(error: TallystickError) -> None:
     if "--json" in sys.argv:
-        from tallystick import views  # when something is wrong
+        from tallystick.json_values import error_value
 
-        print_json(views.error(error))
+        print_json(error_value(error))
     log.complain(error)
 
 

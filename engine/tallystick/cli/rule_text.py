@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tallystick.formula.text import decimal_text, lines, render
-from tallystick.numbers.nano import to_decimal, to_fraction
+from tallystick.numbers.nano import to_decimal
 from tallystick.rules.section_lookup import asked, sections_of
-from tallystick.scoring.composite import MeanValue
-from tallystick.scoring.value import FormulaValue, MeasureValue
+from tallystick.scoring.tiers import MultiplierValue, TierValue
+from tallystick.scoring.value import ConstantValue, nano_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tallystick.scoring.bound import BoundType
     from tallystick.scoring.scorer import Scorer
+    from tallystick.scoring.value import FormulaValue, Value
 
 _INDENT = "    "
 
@@ -52,60 +52,40 @@ def _line(text: str) -> str:
 
 
 def _formulas(scorer: Scorer) -> list[str]:
-    values = {v.name: v for bound in scorer.types.values() for v in _values(bound)}
-    return [line for value in values.values() for line in _formula(value)]
+    """Return the formulas of all types, each name once: in the end that of the last type."""
+    values = {v.name: v for bound in scorer.types.values() for v in _named_formulas(bound)}
+    return [_INDENT + line for value in values.values() for line in value.lines()]
 
 
-def _values(bound: BoundType) -> list[FormulaValue]:
+def _named_formulas(bound: BoundType) -> Iterator[FormulaValue]:
+    """Yield what stands under the formulas, and not with its type."""
     thresholds = bound.tiers.formulas.values() if bound.tiers is not None else ()
     emission = [bound.emission] if bound.emission is not None else []
-    return [*bound.axes, *bound.measures, *thresholds, *bound.factors, *emission]
-
-
-def _formula(value: FormulaValue) -> list[str]:
-    formula = value.formula
-    name = f"{value.name}: {formula.name}  {formula.digest}"
-    text = lines(formula.symbol or value.name, value.compiled.tree)
-    if isinstance(value, MeasureValue):
-        name += _published(value)
-    return [_INDENT + name, *(_INDENT * 2 + line for line in text)]
-
-
-def _published(measure: MeasureValue) -> str:
-    """How results show a measure, and where they do."""
-    ratio = ", as a ratio" if measure.is_exact else ""
-    applies = measure.applies
-    return ratio if applies is None else f"{ratio}, if {render(applies.tree)}"
+    yield from (*bound.axes, *bound.measures, *thresholds, *bound.factors, *emission)
 
 
 def _type(bound: BoundType) -> list[str]:
-    found = [bound.name, *_composite(bound)]
+    """Return a type: every value that is no formula of its own, in its order, and requirements."""
+    formulas = frozenset(_named_formulas(bound))
+    values = [value for value in bound.values if value not in formulas]
+    place = values.index(bound.gated)
+    composite = values[:place] if bound.has_quality else ()
+    text = [bound.name, *_lines(composite)]
     if bound.measures:
-        found.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
-    for gate in bound.quality.gates:
-        below, then = to_fraction(gate.below), to_fraction(gate.composite)
-        edge = f"{gate.axis} < {decimal_text(below)}: composite {decimal_text(then)}"
-        found.append(f"{_INDENT}gate: {edge}")
-    if bound.base_weight is not None:
-        found.append(f"{_INDENT}base weight: {decimal_text(to_fraction(bound.base_weight))}")
+        text.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
     names = ", ".join(requirement.name for requirement, _ in bound.requirements)
-    return [*found, *_tiers(bound), f"{_INDENT}requires: {names or 'nothing'}"]
+    text += [*_lines(v for v in values[place:] if not _is_told_elsewhere(v)), *_tiers(bound)]
+    return [*text, f"{_INDENT}requires: {names or 'nothing'}"]
 
 
-def _composite(bound: BoundType) -> list[str]:
-    """How axes become the quality; a formula as it is with the parameters of the type."""
-    composite = bound.composite
-    if not bound.has_quality:
-        return []
-    if isinstance(composite, FormulaValue):
-        formula = composite.formula
-        text = lines(formula.symbol or "composite", composite.compiled.tree)
-        head = f"{_INDENT}composite: {formula.name}  {formula.digest}"
-        return [head, *(_INDENT * 2 + line for line in text)]
-    assert isinstance(composite, MeanValue)  # noqa: S101  # as binding makes it
-    denominator = composite.weights.denominator
-    parts = [f"{axis.name} {n}/{denominator}" for axis, n in composite.weighed.items()]
-    return [f"{_INDENT}composite: {composite.mean}", f"{_INDENT}weights: {', '.join(parts)}"]
+def _lines(values: Iterable[Value]) -> Iterator[str]:
+    return (_INDENT + line for value in values for line in value.lines())
+
+
+def _is_told_elsewhere(value: Value) -> bool:
+    """Return whether tiers have the value's text, or it is a factor that the type lacks."""
+    is_lacking = isinstance(value, ConstantValue) and value.role == "factor"
+    return is_lacking or isinstance(value, TierValue | MultiplierValue)
 
 
 def _tiers(bound: BoundType) -> list[str]:
@@ -114,6 +94,6 @@ def _tiers(bound: BoundType) -> list[str]:
     edges = ["", *(f" from {to_decimal(bound.seeds[name]):f}" for name in bound.tiers.cuts)]
     rows = zip(bound.tiers.levels, bound.tiers.multipliers, edges, strict=True)
     return [
-        f"{_INDENT}tier {level}: multiplier {decimal_text(to_fraction(multiplier))}{edge}"
+        f"{_INDENT}tier {level}: multiplier {nano_text(multiplier)}{edge}"
         for level, multiplier, edge in rows
     ]

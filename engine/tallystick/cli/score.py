@@ -10,8 +10,14 @@ import click
 
 from tallystick.cli import log
 from tallystick.cli.command import examples, status_of
-from tallystick.cli.executor_options import executor_options
 from tallystick.cli.locked import Held, scoring_locked_options
+from tallystick.cli.options import (
+    as_json,
+    executor_options,
+    follow_links_option,
+    output_option,
+    rejects_option,
+)
 from tallystick.cli.plugin_options import (
     ExtensibleCommand,
     PluginOptions,
@@ -20,7 +26,7 @@ from tallystick.cli.plugin_options import (
 )
 from tallystick.cli.progress import progress_bar
 from tallystick.cli.settings import in_force
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.streams import is_stream
 from tallystick.numbers.text import numbered
 from tallystick.scoring.output import FORMATS
@@ -39,15 +45,9 @@ if TYPE_CHECKING:
 )
 @click.argument("records", type=click.Path(path_type=Path))
 @rules_option
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Where results go."
-)
+@output_option("Where results go.")
 @click.option("--format", "format_name", type=click.Choice(FORMATS), help="By default by the name.")
-@click.option(
-    "--rejects",
-    type=click.Path(path_type=Path),
-    help="Where rejected records go; by default OUTPUT.rejects.jsonl.",
-)
+@rejects_option("records")
 @click.option(
     "--receipt",
     "receipt_path",
@@ -101,10 +101,10 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             executor=executor,
             settings=in_force(),
         )
-    told, lines = receipt.to_dict(), _summary(receipt, output, rejects)
-    for _, each in passes:
-        beside = output.with_name(f"{output.stem}.{each.name}{output.suffix}")
-        with each.scoring() as scorer, progress_bar(each.title) as progress:
+    view, lines = receipt.to_dict(), _summary(receipt, output, rejects)
+    for _, second_pass in passes:
+        beside = output.with_name(f"{output.stem}.{second_pass.name}{output.suffix}")
+        with second_pass.scoring() as scorer, progress_bar(second_pass.title) as progress:
             second = scorer.score_file(
                 records,
                 beside,
@@ -115,10 +115,10 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 shadow_of=receipt.rule_set_digest,
                 settings=in_force(),
             )
-        told = {**told, each.name: second.to_dict()}
-        lines += [each.heading, *_summary(second, beside, None)]
+        view = {**view, second_pass.name: second.to_dict()}
+        lines += [second_pass.heading, *_summary(second, beside, None)]
     if as_json:
-        print_json(told)
+        print_json(view)
     elif not (streams and log.is_json()):
         echo(*lines, err=streams)
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))

@@ -31,11 +31,10 @@ KEYS: Mapping[str, type] = {
     "locked": bool,
     "log_json": bool,
     "rules": str,
-    "state": str,
     "verbose": bool,
     "workers": int,
 }
-"""The settings of a file, and what each is."""
+"""Keys of the core in a settings file, and the type of each; plugins bring others."""
 OUTSIDE_FILES = ("cluster", "cluster_ca", "cluster_cert", "cluster_key")
 """Settings of the command line and the environment alone: a cluster runs code as the user."""
 TRUSTED_VARIABLE = f"{_STEM.upper()}_TRUSTED_FOLDERS"
@@ -51,7 +50,7 @@ _IN_FORCE: ContextVar[Path | None] = ContextVar("settings file in force", defaul
 
 
 class Setting(click.Option):
-    """An option that is also a setting.
+    """An option that is also a setting; click's ``default_map`` has the value of the file.
 
     Args:
         declarations: as of ``click.Option``.
@@ -60,51 +59,27 @@ class Setting(click.Option):
     """
 
     def __init__(self, declarations: list[str], *, key: str, **attributes: Any) -> None:  # noqa: ANN401  # click's own
+        # click's `auto_envvar_prefix` would name a variable after the command, and read one for
+        # every other option, too
         super().__init__(
             declarations, envvar=f"TALLYSTICK_{key.upper()}", show_envvar=True, **attributes
         )
         self.key = key
 
-    def consume_value(
-        self, ctx: click.Context, opts: Mapping[str, Any]
-    ) -> tuple[Any, ParameterSource]:
-        """The value, and where it is from."""
-        value, source = super().consume_value(ctx, opts)
-        # the command that runs asks for the file, after its help was asked for
-        runs = ctx.parent is not None
-        if runs and source == ParameterSource.DEFAULT and self.key in (found := of_file(ctx)):
-            value, source = found[self.key], ParameterSource.DEFAULT_MAP
-            value = [value] if self.multiple else value
-        return value, source
-
     def value_from_envvar(self, ctx: click.Context) -> Any:  # noqa: ANN401  # click's own
-        """The value that the environment gives: one, also where there may be several."""
+        """Return the value of the environment: one, also of an option that can be repeated.
+
+        click would split a path at its spaces.
+        """
         value = self.resolve_envvar_value(ctx)
         return [value] if self.multiple and value is not None else super().value_from_envvar(ctx)
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """What an error calls the option: where its value is from."""
+        """Return the name of the option in an error: the key and the file of a setting."""
         source = ctx.get_parameter_source(self.name or "") if ctx is not None else None
         if source == ParameterSource.DEFAULT_MAP:
             return f"{self.key} in {_IN_FORCE.get()}"
         return super().get_error_hint(ctx)
-
-
-def of_file(context: click.Context) -> Mapping[str, Any]:
-    """Return the settings of the nearest file, read once for a run; none where there is no file.
-
-    Raises:
-        InputError: the file cannot be read, or says something else than settings.
-    """
-    settings: Mapping[str, Any] | None = context.meta.get(__name__)
-    if settings is None:
-        from tallystick.io.documents import LARGEST  # as `nearest`
-
-        file = None if context.meta.get(_NONE) else nearest(FILE, LARGEST + 1)
-        settings = context.meta[__name__] = {} if file is None else _parsed(file)
-        _IN_FORCE.set(None if file is None else file.path)
-        tell_in_force()
-    return settings
 
 
 def forget() -> None:
@@ -133,14 +108,35 @@ def option() -> click.Option:
         expose_value=False,
         envvar=f"{_STEM.upper()}_NO_SETTINGS",
         show_envvar=True,
-        callback=_leave_out,
+        callback=_read,
         help=f"Read no {FILE}.",
     )
 
 
-def _leave_out(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _read(context: click.Context, _option: click.Parameter, is_left_out: bool) -> None:
+    """Take the settings of the nearest file as defaults of the command, unless they are left out.
+
+    Raises:
+        InputError: the file cannot be read, or has something else than settings.
+    """
+    if is_left_out:
         context.meta[_NONE] = True
+    # a group reads none: the command that runs does, after its help was asked for
+    if context.parent is None or context.meta.get(_NONE) or context.resilient_parsing:
+        return
+    from tallystick.io.documents import LARGEST  # as `nearest`
+
+    file = nearest(FILE, LARGEST + 1)
+    if file is None:
+        return
+    settings = _parsed(file)
+    context.default_map = {
+        option.name or "": [settings[option.key]] if option.multiple else settings[option.key]
+        for option in context.command.params
+        if isinstance(option, Setting) and option.key in settings
+    }
+    _IN_FORCE.set(file.path)
+    tell_in_force()
 
 
 def nearest(name: str, size: int) -> FoundFile | None:
@@ -247,13 +243,6 @@ def _parsed(file: FoundFile) -> Mapping[str, Any]:
     return {key: _in_folder(path.parent, key, value) for key, value in settings.items()}
 
 
-def _keys_of_plugins() -> Mapping[str, type]:
-    """Return the settings that options of plugins bring, each a text."""
-    from tallystick.plugins.commands import installed_commands
-
-    return dict.fromkeys(sorted(installed_commands().setting_keys()), str)
-
-
 def _are(keys: Collection[str]) -> str:
     return f"{', '.join(keys)} {'is' if len(keys) == 1 else 'are'}"
 
@@ -261,20 +250,32 @@ def _are(keys: Collection[str]) -> str:
 def _check(path: Path, key: str, value: object) -> None:
     from tallystick.rules.findings import shown
 
-    keys = {**KEYS} if key in KEYS else {**KEYS, **_keys_of_plugins()}
+    keys = {**KEYS} if key in KEYS else {**dict.fromkeys(_keys_of_plugins(), str), **KEYS}
     if key not in keys:
-        raise InputError(f"{path}: found the key {shown(key)}, expected some of {', '.join(keys)}")
+        expected = ", ".join(sorted(keys))
+        raise InputError(f"{path}: found the key {shown(key)}, expected some of {expected}")
     kind = keys[key]
     is_large = type(value) is int and abs(value) > _LARGEST
     if type(value) is not kind or is_large:
         raise InputError(f"{path}: found {shown(value)} for {key}, expected {_KINDS[kind]}")
 
 
+def _keys_of_plugins() -> Mapping[str, bool]:
+    """Return the keys that plugins bring, and whether each is a path."""
+    from tallystick.plugins.commands import installed_commands
+
+    return installed_commands().setting_keys()
+
+
 def _in_folder(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401  # of any kind
-    """A value; a relative path as it is from the working folder."""
-    is_path = key == "lock" or (key == "state" and "://" not in value)
-    is_file = key == "rules" and (value.endswith(".toml") or "/" in value.partition("@")[0])
-    if not (is_path or is_file):
+    """Return a value; a relative path as it is from the working folder."""
+    if key == "rules":
+        is_path = value.endswith(".toml") or "/" in value.partition("@")[0]
+    elif key == "lock":
+        is_path = True
+    else:
+        is_path = key not in KEYS and _keys_of_plugins()[key] and "://" not in value
+    if not is_path:
         return value
-    named = os.path.expanduser(value)  # noqa: PTH111  # keeps a pin
-    return named if folder == Path.cwd() else os.path.join(folder, named)  # noqa: PTH118  # as above
+    path = os.path.expanduser(value)  # noqa: PTH111  # keeps a pin
+    return path if folder == Path.cwd() else os.path.join(folder, path)  # noqa: PTH118  # as above

@@ -1,4 +1,4 @@
-"""What commands share in showing values: the one place that writes text to the standard streams.
+"""Writers of the standard streams: the one place that writes text to them.
 
 What is shown may hold text of strangers. It is made printable here, so that no command can forget
 to; tests/project/test_sinks.py holds that no other module writes to a stream. Only data that was
@@ -14,42 +14,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.cli.settings import Setting, in_force
+from tallystick.cli.settings import in_force
 from tallystick.errors import on_one_line
 from tallystick.io.text import escaped, json_pieces, masked, printable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-"""The option that every command has."""
-rules_option = click.option(
-    "--rules",
-    "reference",
-    cls=Setting,
-    key="rules",
-    required=True,
-    metavar="RULES",
-    help="name@version, a path or a digest; pin one with @sha256:…",
-)
-"""The option that names a rule set."""
-lines_option = click.option(
-    "--rules",
-    "references",
-    cls=Setting,
-    key="rules",
-    required=True,
-    multiple=True,
-    metavar="RULES",
-    help="name@version, a path or a digest; pin one with @sha256:…. Once for each line.",
-)
-"""The option that names a rule set of each line of a state."""
-follow_links_option = click.option(
-    "--follow-links",
-    is_flag=True,
-    help="Allow an output whose name is a link; what it leads to is written.",
-)
-"""The option of every command that writes a file."""
 
 
 def echo(*lines: str, err: bool = False) -> None:
@@ -82,9 +52,9 @@ def print_json(value: object, *, is_closed: bool = False) -> None:
 
 def print_usage(error: click.ClickException) -> None:
     """Write what is wrong with a command line, without the passwords that it may hold."""
-    said = io.StringIO()
-    error.show(said)
-    usage, mark, message = said.getvalue().partition("Error: ")
+    buffer = io.StringIO()
+    error.show(buffer)
+    usage, mark, message = buffer.getvalue().partition("Error: ")
     # a help, which has many lines, is no message
     print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
 
@@ -125,7 +95,7 @@ def print_table(
 
 
 def error_terminal() -> Console | None:
-    """The error output where it is a terminal, for signs of progress."""
+    """Return the error output where it is a terminal, for signs of progress."""
     # a process without an error output has none here
     if sys.stderr is None or not sys.stderr.isatty():
         return None

@@ -28,13 +28,17 @@ SOURCE, SECOND_PASS, VALUE = "source", "second-pass", "value"
 value that the second pass of another option reads."""
 NESTED_GROUPS = ("plugins", "records", "rules")
 """Groups of the core that have commands of plugins."""
+HEADINGS = ("score", "state", "govern", "verify", "write")
+"""Headings of the commands in ``tallystick --help``, in their order."""
+OTHER_HEADING = "plugins"
+"""Heading of the commands whose rows name none; the last."""
 WRONG_ROW = "wrong-row"
 """Code of the refusal of rows that have another form."""
 
 Path: TypeAlias = tuple[str, ...]
 """The words of a command, such as ``("rules", "lint")``."""
 
-_Row = TypeVar("_Row", "Command", "CommandOption")
+_Row = TypeVar("_Row", "Command", "CommandOption", "SettingRow")
 _KINDS = (SOURCE, SECOND_PASS, VALUE)
 _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 
@@ -43,12 +47,17 @@ _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 class Command(NamedTuple):
     """A command.
 
+    >>> Command(("hail",), "acme_hail:hail", "Greet a validator.").heading
+    'plugins'
+
     Attributes:
         path: its words; one word, or one below a group of `NESTED_GROUPS`.
         home: where the command of click is, as ``module:attribute``.
         sentence: what the help of its group says of it.
         example: the command line that the help of its group shows; empty for none.
         below: the names of the commands of a group, which completion offers.
+        heading: a word under which ``tallystick --help`` lists a command of one word: one of
+            `HEADINGS`, or the plugin's own.
     """
 
     path: Path
@@ -56,6 +65,7 @@ class Command(NamedTuple):
     sentence: str
     example: str = ""
     below: tuple[str, ...] = ()
+    heading: str = OTHER_HEADING
 
 
 class CommandOption(NamedTuple):
@@ -88,11 +98,24 @@ class CommandOption(NamedTuple):
     example: str = ""
 
 
+class SettingRow(NamedTuple):
+    """A key of ``tallystick.toml`` that options of a plugin's own commands read.
+
+    Attributes:
+        key: the name in the file, whose value is a text.
+        is_path: whether a relative value that is no URL is relative to the folder of the file.
+    """
+
+    key: str
+    is_path: bool = False
+
+
 class CommandRows(NamedTuple):
-    """The commands, and the options of other commands, that a plugin brings."""
+    """The commands, the options of other commands, and the settings that a plugin brings."""
 
     commands: tuple[Command, ...] = ()
     options: tuple[CommandOption, ...] = ()
+    settings: tuple[SettingRow, ...] = ()
 
 
 class _Owned(NamedTuple):
@@ -111,6 +134,7 @@ class CommandTable:
         self._unusable = dict(plugins.refused())
         self._commands: dict[Path, list[_Owned]] = {}
         self._options: dict[tuple[Path, str], list[_Owned]] = {}
+        self._settings: dict[str, bool] = {}
         for name, rows in plugins.usable():
             is_own = plugins.is_own(name)
             for command in rows.commands:
@@ -118,6 +142,10 @@ class CommandTable:
             for option in rows.options:
                 key = option.command, option.flag
                 self._options.setdefault(key, []).append(_Owned(name, is_own, option))
+            for setting in rows.settings:
+                # a key of the engine's own stays as it is
+                if is_own or setting.key not in self._settings:
+                    self._settings[setting.key] = setting.is_path
 
     def find(self, path: Path) -> tuple[str, Command] | None:
         """Return the command of some words, with the plugin that brings it; None without one."""
@@ -128,8 +156,12 @@ class CommandTable:
 
     def below(self, path: Path) -> dict[str, Command]:
         """Return the commands directly below a group, by their last word."""
-        found = (self.find(each) for each in sorted(self._commands) if each[:-1] == path)
-        return {row.path[-1]: row for _, row in filter(None, found)}
+        rows = (
+            self.find(command_path)
+            for command_path in sorted(self._commands)
+            if command_path[:-1] == path
+        )
+        return {row.path[-1]: row for _, row in filter(None, rows)}
 
     def options(self, path: Path) -> Iterator[tuple[str, CommandOption]]:
         """Yield the options of a command, each with the plugin that brings it."""
@@ -145,10 +177,11 @@ class CommandTable:
             if winner and not winner.is_own and isinstance(winner.row, CommandOption):
                 yield winner.name, winner.row
 
-    def setting_keys(self) -> frozenset[str]:
-        """Return the names of the options in a settings file."""
-        rows = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
-        return frozenset(row.key for row in rows if isinstance(row, CommandOption) and row.key)
+    def setting_keys(self) -> Mapping[str, bool]:
+        """Return the keys of a settings file, and whether each is a path."""
+        winners = (winner.row for owned in self._options.values() if (winner := _winner(owned)))
+        keys = (row.key for row in winners if isinstance(row, CommandOption) and row.key)
+        return {**dict.fromkeys(keys, False), **self._settings}
 
     def objections(self, path: Path) -> list[str]:
         """Return why plugins that have, or may have, a command are not used, each by its name."""
@@ -165,8 +198,8 @@ class CommandTable:
         for name, why in self._doubled():
             reasons.setdefault(name, []).append(why)
         for path, owned in self._commands.items():
-            for each in owned if path in core else ():
-                reasons.setdefault(each.name, []).append(
+            for owner in owned if path in core else ():
+                reasons.setdefault(owner.name, []).append(
                     f"found the command {' '.join(path)!r} of the engine itself, which is used: "
                     "rename that of the plugin"
                 )
@@ -183,12 +216,12 @@ class CommandTable:
         )
         for what, owned in tables:
             winner = _winner(owned)
-            names = sorted({repr(each.name) for each in owned})
+            names = sorted({repr(owner.name) for owner in owned})
             used = "none is used" if winner is None else f"only that of {winner.name!r} is used"
-            for each in owned:
-                if len(owned) > 1 and each is not winner:
+            for owner in owned:
+                if len(owned) > 1 and owner is not winner:
                     offers = f"the plugins {' and '.join(names)} both offer the {what}"
-                    yield each.name, f"{offers}, and {used}: uninstall one"
+                    yield owner.name, f"{offers}, and {used}: uninstall one"
 
 
 @lru_cache(maxsize=1)
@@ -223,13 +256,13 @@ def value_of(name: str, home: str) -> object:
 
 
 def _winner(owned: list[_Owned]) -> _Owned | None:
-    own = [each for each in owned if each.is_own]
+    own = [owner for owner in owned if owner.is_own]
     candidates = own or owned
     return candidates[0] if len(candidates) == 1 else None
 
 
 def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
-    return (path for path, owned in commands.items() if any(each.name == name for each in owned))
+    return (path for path, owned in commands.items() if any(owner.name == name for owner in owned))
 
 
 def _check(_entry: EntryPoint, rows: CommandRows) -> None:
@@ -241,6 +274,7 @@ def _check(_entry: EntryPoint, rows: CommandRows) -> None:
     problems = (
         *(_command_problem(*row) for row in _rows_of(rows.commands, Command)),
         *(_option_problem(*row) for row in _rows_of(rows.options, CommandOption)),
+        *(_setting_problem(*row) for row in _rows_of(rows.settings, SettingRow)),
     )
     for problem in filter(None, problems):
         raise _wrong_row(problem)
@@ -259,8 +293,8 @@ def _wrong_row(problem: str) -> RefusedPluginError:
     return RefusedPluginError(WRONG_ROW, f"found {problem}: fix the plugin, or uninstall it")
 
 
-def _command_problem(
-    path: object, home: object, sentence: object, example: object, below: object
+def _command_problem(  # noqa: PLR0913, PLR0917  # the values of a row
+    path: object, home: object, sentence: object, example: object, below: object, heading: object
 ) -> str:
     """Return what is wrong with the values of a row; empty where nothing is."""
     groups = ", ".join(NESTED_GROUPS)
@@ -273,6 +307,8 @@ def _command_problem(
         return f"the example {example!r}, expected a text"
     if below != () and not _is_path(below):
         return f"the words {below!r} below it, expected a tuple of words"
+    if not _is_word(heading):
+        return f"the heading {heading!r}, expected a word such as {', '.join(HEADINGS)}"
     return _home_problem(home)
 
 
@@ -299,6 +335,13 @@ def _option_problem(  # noqa: PLR0913, PLR0917  # the values of a row
     return _home_problem(home)
 
 
+def _setting_problem(key: object, is_path: object) -> str:
+    """Return what is wrong with the values of a row; empty where nothing is."""
+    if not isinstance(key, str) or not _is_word(key.replace("_", "-")):
+        return f"the key {key!r}, expected one such as state"
+    return "" if isinstance(is_path, bool) else f"is_path {is_path!r} of {key}, expected a bool"
+
+
 def _home_problem(home: object) -> str:
     module, _, attribute = home.partition(":") if isinstance(home, str) else ("", "", "")
     if all(map(str.isidentifier, (*module.split("."), *attribute.split(".")))):
@@ -311,7 +354,7 @@ def _is_path(path: object) -> bool:
 
 
 def _is_word(word: object) -> bool:
-    """Whether a value is a word of small letters, digits and single hyphens."""
+    """Return whether a value is a word of small letters, digits and single hyphens."""
     return (
         isinstance(word, str)
         and word.isascii()

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
-from graphlib import TopologicalSorter
 from itertools import pairwise
 from math import gcd
 
@@ -39,8 +38,9 @@ from tallystick.rules.section import RecordGroup
 from tallystick.rules.section_lookup import asked, sections_of
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType, TaskRequirement
-from tallystick.scoring.compiled import Compiled, compile_tree
+from tallystick.scoring.compiled import RANGE_REMEDY, Compiled, check_range, compile_tree
 from tallystick.scoring.composite import MEANS, Gate, GatedValue, MeanValue
+from tallystick.scoring.computation import in_order
 from tallystick.scoring.result import FIELDS
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
@@ -51,9 +51,9 @@ ONE = Domain(NANO, NANO, NANO)
 """The range of a factor that does not apply."""
 _INT64 = 1 << 63
 _FORMULAS = 1 << 11
-"""So many formulas with their parameters are remembered."""
+"""Maximum number of formulas with their parameters that are remembered."""
 _FACTS = 1 << 12
-"""So many ranges of facts are remembered: those of some hundred skill types."""
+"""Maximum number of ranges of facts that are remembered: those of some hundred skill types."""
 
 
 def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
@@ -113,7 +113,7 @@ def _thresholds(
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
     found: dict[str, FormulaValue] = {}
-    for name in _in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
+    for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
             tree = bind(formula.tree, exact(named[name][1].parameters))
@@ -204,7 +204,7 @@ class _Binding:
             raise RuleSetError([problem]) from error
 
     def _values(self, tiers: Tiers | None) -> Iterator[Value]:
-        """What is published, in the order of the documents; each reads only earlier values."""
+        """Yield the values in the order of the documents; each reads only earlier ones."""
         axes = self._axes()
         yield from axes.values()
         yield from self._measures(axes)
@@ -264,7 +264,7 @@ class _Binding:
         """The axes in an order in which each reads only earlier ones."""
         found: dict[str, Value] = {}
         reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
-        for name in _in_order(reads):
+        for name in in_order(reads):
             formula = self._axis_formula(name)
             parameters = self.rule_set.axes[name].parameters
             found[name] = self._value("axis", ("axes", name), formula, parameters, found)
@@ -277,7 +277,7 @@ class _Binding:
         """The measures in an order in which each reads only earlier ones, and axes."""
         found: dict[str, Value] = {**axes}
         reads = {name: self._measure_formula(name).reads for name in self.rules.measures}
-        for name in _in_order(reads):
+        for name in in_order(reads):
             found[name] = self._measure(name, found)
             yield found[name]
 
@@ -345,7 +345,7 @@ class _Binding:
 
     @cached_property
     def _scope(self) -> _Scope:
-        """What is known of records; every fact is gathered by then."""
+        """The facts and requirements of records; every fact is gathered by then."""
         return _Scope(
             self.skill_type.schema,
             tuple(self.domains),
@@ -408,7 +408,7 @@ class _Binding:
 
 @attrs.frozen(cache_hash=True)
 class _Scope:
-    """What formulas know of records: their facts, which have ranges, and what they require."""
+    """The facts of records that formulas may read, with their ranges and requirements."""
 
     schema: SchemaSource
     facts: tuple[str, ...]
@@ -457,14 +457,9 @@ def _domain(key: _FactKey) -> Domain:
 
 
 def reads_answer(fact: Node) -> bool:
-    """Whether a fact may read submission or checks; an opaque one may read anything."""
+    """Return whether a fact may read submission or checks; an opaque one may read anything."""
     paths = reader_of(fact).paths(fact)
     return is_opaque(fact) or any(path.split(".")[0] in ANSWER for path in paths)
-
-
-def _in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
-    """The names, each after those that it reads; loading has ruled circles out."""
-    return [name for name in TopologicalSorter(reads).static_order() if name in reads]
 
 
 def narrow(fact: Node, domain: Domain) -> Domain:
@@ -482,13 +477,8 @@ def narrow(fact: Node, domain: Domain) -> Domain:
 
 
 def _check_range(formula: Formula, compiled: Compiled) -> None:
+    check_range(compiled.program, formula.low, formula.high, RANGE_REMEDY)
     low, high = compiled.program.low, compiled.program.high
-    if low < formula.low or high > formula.high:
-        raise FormulaError(
-            f"found that it can be from {decimal_text(low)} to {decimal_text(high)}, expected "
-            f"{decimal_text(formula.low)} to {decimal_text(formula.high)}: use clip(), or change "
-            "its parameters"
-        )
     if max(abs(low), abs(high)) * NANO >= _INT64:
         raise FormulaError(
             f"found that it can be from {decimal_text(low)} to {decimal_text(high)}, expected at "
@@ -518,7 +508,7 @@ def _read_by(tree: Node) -> tuple[str, ...]:
 
 
 def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
-    """What a formula reads as published, itself or by what it reads unrounded."""
+    """Return the values that a formula reads as published, also through unrounded ones."""
     return tuple(read[name] for name in _read_by(compiled.tree))
 
 

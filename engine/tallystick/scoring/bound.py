@@ -1,10 +1,9 @@
-"""What binding makes: the skill types of a rule set, proved and ready to score."""
+"""Bound types: the skill types of a rule set, proved and ready to score."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import attrs
 
@@ -18,7 +17,7 @@ from tallystick.records.extraction import (
     compile_extraction,
 )
 from tallystick.scoring.compiled import Compiled
-from tallystick.scoring.composite import GatedValue, MeanValue
+from tallystick.scoring.composite import Gate, GatedValue
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.tiers import MultiplierValue, Tiers, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Role, Value
@@ -41,7 +40,7 @@ class TaskRequirement:
 
 @attrs.frozen(eq=False, slots=False)
 class BoundType:
-    """Everything that scores the records of one skill type.
+    """A skill type under a rule set, with the values that score its records.
 
     Attributes:
         name: the skill type.
@@ -57,7 +56,6 @@ class BoundType:
         shown_factors: the names of the emission factors that results show, in order.
         has_quality: whether its records have a quality. Without one, composite and quality are
             0, so that whatever reads them goes on, and nothing shows them.
-        plans: those of `planner.columns_of`, by where tiers begin; they live as long as the type.
     """
 
     name: str
@@ -70,7 +68,6 @@ class BoundType:
     has_quality: bool = True
     group: str | None = None
     shown_factors: tuple[str, ...] = ()
-    plans: dict[tuple[int, ...], Any] = attrs.field(factory=dict, init=False)
 
     def __repr__(self) -> str:
         return f"<BoundType {self.name}>"
@@ -110,17 +107,25 @@ class BoundType:
         return tuple(measure for measure in self.measures if measure.is_exact)
 
     @cached_property
-    def composite(self) -> MeanValue | FormulaValue | ConstantValue:
-        """The axes brought together, before the gates; a constant without a quality."""
-        found = self.quality.ungated
-        assert isinstance(found, MeanValue | FormulaValue | ConstantValue)  # noqa: S101  # as binding makes it
-        return found
+    def gated(self) -> GatedValue:
+        """The composite after its gates; what else stands before the quality is in `values`."""
+        (gated,) = (value for value in self.values if isinstance(value, GatedValue))
+        return gated
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """The gates, in their order."""
+        return self.gated.gates
+
+    @property
+    def composite(self) -> Value:
+        """The composite that the gates read; a constant without a quality."""
+        return self.gated.ungated
 
     @cached_property
-    def quality(self) -> GatedValue:
-        """The composite after its gates."""
-        (found,) = (value for value in self.values if isinstance(value, GatedValue))
-        return found
+    def quality(self) -> Value:
+        """The quality: the last value of its role, after the gates and whatever follows them."""
+        return self.of_role("quality")[-1]
 
     @cached_property
     def tier(self) -> TierValue | None:
@@ -139,7 +144,7 @@ class BoundType:
 
     @cached_property
     def base_weight(self) -> int | None:
-        """In nano, or None; without one there is no emission."""
+        """The base weight in nano; None without one, and there is no emission then."""
         weights = self.of_role("base_weight")
         return next((each.constant for each in weights if isinstance(each, ConstantValue)), None)
 
@@ -169,7 +174,9 @@ class BoundType:
         roles |= {"quality"} if self.has_quality else set()
         if self.emission is not None:
             roles |= {"base_weight", "tier_multiplier", "factor", "emission"}
-        return tuple(v for v in self.values if v.role in roles and v not in self.exact)
+        values = (v for v in self.values if v.role in roles and v not in self.exact)
+        # of several values of its role the last is the quality
+        return tuple(v for v in values if v.role != "quality" or v is self.quality)
 
     @cached_property
     def facts_of(self) -> FactsOf:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.errors import FormulaError
 from tallystick.formula.evaluate import Published, Trace, compile_reference, evaluate
 from tallystick.formula.integers import (
     IntegerFunction,
@@ -21,17 +22,20 @@ from tallystick.formula.integers import (
 )
 from tallystick.formula.lowering import lower
 from tallystick.formula.program import Program
+from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from tallystick.formula.balls import BallProgram
     from tallystick.formula.columns import Column, ColumnProgram
     from tallystick.formula.domain import Domain
 
 _REMEMBERED = 1 << 10
-"""How many proofs are remembered: some dozen rule sets that have nothing in common."""
+"""Maximum number of proofs that are remembered: those of some dozen different rule sets."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -109,7 +113,7 @@ class Compiled:
         return self.proved.columns(inputs, rows)
 
     def holds(self, facts: Sequence[int]) -> bool:
-        """Whether a condition on facts holds for one record."""
+        """Return whether a condition on facts holds for one record."""
         return self.nano(facts, {}) == NANO
 
     def exact(
@@ -147,9 +151,27 @@ def compile_tree(
     return Compiled(tree, proved, tuple(facts), sources)
 
 
+def check_range(program: Program, low: Fraction, high: Fraction, remedy: str = "") -> None:
+    """Refuse a formula that can leave the range that it declares.
+
+    Raises:
+        FormulaError: it can; the message ends with the remedy.
+    """
+    if program.low < low or program.high > high:
+        raise FormulaError(
+            f"found that it can be from {decimal_text(program.low)} to "
+            f"{decimal_text(program.high)}, expected {decimal_text(low)} to {decimal_text(high)}"
+            f"{remedy and ': '}{remedy}"
+        )
+
+
+RANGE_REMEDY = "use clip(), or change its parameters"
+"""Remedy for a formula of a rule set that can leave its range."""
+
+
 @attrs.frozen(cache_hash=True)
 class ProofKey:
-    """What is asked of a tree: all that a proof depends on, by digests.
+    """A question to the proofs of ranges: all that the answer depends on, by digests.
 
     Labels are no part of a digest and none of a proof. They are of what is said of a tree that
     cannot be proved, which is not remembered.

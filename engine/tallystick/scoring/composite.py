@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Literal
 
 import attrs
 
+from tallystick.formula.text import decimal_text
 from tallystick.numbers.means import arithmetic_mean, geometric_mean
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import Planner, Range, Slot, Value
+from tallystick.scoring.value import Planner, S, Value, nano_text
 
 Mean = Literal["geometric", "arithmetic"]
 MEANS: Mapping[str, Mean] = {"geometric": "geometric", "arithmetic": "arithmetic"}
@@ -46,24 +48,33 @@ class MeanValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """By whole numbers."""
+        """Return the mean by whole numbers."""
         del facts, thresholds
         given = [NANO if (n := values[axis]) is None else n for axis in self.inputs]
         return _EXACT[self.mean](given, self.weights)
 
-    def plan(self, planner: Planner) -> Slot:
-        """The mean of columns."""
-        kept = tuple(planner.slot(axis) for axis in self.weighed)
+    def plan(self, planner: Planner[S]) -> S:
+        """Return the mean of the inputs whose weight is not 0."""
+        axes = tuple(planner.slot(axis) for axis in self.weighed)
         if self.mean == "geometric":
-            return planner.geometric_mean(kept, self.weights)
-        return planner.arithmetic_mean(kept, self.weights)
+            return planner.geometric_mean(axes, self.weights)
+        return planner.arithmetic_mean(axes, self.weights)
 
-    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
-        """A weighted mean grows with each of its inputs."""
-        low, high = (
-            self.nano((), {axis: ranges[axis][end] for axis in self.inputs}, {}) for end in (0, 1)
+    def lines(self) -> list[str]:
+        """Return the kind of the mean, and the weight of each axis."""
+        denominator = self.weights.denominator
+        weights = (f"{axis.name} {share}/{denominator}" for axis, share in self.weighed.items())
+        return [f"{self.name}: {self.mean}", f"weights: {', '.join(weights)}"]
+
+    def substituted(self, facts: Sequence[int], values: Mapping[Value, int | None]) -> str:
+        """Return the axes of one record with their weights."""
+        del facts
+        sign, join = ("^", " · ") if self.mean == "geometric" else (" · ", " + ")
+        return join.join(
+            f"{nano_text(values[axis] or 0)}{sign}"
+            f"{decimal_text(Fraction(share, self.weights.denominator))}"
+            for axis, share in self.weighed.items()
         )
-        return low or 0, high or 0
 
 
 @attrs.frozen
@@ -112,22 +123,23 @@ class GatedValue(Value):
                 quality = gate.composite
         return quality
 
-    def plan(self, planner: Planner) -> Slot:
-        """The composite, written over where a gate decides."""
+    def plan(self, planner: Planner[S]) -> S:
+        """Return the composite, written over where a gate decides."""
         ungated, number = planner.slot(self.ungated), self.plan_gate(planner)
         if number is None:
             return ungated
         return planner.gated(ungated, number, tuple(gate.composite for gate in self.gates))
 
-    def plan_gate(self, planner: Planner) -> Slot | None:
-        """The slot of the number, from 1, of the gate that decides, 0 for none."""
+    def plan_gate(self, planner: Planner[S]) -> S | None:
+        """Return the number, from 1, of the gate that decides, 0 for none; None without gates."""
         if not self.gates:
             return None
         axes = tuple(planner.slot(axis) for _, axis in self.deciding)
         return planner.gate_number(axes, tuple(gate.below for gate in self.gates))
 
-    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
-        """Whatever the composite or a gate can give."""
-        low, high = ranges[self.ungated]
-        gated = [gate.composite for gate in self.gates]
-        return min([low, *gated]), max([high, *gated])
+    def lines(self) -> list[str]:
+        """Return a line for each gate."""
+        return [
+            f"gate: {gate.axis} < {nano_text(gate.below)}: composite {nano_text(gate.composite)}"
+            for gate in self.gates
+        ]

@@ -11,20 +11,28 @@ from typing import Any
 import attrs
 
 from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import scale_of
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
-from tallystick.formula.tree import Node, leaves, value_of, walk
-from tallystick.numbers import ratio
-from tallystick.numbers.nano import NANO, publish, to_decimal
+from tallystick.formula.tree import Node, value_of, walk
+from tallystick.json_values import JsonObject, Key, json_object, json_value
+from tallystick.numbers.nano import publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.result import Result, shown_measure
 from tallystick.scoring.scores import Scores
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.tiers import TierValue
-from tallystick.scoring.value import FormulaValue, MeasureValue, Value
+from tallystick.scoring.tiers import MultiplierValue, TierValue
+from tallystick.scoring.value import (
+    ConstantValue,
+    FormulaValue,
+    MeasureValue,
+    Value,
+    fact_value_text,
+    input_texts,
+)
+
+_FORMULAS = frozenset({"axis", "measure", "factor", "emission"})
+"""The roles whose formulas have a section of an explanation."""
 
 
 @attrs.frozen
@@ -37,7 +45,7 @@ class Fact:
 
 
 @attrs.frozen
-class Step:
+class ValueStep:
     """One published value and how it came about.
 
     Attributes:
@@ -95,8 +103,37 @@ class TierStep:
 
 
 @attrs.frozen
+class OperationStep:
+    """A value that is neither formula, composite, gate nor tier: what its kind says of it.
+
+    Attributes:
+        name: the name under which later values read it.
+        role: its role in the skill type.
+        kind: the name of its operation, or of its formula.
+        text: its operation with the values of the record.
+        value: its value; None where it does not apply and counts as 1.
+    """
+
+    name: str
+    role: str
+    kind: str
+    text: str
+    value: Decimal | None
+
+
+def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
+    """Return the steps of the measures; None where the rule set has none, as in a result."""
+    return None if explanation.result.measures is None else explanation.measures
+
+
+@json_object(
+    *("result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors", "emission"),
+    Key("measures", _measures, left_out="none"),
+    Key("operations", left_out="empty"),
+)
+@attrs.frozen
 class Explanation:
-    """Everything behind one result.
+    """An explanation of one result: its facts, and a step for each value.
 
     Attributes:
         result: the result itself.
@@ -105,6 +142,8 @@ class Explanation:
         facts: what was read from the record.
         axes: a step for each axis.
         measures: a step for each measure.
+        operations: a step for each value of another kind, and for a composite that another value
+            reads before the gates.
         composite: the composite; None for a record without a submission, and of a type that has
             measures alone.
         tier: the tier, if the type has tiers.
@@ -116,25 +155,24 @@ class Explanation:
     rule_set: str
     digest: str
     facts: tuple[Fact, ...] = ()
-    axes: tuple[Step, ...] = ()
+    axes: tuple[ValueStep, ...] = ()
     composite: CompositeStep | None = None
     tier: TierStep | None = None
-    factors: tuple[Step, ...] = ()
-    emission: Step | None = None
-    measures: tuple[Step, ...] = ()
+    factors: tuple[ValueStep, ...] = ()
+    emission: ValueStep | None = None
+    measures: tuple[ValueStep, ...] = ()
+    operations: tuple[OperationStep, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Explanation by {self.rule_set} of {self.result!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON values, decimals and fractions as text.
+        """Return the explanation as JSON values, decimals and fractions as text.
 
-        Without measures it has no such key, as a result.
+        ``measures`` and ``operations`` are keys of those that have any.
         """
-        plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _i, _a, v: _plain(v))
-        if self.result.measures is None:
-            del plain["measures"]
-        return plain | {"result": self.result.to_dict()}
+        value: JsonObject = json_value(self)
+        return value
 
 
 def explain(
@@ -145,14 +183,15 @@ def explain(
     of: Explanation,
 ) -> Explanation:
     """Fill an explanation that has its result, with every step behind it."""
-    explaining = _Explaining(facts, scores, thresholds)
+    explaining = _Explaining(bound, facts, scores, thresholds)
     for value in bound.values:
         explaining.add(value)
     texts, steps = told_apart(bound.facts), explaining.steps
     return attrs.evolve(
         of,
         facts=tuple(
-            Fact(texts[f.digest], _shown(f, v), v) for f, v in zip(bound.facts, facts, strict=True)
+            Fact(texts[fact.digest], fact_value_text(fact, integer), integer)
+            for fact, integer in zip(bound.facts, facts, strict=True)
         ),
         axes=tuple(sorted(steps["axis"], key=lambda step: step.name)),
         measures=tuple(sorted(steps["measure"], key=lambda step: step.name)),
@@ -160,6 +199,7 @@ def explain(
         tier=explaining.tier,
         factors=tuple(steps["factor"]),
         emission=next(iter(steps["emission"]), None),
+        operations=tuple(explaining.operations),
     )
 
 
@@ -168,27 +208,47 @@ class _Explaining:
 
     def __init__(
         self,
+        bound: BoundType,
         facts: Sequence[int],
         scores: Scores,
         thresholds: Thresholds,
     ) -> None:
-        self.facts, self.values, self.thresholds = facts, scores.values, thresholds
-        self.measures = scores.measures
-        self.steps: defaultdict[str, list[Step]] = defaultdict(list)
+        self.bound, self.facts, self.thresholds = bound, facts, thresholds
+        self.values, self.measures = scores.values, scores.measures
+        self.steps: defaultdict[str, list[ValueStep]] = defaultdict(list)
+        self.operations: list[OperationStep] = []
         self.composite: CompositeStep | None = None
         self.tier: TierStep | None = None
 
     def add(self, value: Value) -> None:
-        """Explain the next value; constants and what composite and tier show need no step."""
+        """Explain the next value, such that each one follows from lines before it.
+
+        The composite that the gates read stands in the step of the gates, a multiplier in that of
+        the tier, and a constant in the text of what reads it.
+        """
         match value:
-            case FormulaValue() if value.role != "composite":
-                self.steps[value.role].append(self._step(value))
             case GatedValue():
                 self.composite = self._composite(value)
             case TierValue():
                 self.tier = self._tier(value)
+            case FormulaValue() if value.role in _FORMULAS:
+                self.steps[value.role].append(self._step(value))
+            case MultiplierValue() | ConstantValue():
+                pass
+            case _ if value is not self.bound.composite:
+                self.operations.append(self._operation(value))
 
-    def _step(self, value: FormulaValue) -> Step:
+    def _operation(self, value: Value) -> OperationStep:
+        nano = self.values[value]
+        return OperationStep(
+            value.name,
+            value.role,
+            _kind_of(value),
+            value.substituted(self.facts, self.values),
+            None if nano is None else to_decimal(nano),
+        )
+
+    def _step(self, value: FormulaValue) -> ValueStep:
         nano = self.values[value]
         if nano is None:
             return _absent(value)
@@ -196,8 +256,8 @@ class _Explaining:
         published = value.read(self.values)
         exact = compiled.exact(self.facts, published, trace)
         shown = value.formula.symbol or value.name
-        texts = substituted(_inputs(compiled, self.facts, published))
-        return Step(
+        texts = substituted(input_texts(compiled, self.facts, published))
+        return ValueStep(
             name=value.name,
             symbol=value.formula.symbol,
             formula=value.formula.name,
@@ -215,16 +275,10 @@ class _Explaining:
         return to_decimal(nano)
 
     def _composite(self, value: GatedValue) -> CompositeStep:
-        match value.ungated:
-            case MeanValue() as ungated:
-                how: tuple[str, str] = (ungated.mean, self._mean_text(ungated))
-            case FormulaValue() as ungated:
-                how = ungated.formula.name, self._formula_text(ungated)
-            case ungated:
-                how = ungated.name, ""
+        ungated = value.ungated
         return CompositeStep(
-            kind=how[0],
-            text=how[1],
+            kind=_kind_of(ungated),
+            text=ungated.substituted(self.facts, self.values),
             ungated=to_decimal(self._nano(ungated)),
             gates=tuple(
                 _cliff(f"{gate.axis} ≥ {to_decimal(gate.below)}", self._nano(axis), gate.below)
@@ -232,21 +286,6 @@ class _Explaining:
             ),
             quality=to_decimal(self._nano(value)),
         )
-
-    def _formula_text(self, value: FormulaValue) -> str:
-        read, trace = value.read(self.values), dict[str, Exact]()
-        value.exact((), self.values, trace)
-        labels = ", ".join(f"{label} = {decimal_text(found)}" for label, found in trace.items())
-        shown = render(value.compiled.tree, substituted(_inputs(value.compiled, (), read)))
-        return f"{shown}, where {labels}" if labels else shown
-
-    def _mean_text(self, value: MeanValue) -> str:
-        sign, join = ("^", " · ") if value.mean == "geometric" else (" · ", " + ")
-        terms = []
-        for axis, numerator in value.weighed.items():
-            weight = decimal_text(Fraction(numerator, value.weights.denominator))
-            terms.append(f"{decimal_text(Fraction(self._nano(axis), NANO))}{sign}{weight}")
-        return join.join(terms)
 
     def _tier(self, value: TierValue) -> TierStep:
         quality, tiers, level = self._nano(value.inputs[0]), value.tiers, self._nano(value)
@@ -258,28 +297,14 @@ class _Explaining:
         return self.values[value] or 0
 
 
-def _shown(fact: Node, integer: int) -> str:
-    if fact.kind == "truth":
-        return "yes" if integer else "no"
-    if fact.kind == "choice" and isinstance(fact.data[2], tuple):
-        return str(fact.data[2][integer])
-    return decimal_text(Fraction(integer, scale_of(fact)))
-
-
-def _put_in(fact: Node, integer: int) -> str:
-    """As ``_shown``, but a condition is the 1 or 0 that it counts as."""
-    return str(integer) if fact.kind == "truth" else _shown(fact, integer)
-
-
-def _inputs(
-    compiled: Compiled, facts: Sequence[int], published: Mapping[str, int]
-) -> dict[str, str]:
-    # a formula that reads no facts knows none
-    known = dict(zip(compiled.facts, facts, strict=False))
-    found = {f.digest: _put_in(f, known[f.digest]) for f in leaves(compiled.tree, "fact")}
-    for node in leaves(compiled.tree, "published"):
-        found[node.digest] = decimal_text(Fraction(published[str(node.data[0])], NANO))
-    return found
+def _kind_of(value: Value) -> str:
+    """Return the kind of a mean, the name of a formula, or the name of another operation."""
+    match value:
+        case MeanValue():
+            return value.mean
+        case FormulaValue():
+            return value.formula.name
+    return value.kind
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
@@ -301,14 +326,10 @@ def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> C
     return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
-def _absent(value: FormulaValue) -> Step:
+def _absent(value: FormulaValue) -> ValueStep:
     """The step of what does not apply: a factor then counts as 1 whatever its formula."""
     condition = render(value.applies.tree) if value.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
-    return Step(value.name, value.formula.symbol, value.formula.name, text, (), {}, exact, None)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return ratio.to_text(value) if isinstance(value, Fraction) else value
+    return ValueStep(
+        value.name, value.formula.symbol, value.formula.name, text, (), {}, exact, None
+    )

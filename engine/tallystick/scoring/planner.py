@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
@@ -28,7 +29,16 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Slot, Value
+from tallystick.scoring.value import (
+    Compute,
+    ConstantValue,
+    FormulaValue,
+    MeasureValue,
+    Planner,
+    Slot,
+    Value,
+    dense,
+)
 
 Small = npt.NDArray[np.int8 | np.int16]
 """The number of a tier or a gate."""
@@ -38,18 +48,16 @@ Ratios = npt.NDArray[np.object_]
 """Fractions."""
 Facts = Callable[[str], Column]
 """A column of facts by digest."""
-Compute = Callable[[list[Any], int], Any]
-"""A step: from the results that it reads and the number of rows."""
 
 _PLANS = 1 << 8
-"""So many plans of a type are kept, one for each set of thresholds."""
+"""Maximum number of plans that are kept of a type, one for each set of thresholds."""
 _DOUBLE = 1 << 53
 """Up to here doubles hold every whole number."""
 
 
 @attrs.frozen(eq=False, slots=False)
 class ScoreColumns:
-    """What one bound type makes of rows of facts.
+    """Scores of rows of facts under one bound type.
 
     Attributes:
         bound: the skill type.
@@ -89,7 +97,7 @@ class ScoreColumns:
         return None if self.bound.emission is None else self.columns[self.bound.emission]
 
     def take(self, rows: Rows) -> ScoreColumns:
-        """Some of the rows."""
+        """Return some of the rows."""
         return self._each(lambda column: column[rows])
 
     def _each(self, changed: Callable[[Any], Any]) -> ScoreColumns:
@@ -175,7 +183,7 @@ class Work:
             yield self.gate
 
     def run(self, held: list[Any], facts: Facts, rows: int) -> ScoreColumns:
-        """What it comes to, from what earlier candidates left in the slots and its own steps."""
+        """Return the scores, from the slots that earlier candidates filled and its own steps."""
         for step in self.steps:
             if step.compute is None:
                 held[step.slot] = facts(step.fact)
@@ -208,7 +216,7 @@ class Plan:
     slots: int
 
     def run(self, facts: Facts, rows: int) -> Iterator[tuple[int, ScoreColumns]]:
-        """What each candidate makes of some valid rows, one candidate after the other.
+        """Yield the scores of valid rows by each candidate, one candidate after the other.
 
         Args:
             facts: gives an int64 column for a digest; each is asked for when it is first read.
@@ -248,6 +256,10 @@ def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
     return tuple(reversed(found))
 
 
+_plans: WeakKeyDictionary[BoundType, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
+"""Plans by the starts of tiers; they live as long as their type."""
+
+
 @attrs.frozen(eq=False)
 class ColumnScorer:
     """Scores rows of one bound type: plans with one candidate, made when they are needed.
@@ -259,7 +271,7 @@ class ColumnScorer:
     bound: BoundType
 
     def score(self, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
-        """What results show of valid rows.
+        """Return the values of valid rows that results show.
 
         Args:
             facts: gives an int64 column for the digest of a fact.
@@ -272,7 +284,7 @@ class ColumnScorer:
     def _plan(self, thresholds: Thresholds) -> Plan:
         tiers = self.bound.tiers
         starts = () if tiers is None else tiers.starts(thresholds)
-        plans: dict[tuple[int, ...], Plan] = self.bound.plans
+        plans = _plans.setdefault(self.bound, {})
         if starts not in plans:
             if len(plans) >= _PLANS:
                 plans.clear()
@@ -313,11 +325,13 @@ def column_of(
     return column
 
 
-class ColumnPlanner:
+class ColumnPlanner(Planner[Slot]):
     """Gives every different result of one candidate a slot, and every slot the step that fills it.
 
     Values ask it for the slots of what they read and describe their own step (`Value.plan`).
     """
+
+    tool = "the executor of columns"
 
     def __init__(self, known: dict[Hashable, Slot], thresholds: Thresholds) -> None:
         """Take the slots that earlier candidates fill, which this one reads, and its thresholds."""
@@ -340,20 +354,20 @@ class ColumnPlanner:
             target.bound,
             columns=columns,
             given={value: self.holds(applies) for value, applies in conditions.items()},
-            gate=target.bound.quality.plan_gate(self) if target.gate else None,
+            gate=target.bound.gated.plan_gate(self) if target.gate else None,
             ratios=ratios,
             steps=tuple(self._steps),
         )
 
     @property
     def slots(self) -> int:
-        """How many slots there are by now."""
+        """The number of slots by now."""
         return len(self._known)
 
     def slot(self, value: Value) -> Slot:
-        """Where the column of a value stands."""
+        """Return the slot of a value."""
         if value not in self._slots:
-            self._slots[value] = value.plan(self)
+            self._slots[value] = self.interpreted(value)
         return self._slots[value]
 
     def step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
@@ -365,14 +379,14 @@ class ColumnPlanner:
         return self._known[whole]
 
     def fact(self, digest: str) -> Slot:
-        """Where the column of a fact stands."""
+        """Return the slot of a fact."""
         if ("fact", digest) not in self._known:
             slot = self._known["fact", digest] = len(self._known)
             self._steps.append(_Step(slot, (), None, digest))
         return self._known["fact", digest]
 
     def given(self, value: Value) -> Slot:
-        """Where the column of a value stands that is not computed."""
+        """Return the slot of a value that is not computed."""
         self._slots[value] = self._known["given", value] = len(self._known)
         return self._slots[value]
 
@@ -433,7 +447,7 @@ class ColumnPlanner:
         )
 
     def holds(self, condition: Compiled) -> Slot:
-        """Where a condition on facts holds."""
+        """Plan the rows where a condition on facts holds."""
         truth = self.formula(condition, ())
         return self.step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
@@ -456,7 +470,7 @@ class ColumnPlanner:
 
     def arithmetic_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
         """A weighted arithmetic mean."""
-        kept = attrs.evolve(weights, count=len(axes), kept=tuple(range(len(axes))))
+        kept = dense(weights)
         return self.step(
             ("arithmetic", kept), axes, lambda columns, _: arithmetic_mean_columns(columns, kept)
         )
@@ -487,17 +501,20 @@ class ColumnPlanner:
 
         return self.step(("gated", composites), (ungated, hits, gate), compute)
 
-    def level(self, quality: Slot, starts: tuple[int, ...]) -> Slot:
-        """How many of some ascending starts a quality reaches."""
+    def level(
+        self, quality: Slot, levels: int, starts: Callable[[Thresholds], tuple[int, ...]]
+    ) -> Slot:
+        """Plan how many of the ascending starts of levels a quality reaches."""
+        edges = starts(self.thresholds)
 
         def compute(columns: list[Any], rows: int) -> Small:
-            level = np.zeros(rows, _small(len(starts)))
-            for start in starts:
+            level = np.zeros(rows, _small(levels - 1))
+            for edge in edges:
                 # truths count as numbers of one byte
-                np.add(level, (columns[0] >= start).view(np.int8), out=level)
+                np.add(level, (columns[0] >= edge).view(np.int8), out=level)
             return level
 
-        return self.step(("level", starts), (quality,), compute)
+        return self.step(("level", edges), (quality,), compute)
 
     def looked_up(self, slot: Slot, numbers: tuple[int, ...], *, in_doubles: bool = False) -> Slot:
         """A number for each position; in doubles, where these hold it, it multiplies fastest."""
@@ -563,5 +580,5 @@ def _applied(compute: Compute) -> Compute:
 
 
 def _small(count: int) -> type[np.int8 | np.int16]:
-    """What holds numbers up to so many."""
+    """Return the narrowest type of numbers up to a count."""
     return np.int8 if count <= np.iinfo(np.int8).max else np.int16

@@ -10,7 +10,7 @@ import attrs
 
 from tallystick.errors import NumberError
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick.scoring.value import FormulaValue, Planner, Range, Slot, Value
+from tallystick.scoring.value import FormulaValue, Planner, S, Value
 
 
 @attrs.frozen(eq=False)
@@ -54,7 +54,7 @@ class Tiers:
         return bisect_right(self.starts(thresholds), quality)
 
     def starts(self, thresholds: Thresholds) -> tuple[int, ...]:
-        """From where on each level but the lowest is the highest that is reached, ascending."""
+        """Return the least quality that reaches each level but the lowest, ascending."""
         cuts = [thresholds[name] for name in self.cuts]
         return tuple(min(cuts[position:]) for position in range(len(cuts)))
 
@@ -83,10 +83,10 @@ class TierValue(Value):
         del facts
         return self.tiers.level(values[self.inputs[0]] or 0, thresholds)
 
-    def plan(self, planner: Planner) -> Slot:
-        """The positions, as small numbers."""
-        starts = self.tiers.starts(planner.thresholds)
-        return planner.level(planner.slot(self.inputs[0]), starts)
+    def plan(self, planner: Planner[S]) -> S:
+        """Return the level of the quality."""
+        quality, tiers = planner.slot(self.inputs[0]), self.tiers
+        return planner.level(quality, len(tiers.levels), tiers.starts)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -107,21 +107,15 @@ class MultiplierValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """By the position of the level."""
+        """Return the multiplier of the level."""
         del facts, thresholds
         return self.multipliers[values[self.inputs[0]] or 0]
 
-    def plan(self, planner: Planner) -> Slot:
-        """A table that is looked up."""
+    def plan(self, planner: Planner[S]) -> S:
+        """Return the number of the level."""
         return planner.looked_up(planner.slot(self.inputs[0]), self.multipliers)
 
-    def plan_factor(self, planner: Planner) -> Slot:
-        """A table of doubles, which multiply fastest."""
+    def plan_factor(self, planner: Planner[S]) -> S:
+        """Return it in doubles, which multiply fastest."""
         level = planner.slot(self.inputs[0])
         return planner.looked_up(level, self.multipliers, in_doubles=True)
-
-    def range_of(self, ranges: Mapping[Value, Range]) -> Range:
-        """The smallest and the largest of the levels that can be reached."""
-        low, high = ranges[self.inputs[0]]
-        reached = self.multipliers[low : high + 1]
-        return min(reached), max(reached)

@@ -6,8 +6,10 @@ computed them again knows that nothing was left out. docs/canonical.md says the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from tallystick.formula.facts import reader_of
 from tallystick.formula.formula import Formula, Requirement
@@ -15,6 +17,7 @@ from tallystick.formula.schema_path import ANSWER
 from tallystick.formula.tree import Node, leaves
 from tallystick.records.schema import empties
 from tallystick.rules.digest import used_formulas
+from tallystick.scoring.computation import NotAnalysed
 
 if TYPE_CHECKING:
     from tallystick.scoring.bound import BoundType
@@ -27,19 +30,36 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     ``formulas`` and ``requirements`` are by name, ``facts`` by digest. ``skill_types`` has what
     neither they nor the rule set say: in which order a record is held to requirements, which fields
     a missed deadline may lack, which lists and maps are left out when they are empty, the range of
-    each fact, and which emission factors a row of results has.
+    each fact, and which emission factors a row of results has. ``not_analysed`` is there only where
+    a type has values of kinds that have no form.
     """
     types = scorer.types
     names = used_formulas(scorer.rule_set, scorer.registry)
     formulas = [scorer.registry.formulas[name] for name in names]
     asked = {each.name: each for bound in types.values() for each, _ in bound.requirements}
     trees = [tree for each in formulas for tree in (each.tree, each.applies) if tree is not None]
+    unknown = list(_not_exported(types.values()))
     return {
         "formulas": {formula.name: _formula(formula) for formula in formulas},
         "requirements": {name: _requirement(each) for name, each in sorted(asked.items())},
         "facts": dict(_facts((*trees, *(each.condition for each in asked.values())))),
         "skill_types": {name: _skill_type(bound) for name, bound in sorted(types.items())},
+        **({"not_analysed": unknown} if unknown else {}),
     }
+
+
+_EXPORTED = frozenset({"formula", "mean", "gates", "tier", "look-up", "constant"})
+"""Kinds of value that the canonical form of a rule set describes."""
+
+
+def _not_exported(types: Iterable[BoundType]) -> Iterator[dict[str, Any]]:
+    """Yield the values that no implementation in another language can compute."""
+    reason = "no form of this kind is exported"
+    for bound in types:
+        for value in bound.values:
+            if value.kind not in _EXPORTED:
+                about = NotAnalysed.of(value, "rules show --json", reason)
+                yield {"skill_type": bound.name, **attrs.asdict(about)}
 
 
 def _skill_type(bound: BoundType) -> dict[str, Any]:

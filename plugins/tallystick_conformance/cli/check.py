@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import MOST_TOLD
 from tallystick.numbers.text import numbered
 
@@ -67,8 +68,8 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
     from tallystick_conformance.report import lines_of  # only when it is used
 
-    for found in report.findings[:MOST_TOLD]:
-        yield from lines_of(found, _LONGEST)
+    for problem in report.findings[:MOST_TOLD]:
+        yield from lines_of(problem, _LONGEST)
         yield ""
     if len(report.findings) > MOST_TOLD:
         yield f"and {len(report.findings) - MOST_TOLD} more: --json has all of them"

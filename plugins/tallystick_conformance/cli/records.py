@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.streams import STANDARD, standard_output
 from tallystick.numbers.text import numbered
 
@@ -37,13 +38,7 @@ _SLOTS = 65536
 @click.option("--validators", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--epochs", type=click.IntRange(1), default=10, show_default=True)
 @click.option("--rounds", type=click.IntRange(1), default=10, show_default=True, help="An epoch.")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="Where the records go; - is the standard output.",
-)
+@output_option("Where the records go; - is the standard output.")
 @click.option(
     "--miner-list",
     metavar="FILE",
@@ -97,16 +92,18 @@ def _chosen(types: str | None) -> list[SkillType]:
     from tallystick.diagnostics import nearest
     from tallystick.plugins.registry import installed
 
-    known = installed().skill_types
+    skill_types = installed().skill_types
     if types is None:
-        return list(known.values())
-    names = list(dict.fromkeys(name for each in types.split(",") if (name := each.strip())))
-    unknown = [name for name in names if name not in known]
+        return list(skill_types.values())
+    names = list(dict.fromkeys(name for part in types.split(",") if (name := part.strip())))
+    unknown = [name for name in names if name not in skill_types]
     if unknown or not names:
-        found = ", ".join(unknown) or "no skill type"
-        hint = nearest(unknown[0], known) if unknown else ""
-        raise click.UsageError(f"--types: found {found}, expected some of {', '.join(known)}{hint}")
-    return [known[name] for name in names]
+        missing = ", ".join(unknown) or "no skill type"
+        hint = nearest(unknown[0], skill_types) if unknown else ""
+        raise click.UsageError(
+            f"--types: found {missing}, expected some of {', '.join(skill_types)}{hint}"
+        )
+    return [skill_types[name] for name in names]
 
 
 def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:

@@ -12,20 +12,32 @@ import click
 from click.core import ParameterSource
 
 from tallystick.cli.command import examples, status_of
-from tallystick.cli.executor_options import OPTION_NAMES, executor_options
 from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
+from tallystick.cli.options import (
+    EXECUTOR_NAMES,
+    as_json,
+    executor_options,
+    follow_links_option,
+    output_option,
+)
 from tallystick.cli.progress import line_count
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
-    from tallystick_governance.backtest.comparison_model import Outcome
-    from tallystick_governance.backtest.output import Written
+    from tallystick_governance.backtest.outcome import Outcome
+    from tallystick_governance.backtest.report import Written
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *OPTION_NAMES)
-"""What is told elsewhere, or changes no result."""
+_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
+"""The options that are told elsewhere, or change no result."""
+
+
+with_state_option = click.option(
+    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
+)
+"""The option that replays the epochs of a history."""
 
 
 @click.command(
@@ -56,9 +68,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     metavar="PATH=START:STOP:STEP",
     help="Candidates of the baseline with one number changed; several give every combination.",
 )
-@click.option(
-    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
-)
+@with_state_option
 @click.option(
     "--adopt",
     "adoptions",
@@ -110,9 +120,7 @@ _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *O
     metavar="FILE",
     help="With --validators, JSON with parameters of the subnet, as `tallystick yuma` has them.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
-)
+@output_option("The folder of results.")
 @follow_links_option
 @executor_options
 @locked_options
@@ -144,13 +152,12 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     the engine itself fails on one.
     """
     from tallystick.plugins.registry import installed_plugins
-    from tallystick_governance.backtest.best import best_of
-    from tallystick_governance.backtest.bootstrap import Bootstrap
-    from tallystick_governance.backtest.candidates import Switch, candidates_of
+    from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
     from tallystick_governance.backtest.incentive import Network
     from tallystick_governance.backtest.run import backtest as run
-    from tallystick_governance.backtest.sweep import parse_sweep
-    from tallystick_governance.backtest.wording import terminal_lines
+    from tallystick_governance.backtest.run import best_of
+    from tallystick_governance.backtest.statistics import Bootstrap
+    from tallystick_governance.backtest.text import terminal_lines
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
@@ -195,7 +202,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _command() -> str:
-    """How to do it again: every option that was given, but for who does the work."""
+    """Return the command that repeats it, without the options of the executor."""
     context = click.get_current_context()
     words = ["tallystick", "backtest", str(context.params["history"])]
     for option in context.command.params:

@@ -8,8 +8,9 @@ import attrs
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 
 
 @click.command(
@@ -22,9 +23,7 @@ from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
 )
 @click.argument("reference", metavar="RULES")
 @click.argument("assignments", metavar="PATH=VALUE…", nargs=-1, required=True)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write."
-)
+@output_option("The file to write.")
 @click.option("--summary", metavar="TEXT", help="Say in one sentence what the new values are for.")
 @follow_links_option
 @as_json

@@ -9,9 +9,11 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples, status_of
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import as_json, follow_links_option, output_option
 from tallystick.cli.progress import line_count
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR
+from tallystick_governance.cli.backtest import with_state_option
 
 
 @click.group(cls=CommandGroup)
@@ -26,19 +28,15 @@ def shadow() -> None:
     ),
 )
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--with-state", is_flag=True, help="Replay epochs: the result is by the thresholds that follow."
-)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder of results."
-)
+@with_state_option
+@output_option("The folder of results.")
 @follow_links_option
 @locked_options
 @as_json
 def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     folder: Path, with_state: bool, output: Path, follow_links: bool, as_json: bool, held: Held
 ) -> None:
-    """What the rules that were tried would have changed so far, as a back-test tells it.
+    """Tell what the rules that were tried would have changed so far, as a back-test does.
 
     FOLDER is that of `round close --shadow-folder`: all records that were recorded while the rules
     were tried. They are compared with the rules that were in force last.
@@ -46,7 +44,7 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.plugins.registry import installed_plugins
     from tallystick_governance.backtest.run import backtest
     from tallystick_governance.backtest.summary import headlines
-    from tallystick_governance.backtest.wording import terminal_lines
+    from tallystick_governance.backtest.text import terminal_lines
     from tallystick_governance.shadow import FACTS, candidates
 
     found = candidates(folder, installed_plugins())

@@ -1,4 +1,4 @@
-"""Gates that do nothing, or everything."""
+"""Checks of gates that do nothing, or everything."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tallystick_governance.lint.type_probe import Values, composite_range, value
 )
 def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
     for bound, place, gate, values in _gates(scorer):
-        later = [g for g in bound.quality.gates[place + 1 :] if _covers(g, gate)]
+        later = [g for g in bound.gates[place + 1 :] if _covers(g, gate)]
         if later:
             edge = to_text(later[0].below)
             message = f"a later gate below {edge} decides wherever this one does"
@@ -67,7 +67,7 @@ def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
 def _gates(scorer: Scorer) -> Iterator[tuple[BoundType, int, Gate, Values]]:
     for bound in scorer.types.values():
         axes = {axis.name: axis for axis in bound.axes}
-        for place, gate in enumerate(bound.quality.gates):
+        for place, gate in enumerate(bound.gates):
             yield bound, place, gate, values_of(bound, axes[gate.axis])
 
 
@@ -76,7 +76,7 @@ def _covers(later: Gate, gate: Gate) -> bool:
 
 
 def _changes(bound: BoundType, gate: Gate, values: Values) -> bool:
-    """Whether the composite can be something else where the gate decides it."""
+    """Return whether the composite can be something else where the gate decides it."""
     same = (gate.composite, gate.composite)
     ranges = values.below(gate.below)
     return any(composite_range(bound, {gate.axis: each}) != same for each in ranges)

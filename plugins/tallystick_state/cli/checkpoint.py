@@ -3,75 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick_state import views
-from tallystick_state.cli.signer_options import keys_option, signer_options
-from tallystick_state.cli.state_options import number_type, state_option
+from tallystick_state.cli.options import (
+    checkpoint_option,
+    number_type,
+    read_checkpoint_file,
+    signer_options,
+    state_option,
+)
 
 if TYPE_CHECKING:
-    from tallystick_state.trust.checkpoint import Checkpoint
-    from tallystick_state.trust.keys import PublicKey, Signer
+    from tallystick_state.trust.keys import Signer
     from tallystick_state.trust.proof import Growth, Proof
 
-F = TypeVar("F", bound=Callable[..., Any])
-_FILE = click.Path(path_type=Path)
 _STEPS = ("inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights")
-
-checkpoint_option = click.option(
-    "--checkpoint", type=_FILE, metavar="FILE", help="A checkpoint of this state."
-)
-"""The option that names a checkpoint."""
-
-
-def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name a checkpoint and who may have signed it, which go together."""
-
-    @checkpoint_option
-    @click.option("--trust", type=_FILE, metavar="FILE", help="Who may have signed it.")
-    @keys_option("A key that may have signed it; repeatable.")
-    @wraps(command)
-    def wrapper(
-        *arguments: Any,  # noqa: ANN401  # of the command
-        checkpoint: Path | None,
-        trust: Path | None,
-        keys: tuple[PublicKey, ...],
-        **options: Any,  # noqa: ANN401  # of the command
-    ) -> Any:  # noqa: ANN401  # as the command has it
-        if checkpoint is None and (trust is not None or keys):
-            raise click.UsageError("--trust and --key go with --checkpoint")
-        return command(*arguments, checkpoint=checkpoint, trust=trust, keys=keys, **options)
-
-    return wrapper
-
-
-def output_option(what: str) -> Callable[[F], F]:
-    """The option that says which file is written."""
-    return click.option(
-        "-o", "--output", required=True, type=_FILE, metavar="FILE", help=f"{what} to write."
-    )
-
-
-def read_checkpoint_file(path: Path) -> Checkpoint:
-    """The checkpoint in a file.
-
-    Raises:
-        InputError: the file cannot be read.
-        TrustError: it holds none.
-    """
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
-    from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
-
-    return read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
 
 
 @click.command(
@@ -82,7 +36,7 @@ def read_checkpoint_file(path: Path) -> Checkpoint:
         "tallystick state checkpoint --state subnet.db",
     ),
 )
-@click.option("-o", "--output", type=_FILE, metavar="FILE", help="The checkpoint to write.")
+@output_option("The checkpoint to write.", required=False, metavar="FILE")
 @click.option(
     "--origin", metavar="NAME", help="The name of the log, without spaces and plus signs."
 )
@@ -98,7 +52,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     as_json: bool,
     signer: Signer | None,
 ) -> None:
-    """Say what the log of closed epochs is: its size and its root, signed if a key is named.
+    """Print the checkpoint of the closed epochs: size and root of their log, signed if asked.
 
     Whoever keeps it finds a history that is rewritten or cut back later. Beside what is written by
     -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.
@@ -107,17 +61,17 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, working("hashing the closed epochs"):
-        found = checkpoint(ledger, origin)
+        current = checkpoint(ledger, origin)
         with ledger.queries() as queries:
             ahead = queries.rules_digest()
-    signed = found if signer is None else found.signed(signer)
+    signed = current if signer is None else current.signed(signer)
     if output is not None:
         _write(output, signed.to_text().encode(), follow_links=follow_links)
     if as_json:
-        view = {"origin": found.origin, "size": found.size, "root": found.root.hex()}
+        view = {"origin": current.origin, "size": current.size, "root": current.root.hex()}
         by = None if signer is None else str(signer.public)
-        told = {**view, "signed_by": by, "checkpoint": signed.to_text()}
-        print_json(told | views.rules_digest(ahead))
+        content = {**view, "signed_by": by, "checkpoint": signed.to_text()}
+        print_json(content | views.rules_digest(ahead))
     else:
         # without a file the output is the checkpoint itself, which has three lines and signatures
         beside = [] if output is None else [f"rules {ahead}"]
@@ -142,7 +96,7 @@ def proof_group() -> None:
     "--row-key", "key", required=True, metavar="JSON", help="The key of the row, as an array."
 )
 @checkpoint_option
-@output_option("The proof")
+@output_option("The proof to write.", metavar="FILE")
 @state_option
 @follow_links_option
 @as_json
@@ -165,8 +119,8 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with Ledger.open(where) as ledger, working("proving"):
-        found = row_proof(ledger, epoch, step, _key(key), signed)
-    _give(found, output, follow_links=follow_links, as_json=as_json)
+        proof = row_proof(ledger, epoch, step, _key(key), signed)
+    _give(proof, output, follow_links=follow_links, as_json=as_json)
 
 
 @proof_group.command(
@@ -176,9 +130,9 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         "    --state subnet.db",
     ),
 )
-@click.argument("old", metavar="OLD", type=_FILE)
-@click.argument("new", metavar="NEW", type=_FILE)
-@output_option("The proof")
+@click.argument("old", metavar="OLD", type=PATH)
+@click.argument("new", metavar="NEW", type=PATH)
+@output_option("The proof to write.", metavar="FILE")
 @state_option
 @follow_links_option
 @as_json
@@ -190,8 +144,8 @@ def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each opti
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, working("proving"):
-        found = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
-    _give(found, output, follow_links=follow_links, as_json=as_json)
+        proof = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
+    _give(proof, output, follow_links=follow_links, as_json=as_json)
 
 
 @click.command(
@@ -210,7 +164,7 @@ def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each opti
     help="A closed epoch whose rows it has; repeatable. By default all.",
 )
 @checkpoint_option
-@output_option("The evidence")
+@output_option("The evidence to write.", metavar="FILE")
 @state_option
 @follow_links_option
 @as_json
@@ -239,12 +193,12 @@ def evidence_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 def _key(text: str) -> list[Any]:
     try:
-        found = json.loads(text)
+        key = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
+        key = None
+    if not isinstance(key, list):
         raise click.BadParameter(f'found {text[:60]!r}, expected an array such as ["5Miner", …]')
-    return found
+    return key
 
 
 def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: bool) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from tallystick.cli.command import examples
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-
-_FILE = click.Path(path_type=Path)
+from tallystick.cli.shown import echo, print_json
 
 
 @click.command(
@@ -24,9 +23,9 @@ _FILE = click.Path(path_type=Path)
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("-o", "--output", type=_FILE, metavar="FILE", help="The dispute to write.")
+@output_option("The dispute to write.", required=False, metavar="FILE")
 @click.option(
-    "--records", type=_FILE, metavar="FILE", help="Records, of which one may decide who is wrong."
+    "--records", type=PATH, metavar="FILE", help="Records, of which one may decide who is wrong."
 )
 @follow_links_option
 @as_json
@@ -47,21 +46,21 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.plugins.registry import installed_plugins
     from tallystick_state.audit import dispute as disputes
-    from tallystick_state.audit.dispute_file import dispute_bytes, told
-    from tallystick_state.audit.records import records_of
+    from tallystick_state.audit.dispute import dispute_bytes, told
+    from tallystick_state.audit.judgement import records_of
     from tallystick_state.audit.side import opened_side
 
-    given = None if records is None else records_of(records)
+    lookup = None if records is None else records_of(records)
     with working("comparing"), opened_side(a) as mine, opened_side(b) as theirs:
-        found = disputes.dispute(mine, theirs, installed_plugins(), given)
-    differ = found.verdict.kind != "equal"
-    if output is not None and found.proofs:
+        result = disputes.dispute(mine, theirs, installed_plugins(), lookup)
+    differ = result.verdict.kind != "equal"
+    if output is not None and result.proofs:
         from tallystick.io.atomic import atomic_files, output_path  # writes
 
         with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
-            file.write(dispute_bytes(found))
+            file.write(dispute_bytes(result))
     if as_json:
-        print_json({"sides": dict(found.names), "verdict": found.verdict.to_value()})
+        print_json({"sides": dict(result.names), "verdict": result.verdict.to_value()})
     else:
-        echo(*told(found))
+        echo(*told(result))
     sys.exit(1 if differ else 0)

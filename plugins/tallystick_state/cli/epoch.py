@@ -11,30 +11,32 @@ from click.core import ParameterSource
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json, last_option
 from tallystick.cli.progress import working
-from tallystick.cli.shown import as_json, echo, print_json, table_lines
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.errors import StateError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
+from tallystick_allocation.command import round_option
 from tallystick_state import views
-from tallystick_state.cli.state_options import at_option, number_type, opened, state_option
+from tallystick_state.cli.options import at_option, number_type, opened, state_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import EpochInfo
+    from tallystick_state.answers import EpochInfo
     from tallystick_state.reports import EpochReport
 
 _LONGEST_SALT = 1024
 _MOST_MOVES = 10
-"""Most reputations that are shown, the largest moves first; the rest are counted."""
+"""Maximum number of reputations that are listed, the largest moves first; others are counted."""
 
 
 @click.group(cls=CommandGroup)
 def epoch() -> None:
-    """Epochs of a state: list, show, close."""
+    """List, show and close the epochs of a state."""
 
 
 @epoch.command(
@@ -43,27 +45,27 @@ def epoch() -> None:
         "tallystick epoch list --state subnet.db",
     ),
 )
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N epochs.")
+@last_option("epochs")
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The epochs that have begun: when they were closed, their events and snapshots."""
+    """List the epochs that have begun: when they closed, their events and snapshots."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.epochs(last)
+        epochs = queries.epochs(last)
     if as_json:
-        print_json({"epochs": [views.epoch_info(each) for each in found]})
+        print_json({"epochs": [views.epoch_info(info) for info in epochs]})
     else:
         rows = [
             (
-                str(each.epoch),
-                "open" if each.is_open else "closed",
-                str(each.at or "–"),
-                str(each.events),
-                each.snapshot.digest,
+                str(info.epoch),
+                "open" if info.is_open else "closed",
+                str(info.at or "–"),
+                str(info.events),
+                info.snapshot.digest,
             )
-            for each in found
+            for info in epochs
         ]
         echo(
             *table_lines(("epoch", "state", "closed at", "events", "began with the snapshot"), rows)
@@ -80,18 +82,18 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
+    """Show the EPOCH with the state that it began with: thresholds; with --json reputations."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.epoch(number)
+        info = queries.epoch(number)
     if as_json:
-        print_json(views.epoch_info(found, whole=True))
+        print_json(views.epoch_info(info, whole=True))
         return
-    begun = found.snapshot
-    echo(_line(found), f"it began with {numbered(len(begun.reputation), 'miner')}")
+    begun = info.snapshot
+    echo(_line(info), f"it began with {numbered(len(begun.reputation), 'miner')}")
     for name, thresholds in begun.thresholds.items():
-        values = ", ".join(f"{each} {to_text(value)}" for each, value in thresholds.items())
+        values = ", ".join(f"{skill} {to_text(value)}" for skill, value in thresholds.items())
         echo(f"  {name}: {values}")
 
 
@@ -122,15 +124,12 @@ def _line(found: EpochInfo) -> str:
 @at_option
 @click.option(
     "--salt-file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="16 to 64 bytes as hexadecimal digits, for the leaf of the epoch; - is standard input.",
 )
-@click.option(
-    "--round",
-    "round_file",
-    type=click.Path(path_type=Path),
-    help="What the rules ask of its rounds and of miners, as JSON; the log keeps it.",
+@round_option(
+    "Attributes of its rounds and of miners that the rules read, as JSON; the log keeps them."
 )
 @locked_options
 @as_json
@@ -162,9 +161,9 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(views.epoch(closed))
     else:
-        said = "was closed already" if closed.already else "is closed"
+        status = "was closed already" if closed.already else "is closed"
         lines = () if report is None else _report(report, closed.epoch + 1)
-        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}", *lines)
+        echo(f"epoch {closed.epoch} {status}; snapshot {closed.snapshot.digest}", *lines)
 
 
 def _report(found: EpochReport, following: int) -> Iterator[str]:
@@ -177,9 +176,9 @@ def _report(found: EpochReport, following: int) -> Iterator[str]:
         yield from _moves(found)
     if found.tracked:
         yield f"  thresholds: {len(found.thresholds) or 'none'} moved"
-    for each in found.thresholds:
-        before, after = ("none" if n is None else to_text(n) for n in (each.before, each.after))
-        yield f"    {before} → {after}  {each.skill_type}, {each.name}"
+    for change in found.thresholds:
+        before, after = ("none" if n is None else to_text(n) for n in (change.before, change.after))
+        yield f"    {before} → {after}  {change.skill_type}, {change.name}"
     if found.flagged:
         flags = (f"{visible(hotkey)} ({many})" for hotkey, many in found.flagged.items())
         yield f"  collusion flags: {', '.join(flags)}"
@@ -192,11 +191,11 @@ def _report(found: EpochReport, following: int) -> Iterator[str]:
 
 
 def _moves(found: EpochReport) -> Iterator[str]:
-    up = sum(each.after > each.before for each in found.reputations)
+    up = sum(change.after > change.before for change in found.reputations)
     down = len(found.reputations) - up
     yield f"  reputations: {up} up, {down} down, {found.kept} as before"
     moves = found.reputations[:_MOST_MOVES]
-    width = max((len(each.skill_type) for each in moves), default=0)
+    width = max((len(change.skill_type) for change in moves), default=0)
     for move in moves:
         values = f"{to_text(move.before)} → {to_text(move.after)}"
         yield f"    {values}  {move.skill_type:{width}}  {visible(move.hotkey)}"

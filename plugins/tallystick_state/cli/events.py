@@ -8,11 +8,12 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import progress_bar
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.shown import echo, print_json
 from tallystick_state import views
 from tallystick_state.cli.ingested import complain_of_lines, ingested_text
-from tallystick_state.cli.state_options import (
+from tallystick_state.cli.options import (
     authority_of,
     authority_options,
     groups_option,
@@ -23,7 +24,7 @@ from tallystick_state.cli.state_options import (
 
 @click.group(cls=CommandGroup)
 def events() -> None:
-    """Late events and records from elsewhere: import."""
+    """Import late events and records of others."""
 
 
 @events.command(
@@ -34,7 +35,7 @@ def events() -> None:
         "tallystick events import others.jsonl --signed batch.json --state subnet.db",
     ),
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @groups_option
 @authority_options
 @state_option

@@ -6,15 +6,16 @@ import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.shown import as_json, echo, print_json
+from tallystick.cli.options import as_json
+from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
 from tallystick_state import views
-from tallystick_state.cli.state_options import number_type, opened, state_option
+from tallystick_state.cli.options import number_type, opened, state_option
 
 
 @click.group(cls=CommandGroup)
 def groups() -> None:
-    """Verification groups: select."""
+    """Select verification groups."""
 
 
 @groups.command(

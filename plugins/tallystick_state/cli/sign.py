@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.shown import as_json, echo, follow_links_option, print_json
-from tallystick_state.cli.signer_options import signer_needed, signer_options
-from tallystick_state.cli.state_options import (
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
+from tallystick.cli.shown import echo, print_json
+from tallystick_state.cli.options import (
+    PoolOptions,
     at_epoch_option,
-    given_pools,
+    expiry_option,
     groups_option,
+    line_option,
     major_option,
     pools_options,
+    signer_needed,
+    signer_options,
     state_option,
 )
 
@@ -24,25 +28,14 @@ if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.keys import Signer
 
-_FILE = click.Path(path_type=Path)
-_expiry_option = click.option(
-    "--expires-at-block",
-    type=click.IntRange(0, 2**53 - 1),
-    metavar="B",
-    help="The block from which on the envelope cannot be used any more.",
-)
-
 
 def _writing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every command here: where the envelope goes."""
-    output = click.option(
-        "-o", "--output", required=True, type=_FILE, help="The envelope to write."
-    )
-    return output(follow_links_option(as_json(command)))
+    """Give a command the options of every command here: the envelope to write."""
+    return output_option("The envelope to write.")(follow_links_option(as_json(command)))
 
 
 def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every command that signs: who, and where the envelope goes."""
+    """Give a command the options of every command that signs: the signer and the envelope."""
     return signer_options(_writing(command))
 
 
@@ -70,13 +63,13 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
     from tallystick.rules.loading import load
     from tallystick_state.trust.statement import rule_set  # loads what signs
 
-    found = load(reference, installed_plugins())
-    said = rule_set(
-        reference=found.rule_set.reference,
-        digest=found.digest,
-        text=digest_of_bytes(found.text.encode("utf-8")),
+    rules = load(reference, installed_plugins())
+    statement = rule_set(
+        reference=rules.rule_set.reference,
+        digest=rules.digest,
+        text=digest_of_bytes(rules.text.encode("utf-8")),
     )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -89,7 +82,7 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
 @click.argument("reference", metavar="RULES")
 @at_epoch_option
 @major_option
-@_expiry_option
+@expiry_option
 @state_option
 @_signing
 def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -107,12 +100,22 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     and adopted alike.
     """
     by = signer_needed(signer)
+    from tallystick.rules.loading import load
+    from tallystick_state.adoption import adoption_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import adoption
+    from tallystick_state.rules import StateRules
 
     with Ledger.open(where) as ledger:
-        said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
-    _write(said.envelope().signed(by), **options)
+        in_force = ledger.in_force
+        statement = adoption_statement(
+            in_force,
+            StateRules.of(load(reference, in_force.plugins)),
+            epoch,
+            ledger.open_epoch(),
+            major=major,
+            expires_at_block=expires_at_block,
+        )
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -124,7 +127,7 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 )
 @pools_options
 @at_epoch_option
-@_expiry_option
+@expiry_option
 @state_option
 @_signing
 def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -138,20 +141,26 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import pools_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import pools
+    from tallystick_state.pools import pools_of
 
-    given = given_pools(shares, idle)
+    pool = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
-        said = pools(
-            ledger,
-            given.shares,
+        in_force = ledger.in_force
+        statement = pools_statement(
+            in_force,
+            pools_of(
+                pool.shares,
+                in_force.lines,
+                pool.idle,
+                pool.burn,
+            ),
             epoch,
-            idle=given.idle,
-            burn=given.burn,
+            ledger.open_epoch(),
             expires_at_block=expires_at_block,
         )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -161,8 +170,8 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         "    -o withdrawal.json",
     ),
 )
-@click.option("--line", metavar="NAME", help="The line; needed where the state has several.")
-@_expiry_option
+@line_option("The line; needed where the state has several.")
+@expiry_option
 @state_option
 @_signing
 def withdrawal_command(
@@ -174,12 +183,14 @@ def withdrawal_command(
 ) -> None:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import withdrawal_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import withdrawal
 
     with Ledger.open(where) as ledger:
-        said = withdrawal(ledger, line, expires_at_block=expires_at_block)
-    _write(said.envelope().signed(by), **options)
+        statement = withdrawal_statement(
+            ledger.in_force, line, ledger.open_epoch(), expires_at_block=expires_at_block
+        )
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -189,7 +200,7 @@ def withdrawal_command(
         "    --wallet hotkey -o round.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @click.option("--validator", required=True, metavar="HOTKEY", help="Whose records they are.")
 @groups_option
 @state_option
@@ -208,12 +219,12 @@ def events_command(
     are signed with the consensus of their groups, which who imports them then needs too.
     """
     by = signer_needed(signer)
+    from tallystick_state.ingest import batch_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import events
 
     with Ledger.open(where) as ledger:
-        said = events(ledger, path, validator, groups)
-    _write(said.envelope().signed(by), **options)
+        statement = batch_statement(ledger, path, validator, groups)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -222,19 +233,21 @@ def events_command(
         "tallystick sign checkpoint checkpoint.txt --wallet hotkey -o checkpoint.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @_signing
 def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.checkpoint import (
+        MAX_NOTE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
     from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
     from tallystick_state.trust.statement import checkpoint
 
-    found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
-    said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
-    _write(said.envelope().signed(by), **options)
+    content = read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
+    statement = checkpoint(origin=content.origin, root=content.root.hex(), note=content.text)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -244,12 +257,12 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
         "    -o signed.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @_signing
 def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
     by = signer_needed(signer)
-    from tallystick_state.trust.receipt import statement_of_receipt  # loads what signs
+    from tallystick_state.trust.statement import statement_of_receipt  # loads what signs
 
     _write(statement_of_receipt(path).envelope().signed(by), **options)
 
@@ -260,7 +273,7 @@ def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None: 
         "tallystick sign trust trust.toml --key alice.pem -o rotation.json",
     ),
 )
-@click.argument("path", metavar="FILE", type=_FILE)
+@click.argument("path", metavar="FILE", type=PATH)
 @_signing
 def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the trust file in FILE, so that it can follow another."""
@@ -277,7 +290,7 @@ def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  #
         "tallystick sign add rotation.json --wallet hotkey -o rotation.json",
     ),
 )
-@click.argument("path", metavar="ENVELOPE", type=_FILE)
+@click.argument("path", metavar="ENVELOPE", type=PATH)
 @_signing
 def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Add a signature to ENVELOPE, whose statement must be sound; read what it says."""
@@ -291,7 +304,7 @@ def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # n
         "tallystick sign join alice.json bob.json carol.json -o adoption.json",
     ),
 )
-@click.argument("paths", metavar="ENVELOPE...", type=_FILE, nargs=-1, required=True)
+@click.argument("paths", metavar="ENVELOPE...", type=PATH, nargs=-1, required=True)
 @_writing
 def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Join envelopes of one statement that several have signed, each for themselves.
@@ -299,18 +312,18 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
     Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
     """
     first, *others = map(_read, paths)
-    for each in others:
-        first = first.joined(each)
+    for envelope in others:
+        first = first.joined(envelope)
     _write(first, **options)
 
 
 def _read(path: Path) -> Envelope:
-    """The envelope in a file, whose statement is sound."""
+    """Return the envelope in a file, whose statement is sound."""
     from tallystick_state.trust.encoding import read_file  # loads what signs
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
     from tallystick_state.trust.statement import statement_of
 
-    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
+    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), str(path))
     statement_of(envelope, str(path))
     return envelope
 
@@ -324,7 +337,7 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(envelope.to_json())
     statement = statement_of(envelope, str(output))
-    keyids = [each.keyid for each in envelope.signatures]
+    keyids = [item.keyid for item in envelope.signatures]
     if as_json:
         view = {
             "file": str(output),
@@ -335,4 +348,4 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
         }
         print_json(view)
         return
-    echo(*told(envelope, statement), *(f"signed by keyid {each}" for each in keyids), str(output))
+    echo(*told(envelope, statement), *(f"signed by keyid {item}" for item in keyids), str(output))

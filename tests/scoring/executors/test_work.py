@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from cli.command import run
 
-from tallystick.cli.executor_options import executor_of
+from tallystick.cli.options import executor_of
 from tallystick.diagnostics import problem
 from tallystick.errors import EngineError, InputError, RecordError, RuleSetError
 from tallystick.scoring.executors.cluster import Cluster

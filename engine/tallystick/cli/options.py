@@ -1,0 +1,189 @@
+"""Options that several commands share, each declared once.
+
+An option of one command stands beside that command; those that hold a command to a lock are in
+`tallystick.cli.locked`, and those that plugins bring in `tallystick.cli.plugin_options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from tallystick.cli.settings import Setting
+
+if TYPE_CHECKING:
+    from tallystick.scoring.executors.executor import Executor
+
+_Result = TypeVar("_Result")
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""A decorator that adds options to a command."""
+
+PATH = click.Path(path_type=Path)
+"""The type of an argument or option that names a file or folder."""
+RULES_HELP = "name@version, a path or a digest; pin one with @sha256:…."
+"""Help of the option that names a rule set."""
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+"""The option that every command has."""
+follow_links_option = click.option(
+    "--follow-links",
+    is_flag=True,
+    help="Allow an output whose name is a link; what it leads to is written.",
+)
+"""The option of every command that writes a file."""
+markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")
+"""The option of commands about rule sets whose text can stand in a proposal."""
+
+
+def rules_option(more: str = "", **attributes: Any) -> Decorator:  # noqa: ANN401  # click's own
+    """Return the option that names a rule set, or several where ``multiple`` is set.
+
+    Args:
+        more: a sentence after the help of every such option.
+        attributes: as of ``click.option``.
+    """
+    name = "references" if attributes.get("multiple") else "reference"
+    help_text = f"{RULES_HELP} {more}".rstrip()
+    defaults: dict[str, Any] = {
+        "cls": Setting,
+        "key": "rules",
+        "metavar": "RULES",
+        "help": help_text,
+    }
+    return click.option("--rules", name, **{**defaults, **attributes})
+
+
+def output_option(
+    description: str, *, required: bool = True, metavar: str | None = None
+) -> Decorator:
+    """Return the option that names the output of a command.
+
+    Args:
+        description: its help.
+        required: whether the command needs it.
+        metavar: the word for its value in help.
+    """
+    return click.option(
+        "-o", "--output", required=required, type=PATH, metavar=metavar, help=description
+    )
+
+
+def rejects_option(inputs: str) -> Decorator:
+    """Return the option that names the file of rejected inputs, such as records."""
+    return click.option(
+        "--rejects",
+        type=PATH,
+        help=f"Where rejected {inputs} go; by default OUTPUT.rejects.jsonl.",
+    )
+
+
+def last_option(items: str) -> Decorator:
+    """Return the option that limits a list to its last items, such as epochs."""
+    return click.option(
+        "--last", type=click.IntRange(1), metavar="N", help=f"Only the last N {items}."
+    )
+
+
+def _certificate_option(name: str, description: str) -> Decorator:
+    return click.option(
+        f"--{name}",
+        cls=Setting,
+        key=name.replace("-", "_"),
+        type=PATH,
+        metavar="FILE",
+        help=description,
+    )
+
+
+_EXECUTOR_OPTIONS = (
+    click.option(
+        "--workers",
+        cls=Setting,
+        key="workers",
+        type=click.IntRange(1, 1024),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Work in N processes; the files are the same.",
+    ),
+    click.option(
+        "--cluster",
+        cls=Setting,
+        key="cluster",
+        metavar="ADDRESS",
+        help="Work on a Dask cluster, such as tls://host:8786; the files are the same.",
+    ),
+    _certificate_option("cluster-ca", "The certificate that signed those of the cluster, for TLS."),
+    _certificate_option(
+        "cluster-cert", "The certificate that this client shows, signed by the same."
+    ),
+    _certificate_option("cluster-key", "The key of that certificate, without a passphrase."),
+)
+EXECUTOR_NAMES = ("workers", "cluster", "cluster_ca", "cluster_cert", "cluster_key")
+"""Names of the executor options as arguments."""
+_PRECEDENCE = (
+    ParameterSource.DEFAULT,
+    ParameterSource.DEFAULT_MAP,
+    ParameterSource.ENVIRONMENT,
+    ParameterSource.COMMANDLINE,
+)
+"""Sources of a value, by rising precedence."""
+
+
+def executor_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options that say who does its work, as the one argument ``executor``."""
+
+    @wraps(command)
+    def with_executor(*arguments: Any, **options: Any) -> _Result:  # noqa: ANN401  # any options
+        values = [options.pop(name) for name in EXECUTOR_NAMES]
+        return command(*arguments, executor=executor_of(*values), **options)
+
+    for option in reversed(_EXECUTOR_OPTIONS):
+        option(with_executor)
+    return with_executor
+
+
+def executor_of(
+    workers: int,
+    cluster: str | None,
+    authority: Path | None = None,
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> Executor:
+    """Return the executor that the options name; of two, the one of the higher precedence."""
+    if cluster is not None:
+        by = _strength("workers") - _strength("cluster")
+        if by > 0:
+            cluster = None
+        elif by == 0 and workers > 1:
+            raise click.UsageError("found --workers and --cluster, expected one of them")
+    if cluster is not None:
+        from tallystick.scoring.executors.certificates import Certificates
+        from tallystick.scoring.executors.cluster import Cluster  # when asked for
+
+        if authority is None and certificate is None and key is None:
+            return Cluster(cluster)
+        if authority is None or certificate is None or key is None:
+            raise click.UsageError(
+                "found a part of --cluster-ca, --cluster-cert and --cluster-key, expected all three"
+            )
+        return Cluster(cluster, certificates=Certificates(authority, certificate, key))
+    if workers > 1:
+        from tallystick.scoring.executors.local import Local
+
+        return Local(workers)
+    from tallystick.scoring.executors.executor import InProcess
+
+    return InProcess()
+
+
+def _strength(option: str) -> int:
+    """Return the precedence of the source of a value; the same for all without a command line."""
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source(option)
+    return _PRECEDENCE.index(source or ParameterSource.DEFAULT)

@@ -1,0 +1,172 @@
+"""Named values: what a rule set computes, as an ordered list in which each reads earlier ones only.
+
+The scores of a record (`value`), the components of a group and the steps of an allocation are such
+lists, and their entries kinds of `NamedValue`. Order, needs, ranges and digests follow from the
+list alone, so a further kind of value has them as soon as it is written. A tool that does not know
+a kind, or a primitive that it is made of, says so with `NotAnalysed`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import attrs
+
+from tallystick.canonical import canonical_bytes, digest
+from tallystick.errors import FormulaError, TallystickError
+
+R = TypeVar("R")
+"""A range: the smallest and the largest value, in the unit of the list."""
+
+
+class NamedValue(ABC, Generic[R]):
+    """A named value: an operation on earlier values of its list.
+
+    Attributes:
+        name: the name under which it is published and read; unique among the inputs of a value.
+        inputs: the earlier values that it reads.
+    """
+
+    # a kind has them as fields or as properties; a property here would hide fields
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """The name under which it is published and read."""
+
+        @property
+        def inputs(self) -> tuple[NamedValue[R], ...]:
+            """The earlier values that it reads."""
+
+    @property
+    @abstractmethod
+    def operation(self) -> list[Any]:
+        """The operation without its inputs, as JSON values; two kinds never have the same."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the operation, for messages."""
+        return str(self.operation[0])
+
+    @cached_property
+    def digest(self) -> str:
+        """The identity of what is computed: of the operation and of all that it reads."""
+        return digest([self.operation, {value.name: value.digest for value in self.inputs}])
+
+    @abstractmethod
+    def range_of(self, ranges: Mapping[Any, R], /) -> R:
+        """Return the range of the value from the range of each input."""
+
+    @property
+    def described(self) -> str:
+        """The operation as JSON with the names of its inputs, for kinds without words of theirs."""
+        operation = canonical_bytes(self.operation).decode()
+        names = ", ".join(value.name for value in self.inputs)
+        return f"{operation} of {names}" if names else operation
+
+
+V = TypeVar("V", bound=NamedValue[Any])
+
+
+@attrs.frozen
+class NotAnalysed:
+    """A value that a tool does not analyse; with one, the tool's exit status is that of findings.
+
+    Attributes:
+        value: its name.
+        kind: the name of its operation.
+        tool: the tool.
+        reason: why the tool cannot, as a clause without a full stop.
+    """
+
+    value: str
+    kind: str
+    tool: str
+    reason: str
+
+    @classmethod
+    def of(cls, value: NamedValue[Any], tool: str, reason: str) -> NotAnalysed:
+        """Return the statement about a value."""
+        return cls(value.name, value.kind, tool, reason)
+
+    def __str__(self) -> str:
+        return f"not analysed: {self.value} ({self.kind}): {self.reason}"
+
+
+class NotAnalysedError(TallystickError):
+    """A value of a kind, or made of a primitive, that a tool does not know.
+
+    Attributes:
+        what: the value, its kind and the reason.
+    """
+
+    def __init__(self, what: NotAnalysed) -> None:
+        """Say which value it is, and why."""
+        super().__init__(str(what))
+        self.what = what
+
+
+def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the names that are keys, each after those that it reads.
+
+    Args:
+        reads: the names that each name reads; names that are no keys have no order.
+
+    Raises:
+        FormulaError: some read each other in a circle.
+    """
+    try:
+        order = list(TopologicalSorter(reads).static_order())
+    except CycleError as error:
+        circle = " → ".join(reversed(error.args[1]))
+        raise FormulaError(
+            f"found {circle}, expected values that do not read themselves in a circle"
+        ) from error
+    return [name for name in order if name in reads]
+
+
+def named(values: Iterable[V], name: str) -> V | None:
+    """Return the value of a name; None without one."""
+    return next((value for value in values if value.name == name), None)
+
+
+def needed(values: Iterable[V], sinks: Iterable[V], known: Collection[str] = ()) -> tuple[V, ...]:
+    """Return some values and those that they read, in the order of their list.
+
+    Args:
+        values: the list.
+        sinks: the values that are asked for.
+        known: the names of values that are known; they and what they alone read is left out.
+    """
+    pending: list[NamedValue[Any]] = [value for value in sinks if value.name not in known]
+    wanted = set[NamedValue[Any]]()
+    while pending:
+        value = pending.pop()
+        if value not in wanted:
+            wanted.add(value)
+            pending += (read for read in value.inputs if read.name not in known)
+    return tuple(value for value in values if value in wanted)
+
+
+def ranges(values: Iterable[NamedValue[R]], known: Mapping[Any, R] | None = None) -> dict[Any, R]:
+    """Return the range of each value of a list.
+
+    Args:
+        values: the list.
+        known: ranges that are not computed; others than of the list stay with them.
+    """
+    result = {} if known is None else dict(known)
+    for value in values:
+        if value not in result:
+            result[value] = value.range_of(result)
+    return result
+
+
+def unread(values: Sequence[V]) -> tuple[V, ...]:
+    """Return the values that no other value of their list reads."""
+    read = {value for reader in values for value in reader.inputs}
+    return tuple(value for value in values if value not in read)

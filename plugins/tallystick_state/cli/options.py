@@ -1,0 +1,431 @@
+"""Options that several commands on a state, its trust and its audit share, each declared once."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from tallystick.cli.locked import HeldLock
+from tallystick.cli.options import PATH, Decorator
+from tallystick.cli.plugin_options import named_rules, on_command_line
+from tallystick.cli.settings import Setting
+from tallystick.errors import TrustError
+from tallystick.io.text import escaped
+from tallystick_state import rows
+
+if TYPE_CHECKING:
+    from tallystick.cli.locked import Held
+    from tallystick.scoring.scorer import Scorer
+    from tallystick_state.authority import Authority
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.checkpoint import Checkpoint
+    from tallystick_state.trust.keys import PublicKey, Signer
+
+_LAST_NUMBER = 2**31 - 1
+_MAX_PASSWORD_BYTES = 1024
+_UID_DIGITS = 5
+PASSWORD = "TALLYSTICK_KEY_PASSWORD"  # noqa: S105  # the name of a variable
+"""Environment variable with the password of a key file."""
+number_type = click.IntRange(0, _LAST_NUMBER)
+"""Type of the number of a round or an epoch, as in a record."""
+block_type = click.IntRange(0, 2**53 - 1)
+"""Type of the number of a block: an integer that every reader of JSON has exactly."""
+
+state_option = click.option(
+    "--state",
+    "where",
+    cls=Setting,
+    key="state",
+    required=True,
+    metavar="STATE",
+    help="A file, for SQLite, or a URL such as postgresql://host/name.",
+)
+"""The option that names a store."""
+scored_state_option = click.option("--state", "where", metavar="STATE", help=rows.SCORED_STATE_HELP)
+"""The option that scores records by the rules and thresholds of a state; no setting."""
+groups_option = click.option(
+    "--groups", type=PATH, help="The groups of the records, which compute their consensus."
+)
+"""The option that names the groups of records."""
+# the rules of epoch 0 are those that the state begins with
+at_epoch_option = click.option(
+    "--at-epoch",
+    "epoch",
+    type=click.IntRange(1, _LAST_NUMBER),
+    required=True,
+    metavar="N",
+    help="The first epoch of what is adopted; it must not have begun.",
+)
+"""The option that names the epoch of an adoption."""
+major_option = click.option(
+    "--major", is_flag=True, help="Allow RULES to take away what others name."
+)
+"""The option that allows a major change."""
+as_option = click.option(
+    "--as", "viewer", metavar="HOTKEY", help="As this miner may see it, not as the operator does."
+)
+"""The option that shows a state to a miner."""
+checkpoint_option = click.option(
+    "--checkpoint", type=PATH, metavar="FILE", help="A checkpoint of this state."
+)
+"""The option that names a checkpoint."""
+password_file_option = click.option(
+    "--password-file",
+    type=PATH,
+    metavar="FILE",
+    help=f"A file with the password of the key; else {PASSWORD}, or a prompt.",
+)
+"""The option that names the file with the password of a key file."""
+expiry_option = click.option(
+    "--expires-at-block",
+    type=block_type,
+    metavar="B",
+    help="The block from which on it cannot be used any more.",
+)
+"""The option that ends what is signed at a block."""
+
+
+def line_option(description: str) -> Decorator:
+    """Return the option that names one line of a state of several."""
+    return click.option("--line", metavar="LINE", help=description)
+
+
+def trust_option(description: str) -> Decorator:
+    """Return the option that names a trust file."""
+    return click.option("--trust", type=PATH, metavar="FILE", help=description)
+
+
+def keys_option(description: str) -> Decorator:
+    """Return the option that names public keys; it can be repeated."""
+    return click.option(
+        "--key", "keys", multiple=True, type=public_key, metavar="TYPE:HEX", help=description
+    )
+
+
+def block_option(description: str) -> Decorator:
+    """Return the option that names the current block of the chain."""
+    return click.option("--block", type=block_type, metavar="B", help=description)
+
+
+def _time(value: str) -> datetime:
+    """Return a time in ISO 8601 as UTC; one without an offset is in UTC."""
+    try:
+        time = datetime.fromisoformat(value)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        message = f"found {value!r}, expected a time such as 2026-01-31T12:00:00Z"
+        raise click.BadParameter(message) from None
+
+
+at_option = click.option(
+    "--at", type=_time, metavar="TIME", help="When, as ISO 8601; UTC without an offset."
+)
+"""The option that names the time of a change: no command reads a clock."""
+
+
+def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that name the envelope and the block of a change."""
+    signed_option = click.option(
+        "--signed",
+        type=PATH,
+        metavar="FILE",
+        help="The envelope that allows it; a state with a trust file asks for one.",
+    )
+    return signed_option(
+        block_option("The block at which it is done; what is signed may expire by blocks.")(command)
+    )
+
+
+def authority_of(signed: Path | None, block: int | None) -> Authority:
+    """Return the authority for a change from the values of `authority_options`.
+
+    Raises:
+        InputError: the envelope cannot be read.
+        TrustError: the file holds no envelope.
+    """
+    from tallystick_state.authority import Authority
+
+    if signed is None:
+        return Authority(block=block)
+    from tallystick_state.trust.encoding import read_file  # where one is given
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
+
+    data = read_file(signed, MAX_ENVELOPE_BYTES, "an envelope")
+    return Authority(Envelope.of_json(data, str(signed)), block)
+
+
+def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that share the weight of a state out to its lines."""
+    pool_option = click.option(
+        "--pool",
+        "shares",
+        multiple=True,
+        metavar="LINE=SHARE",
+        help="Of several lines, the share of all weight that one gives out, such as skills=0.7; "
+        "repeat for each.",
+    )
+    idle_option = click.option(
+        "--idle",
+        metavar="WHERE",
+        help="Where the share of a line goes in which nobody has a weight: proportional (the "
+        "default) or equal to the others, or burn:UID.",
+    )
+    return pool_option(idle_option(command))
+
+
+@attrs.frozen
+class PoolOptions:
+    """The values of `pools_options`.
+
+    Attributes:
+        shares: the share of each line, as text; empty without pools.
+        idle: the rule for the share of a line without weights.
+        burn: the slot that burns such a share.
+    """
+
+    shares: Mapping[str, str]
+    idle: str = "proportional"
+    burn: int | None = None
+
+    @classmethod
+    def read(cls, pools: Sequence[str], idle: str | None) -> PoolOptions:
+        """Return the pools of the options.
+
+        Raises:
+            UsageError: an option has another form, or a line comes twice.
+        """
+        shares: dict[str, str] = {}
+        for pool in pools:
+            line, sign, share = pool.partition("=")
+            if not sign or not line or line in shares:
+                message = f"found {pool!r}, expected LINE=SHARE, such as skills=0.7, each line once"
+                raise click.BadParameter(message, param_hint="--pool")
+            shares[line] = share
+        if idle is not None and not shares:
+            raise click.UsageError("--idle goes with --pool")
+        rule, _, slot = (idle or "proportional").partition(":")
+        if slot and not (slot.isascii() and slot.isdigit() and len(slot) <= _UID_DIGITS):
+            message = f"found {idle!r}, expected burn and a slot, such as burn:0"
+            raise click.BadParameter(message, param_hint="--idle")
+        return cls(shares, rule, int(slot) if slot else None)
+
+
+@contextmanager
+def opened(where: str, held: Held) -> Iterator[Ledger]:
+    """Open a state; of a command that is held to a lock, one whose rules in force it has.
+
+    Raises:
+        StoreError: there is no state.
+        TrustError: the lock lacks its rules.
+    """
+    from tallystick_state.ledger import Ledger
+
+    held.require_code_of_states()
+    with Ledger.open(where) as ledger:
+        if isinstance(held, HeldLock):
+            with ledger.queries() as queries:
+                for rules in queries.in_force.at(queries.state.epoch).lines:
+                    held.require(rules)
+        yield ledger
+
+
+@contextmanager
+def scoring(reference: str | None, where: str | None, held: Held) -> Iterator[Scorer]:
+    """Open a scorer by a rule set; beside a state, by its rules and snapshots.
+
+    A rule set that is named beside a state has to be one that the state follows; one that only the
+    settings name is for what is scored without a state.
+
+    Raises:
+        RuleSetError: a rule set does not load.
+        StateError: the state never follows the rule set.
+        TrustError: the lock lacks the rules.
+    """
+    if where is None:
+        source = named_rules(reference, held)
+    else:
+        source = scoring_by_state(where, on_command_line(reference), held)
+    with source as scorer:
+        yield scorer
+
+
+@contextmanager
+def scoring_by_state(where: str, named: str | None, held: Held) -> Iterator[Scorer]:
+    """Open a scorer by the rules and the snapshots of a state, for commands of the core.
+
+    Raises:
+        RuleSetError: the rule set that is named does not load.
+        StateError: the state never follows it.
+        TrustError: the lock lacks the rules.
+    """
+    from tallystick.scoring.scorer import load
+
+    with opened(where, held) as ledger:
+        rules = None if named is None else load(named)
+        if rules is not None:
+            held.require(rules)
+        with ledger.scoring(rules) as scorer:
+            yield scorer
+
+
+def public_key(text: str) -> PublicKey:
+    """Return a public key from its text, such as ``ed25519:d75a…``, as the type of an option."""
+    from tallystick_state.trust.keys import PublicKey  # loads what signs
+
+    try:
+        return PublicKey.of_text(text)
+    except TrustError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def signer_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that name a signer, as the one argument ``signer``, or None."""
+
+    @click.option("--key", type=PATH, metavar="FILE", help="Sign by a key file of `keys new`.")
+    @password_file_option
+    @click.option("--wallet", type=PATH, metavar="FILE", help="Sign by a plain wallet file.")
+    @click.option(
+        "--sign-with",
+        metavar="COMMAND",
+        help="Sign by a command: it reads what to sign, and writes the signature.",
+    )
+    @click.option(
+        "--public",
+        type=public_key,
+        metavar="TYPE:HEX",
+        help="The public key of --sign-with.",
+    )
+    @wraps(command)
+    def wrapper(
+        *arguments: Any,  # noqa: ANN401  # of the command
+        key: Path | None,
+        password_file: Path | None,
+        wallet: Path | None,
+        sign_with: str | None,
+        public: PublicKey | None,
+        **options: Any,  # noqa: ANN401  # of the command
+    ) -> Any:  # noqa: ANN401  # as the command has it
+        if len([option for option in (key, wallet, sign_with) if option is not None]) > 1:
+            message = "found several signers, expected one of --key, --wallet and --sign-with"
+            raise click.UsageError(message)
+        if (sign_with is None) != (public is None):
+            raise click.UsageError("--sign-with and --public go together")
+        from tallystick_state.trust.signers import (  # loads what signs
+            OutsideSigner,
+            read_key,
+            read_wallet,
+        )
+
+        signer: Signer | None = None
+        if key is not None:
+            signer = read_key(key, lambda: password_of(key, password_file))
+        elif wallet is not None:
+            signer = read_wallet(wallet)
+        elif sign_with is not None and public is not None:
+            signer = OutsideSigner.of(sign_with, public)
+        return command(*arguments, signer=signer, **options)
+
+    return wrapper
+
+
+def signer_needed(signer: Signer | None) -> Signer:
+    """Return the signer of a command that needs one.
+
+    Raises:
+        click.UsageError: no option names one.
+    """
+    if signer is None:
+        message = "found no signer, expected --key, --wallet, or --sign-with and --public"
+        raise click.UsageError(message)
+    return signer
+
+
+def password_of(key: Path, file: Path | None, *, twice: bool = False) -> bytes:
+    """Return the password of a key file: from a file, the environment, or a prompt.
+
+    Args:
+        key: the key file, whose name the prompt has.
+        file: a file with the password in its first line.
+        twice: whether the prompt asks twice, as for a new key.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: others can read the file, there is no password, or two that were typed differ.
+    """
+    if file is not None:
+        from tallystick_state.trust.encoding import (  # loads what opens files
+            check_private,
+            read_file,
+        )
+
+        check_private(file, "the password of a key")
+        return (
+            read_file(file, _MAX_PASSWORD_BYTES, "a password")
+            .partition(b"\n")[0]
+            .removesuffix(b"\r")
+        )
+    password = os.environ.get(PASSWORD)
+    if password is None:
+        password = _prompted(key, twice=twice)
+    return password.encode("utf-8", "surrogateescape")
+
+
+def _prompted(key: Path, *, twice: bool) -> str:
+    if sys.stdin is None or not sys.stdin.isatty():
+        message = f"{key}: found no password, expected --password-file, {PASSWORD} or a terminal"
+        raise TrustError(message, code="wrong-password")
+    try:
+        password = getpass.getpass(f"Password of {escaped(str(key))}: ")
+        again = getpass.getpass("The same again: ") if twice else password
+    except EOFError:
+        raise TrustError(f"{key}: found no password, expected one", code="wrong-password") from None
+    if password != again:
+        raise TrustError(f"{key}: found two passwords, expected one", code="wrong-password")
+    return password
+
+
+def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that name a checkpoint and who may have signed it."""
+
+    @checkpoint_option
+    @trust_option("Who may have signed it.")
+    @keys_option("A key that may have signed it; repeatable.")
+    @wraps(command)
+    def wrapper(
+        *arguments: Any,  # noqa: ANN401  # of the command
+        checkpoint: Path | None,
+        trust: Path | None,
+        keys: tuple[PublicKey, ...],
+        **options: Any,  # noqa: ANN401  # of the command
+    ) -> Any:  # noqa: ANN401  # as the command has it
+        if checkpoint is None and (trust is not None or keys):
+            raise click.UsageError("--trust and --key go with --checkpoint")
+        return command(*arguments, checkpoint=checkpoint, trust=trust, keys=keys, **options)
+
+    return wrapper
+
+
+def read_checkpoint_file(path: Path) -> Checkpoint:
+    """Return the checkpoint in a file.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: the file holds no checkpoint.
+    """
+    from tallystick_state.trust.checkpoint import (
+        MAX_NOTE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
+    from tallystick_state.trust.encoding import read_file
+
+    return read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
