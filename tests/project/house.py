@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -76,10 +77,7 @@ class Source:
     @property
     def name(self) -> str:
         """The name that the module is imported by; of a file outside the packages, its path."""
-        top, *parts = self.path.removesuffix(".py").split("/")
-        if top not in {folder.name for folder in SOURCES}:
-            return self.path
-        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        return module_name(self.path)
 
     @property
     def package(self) -> str:
@@ -119,11 +117,25 @@ class Sentence:
         return f"{self.path}:{self.line} {self.name}: {self.text.strip().splitlines()[0]}"
 
 
-def read_sources(folders: Iterable[Path] = SOURCES) -> list[Source]:
-    """Return the modules of folders and files, sorted by path."""
+def module_name(path: str) -> str:
+    """Return the name that a file of the packages is imported by; of another file, its path."""
+    top, *parts = path.removesuffix(".py").split("/")
+    if top not in {folder.name for folder in SOURCES}:
+        return path
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def paths_of(*folders: Path) -> list[str]:
+    """Return the paths of the modules of folders and files, from the root, sorted."""
     paths = [path for top in folders for path in ([top] if top.is_file() else top.rglob("*.py"))]
-    texts = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(paths)}
-    return [Source(path, text, ast.parse(text)) for path, text in texts.items()]
+    return sorted(path.relative_to(ROOT).as_posix() for path in paths)
+
+
+@cache
+def read_sources(*folders: Path) -> tuple[Source, ...]:
+    """Return the modules of folders and files, else of all packages, sorted by path."""
+    texts = {path: (ROOT / path).read_text("utf-8") for path in paths_of(*(folders or SOURCES))}
+    return tuple(Source(path, text, ast.parse(text)) for path, text in texts.items())
 
 
 def definitions(node: ast.AST) -> Iterator[Definition]:
@@ -392,7 +404,7 @@ def table(sources: Sequence[Source], found: Mapping[str, Sequence[str]]) -> Iter
 
 def count_tests() -> tuple[int, int, int]:
     """Return the lines of the tests' modules, the tests that always run, and the slow ones."""
-    lines = sum(len(source.text.splitlines()) for source in read_sources([TESTS]))
+    lines = sum(len(source.text.splitlines()) for source in read_sources(TESTS))
     command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "--no-header"]
     run = subprocess.run(
         [*command, "-v", "-p", "no:randomly", str(TESTS)],
@@ -416,7 +428,7 @@ def main() -> None:
     project = read_sources()
     sources = project
     if arguments.paths:
-        sources = read_sources([path.resolve() for path in arguments.paths])
+        sources = read_sources(*(path.resolve() for path in arguments.paths))
     found = places(sources, project)
     if arguments.list is not None:
         if arguments.list not in found:
