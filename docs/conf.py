@@ -48,7 +48,8 @@ python_use_unqualified_type_names = True
 _HERE = Path(__file__).parent
 _FILE = re.compile(r"^```(\w+) (?:title|added-to)=\"([^\"]+)\"$", re.MULTILINE)
 _OUTSIDE = re.compile(r"\]\((\.\./[^)#\s]+)\)")
-_WORD_OF_CODE = re.compile(r'<span class="pre">([^<]*/[^<]*)</span>')
+_LONG_CODE = re.compile(r'(?<=<span class="pre">)[^<]{20,}(?=</span>)')
+_PART = re.compile(r"(?<=\w)([./])(?=\w)")
 _GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
 _ROOT_PAGE = "<!-- CONTRIBUTING.md -->"
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)\s]+)\)")
@@ -122,11 +123,9 @@ def _drawing(path: Path, alternative: str) -> str:
 def _reachable(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
 ) -> None:
-    """Let the keyboard reach what scrolls by itself, blocks and wide tables, and let paths break."""
+    """Let the keyboard reach blocks and wide tables, which scroll, and let long paths break."""
     body = context.get("body", "").replace("<pre>", '<pre tabindex="0">')
-    body = _WORD_OF_CODE.sub(
-        lambda word: word[0].replace(word[1], word[1].replace("/", "/<wbr>")), body
-    )
+    body = _LONG_CODE.sub(lambda code: _PART.sub(r"\1<wbr>", code[0]), body)
     context["body"] = body.replace(
         '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
     )
