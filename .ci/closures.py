@@ -35,11 +35,10 @@ STATE = (
     "tallystick_allocation.allocation",
     "tallystick_consensus.files",
     "tallystick_consensus.run",
-    "tallystick_state.epoch_clock",
     "tallystick_state.ingest",
     "tallystick_state.ledger",
     "tallystick_state.queries",
-    "tallystick_state.slots",
+    "tallystick_state.miner_list",
     "tallystick_state.store.migrations.env",
 )
 """Modules whose functions step a state, or share out what a step gives."""

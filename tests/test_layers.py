@@ -28,12 +28,12 @@ LAYERS = (
     ("canonical", "resources"),
     ("io",),
     ("numbers",),
+    ("json_values",),
     ("formula",),
     ("plugins",),
     ("rules", "records"),
     ("scoring",),
     ("lock",),
-    ("views",),
     ("cli",),
 )
 """Of the core, from the lowest: a part imports itself and what is below it, never one beside it."""
@@ -47,7 +47,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "diagnostics",
         "errors",
         "extras",
-        "views",
+        "json_values",
     ),
     "tallystick.cli": (
         "command",
@@ -84,8 +84,10 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     "tallystick.io": (
         "atomic",
         "chunks",
+        "csv_table",
         "documents",
         "inputs",
+        "json_schema",
         "lines",
         "parquet",
         "paths",
@@ -99,6 +101,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "real",
         "statistics",
         "text",
+        "weights",
     ),
     "tallystick.plugins": (
         "commands",

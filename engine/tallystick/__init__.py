@@ -25,14 +25,25 @@ if TYPE_CHECKING:
     from tallystick_allocation.allocate import Allocation
     from tallystick_allocation.allocation import allocate
     from tallystick_consensus.run import consensus
-    from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
-    from tallystick_state.chain_weights import Weights
-    from tallystick_state.epoch_clock import epoch_of
+    from tallystick_state.answers import (
+        ClaimInfo,
+        ClosedEpoch,
+        ClosedRound,
+        EpochInfo,
+        MinerInfo,
+        Profile,
+        Rerun,
+        RoundInfo,
+        SnapshotInfo,
+        StateInfo,
+        Synced,
+    )
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
     from tallystick_state.ledger import Ledger
-    from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced
-    from tallystick_state.queries import EpochInfo, Profile, RoundInfo, StateInfo, StateQueries
+    from tallystick_state.queries import StateQueries
+    from tallystick_state.rules import epoch_of
+    from tallystick_state.weights import Weights
     from tallystick_yuma.cases import yuma
 
     __version__: str
@@ -75,29 +86,29 @@ __all__ = [
 _HOMES = {
     "Allocation": "tallystick_allocation.allocate",
     "ClaimInfo": "tallystick_state.answers",
-    "ClosedEpoch": "tallystick_state.outcomes",
-    "ClosedRound": "tallystick_state.outcomes",
-    "EpochInfo": "tallystick_state.queries",
+    "ClosedEpoch": "tallystick_state.answers",
+    "ClosedRound": "tallystick_state.answers",
+    "EpochInfo": "tallystick_state.answers",
     "Explanation": "tallystick.scoring.explanation",
     "Ingested": "tallystick_state.ingest",
     "Ledger": "tallystick_state.ledger",
     "MinerInfo": "tallystick_state.answers",
-    "Profile": "tallystick_state.queries",
+    "Profile": "tallystick_state.answers",
     "Receipt": "tallystick.scoring.receipt",
     "Reject": "tallystick.records.rejects",
     "Rerun": "tallystick_state.answers",
     "Result": "tallystick.scoring.result",
-    "RoundInfo": "tallystick_state.queries",
+    "RoundInfo": "tallystick_state.answers",
     "Scorer": "tallystick.scoring.scorer",
     "SnapshotInfo": "tallystick_state.answers",
     "Standing": "tallystick_state.leaderboard",
-    "StateInfo": "tallystick_state.queries",
+    "StateInfo": "tallystick_state.answers",
     "StateQueries": "tallystick_state.queries",
-    "Synced": "tallystick_state.outcomes",
-    "Weights": "tallystick_state.chain_weights",
+    "Synced": "tallystick_state.answers",
+    "Weights": "tallystick_state.weights",
     "allocate": "tallystick_allocation.allocation",
     "consensus": "tallystick_consensus.run",
-    "epoch_of": "tallystick_state.epoch_clock",
+    "epoch_of": "tallystick_state.rules",
     "load": "tallystick.scoring.scorer",
     "yuma": "tallystick_yuma.cases",
 }

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -281,9 +281,6 @@ class Refusal(Protocol):
     @property
     def expected(self) -> str:
         """What was expected."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, and who and what the line is of, as JSON values."""
 
 
 class RefusedError(StateError):

@@ -19,7 +19,7 @@ from tallystick_allocation.step import AllocationStep, BoundAllocation, Given, S
 
 @attrs.frozen(slots=False)
 class Allocation:
-    """What an allocation comes to.
+    """The weights of a population, with the columns that they follow from.
 
     Attributes:
         bound: the steps.
@@ -42,16 +42,16 @@ class Allocation:
 
     @property
     def columns(self) -> Mapping[str, Values]:
-        """What each step gave, by name; their places are those of `keys`."""
+        """The results of the steps by name; their places are those of `keys`."""
         return self.given.values
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Whose the places of a column are."""
+        """The hotkeys, or slots, of the places of a column."""
         return self.given.keys
 
     def nano(self, name: str) -> dict[str, int] | dict[str, dict[str, int]] | int | None:
-        """What a step gave, rounded half-even to whole nano, to be shown.
+        """Return the result of a step, rounded half-even to whole nano, for display.
 
         Returns:
             By hotkey; of a column of groups by group and hotkey; of a number that, or None.
@@ -74,7 +74,7 @@ class Allocation:
 
     @cached_property
     def without(self) -> Mapping[str, str]:
-        """By hotkey of each miner that has no weight above 0, which step it lost it at, and why."""
+        """The step that took the weight of each miner without one, and why, by hotkey."""
         found = {}
         has = {name: _holders(values) for name, values in self.columns.items()}
         for place, miner in enumerate(self.given.population.miners):
@@ -136,7 +136,7 @@ def allocate(
 
 
 def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Mapping[str, int]]:
-    """What is kept for the next round, by the step that carries it and by hotkey, in nano.
+    """Return the values that are carried to the next round, in nano by step and hotkey.
 
     Raises:
         AllocationError: as `allocate`.
@@ -148,7 +148,7 @@ def carry_on(bound: BoundAllocation, population: Population) -> Mapping[str, Map
 
 
 def roster(bound: BoundAllocation, population: Population) -> tuple[str, ...]:
-    """Whose the places of a column are: the hotkeys, ascending, and who else may get a share."""
+    """Return the keys of the places of a column: the hotkeys, ascending, then others."""
     others = {key for step in bound.steps for key in step.others(population)}
     return (*population.places, *sorted(others))
 

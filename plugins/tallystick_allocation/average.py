@@ -40,7 +40,7 @@ class AverageStep(AllocationStep):
         return True
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """As the column; what is carried was in that range too."""
+        """Return the range of the column, in which carried values were too."""
         found = hull(ranges[self.inputs[0]], NOTHING)
         return hull(found, UNIT) if self.rules.normalise else found
 
@@ -58,11 +58,11 @@ class AverageStep(AllocationStep):
         return divided(averages, whole)
 
     def reason(self) -> str:
-        """Nothing now, and nothing before that counts."""
+        """Return that the average is 0."""
         return f"the average of {self.rules.of} is 0"
 
     def nothing(self) -> str:
-        """Nothing has come so far, or since it was dropped."""
+        """Return that nothing has come so far, or since it was dropped."""
         when = "so far" if self.rules.leaver == "keep" else "in the round"
         return f"no {self.rules.of} above 0 {when}"
 

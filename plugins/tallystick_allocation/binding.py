@@ -73,7 +73,6 @@ def _bound(
     inputs = tuple(earlier[name] for name in dict.fromkeys(inputs_of(rules, published)))
     shape = rules.shape([step.shape for step in inputs], bool(surroundings.groups))
     parts = {
-        "name": rules.name,
         "inputs": inputs,
         "rules": rules,
         "shape": shape,

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
 MOST_RANKED = 256
-"""So many places the powers of a ratio are exact numbers of a sensible length for."""
+"""Maximum k for `by_rank` with `ratio`: ratio**k grows with k."""
 _PATH: KeyPath = (ALLOCATION.name,)
 _RESERVED = ("miner", "round")
 _REPUTATION = "reputation"
@@ -105,7 +105,7 @@ class _Steps:
     kinds: dict[str, str] = attrs.field(factory=dict)
 
     def findings(self) -> Iterator[Finding]:
-        """Of each step in its place, then of the last one."""
+        """Yield the findings about each step in its place, then about the last one."""
         cycle = find_cycle({step.name: self._reads(step) for step in self.rules.steps})
         for place, step in enumerate(self.rules.steps):
             path = (*_PATH, "steps", place)
@@ -128,7 +128,7 @@ class _Steps:
     def _names(
         self, path: KeyPath, step: StepRules, cycle: tuple[str, ...]
     ) -> Generator[Finding, None, bool]:
-        """Whether every name leads to an earlier step."""
+        """Return whether every name leads to an earlier step."""
         later = [each.name for each in self.rules.steps]
         sound = True
         for key, name in (*step.columns(), *self._published(step)):
@@ -165,7 +165,7 @@ class _Steps:
         return step.shape(inputs, bool(self.rules.groups))
 
     def _is_normalised(self, step: StepRules) -> bool:
-        """Whether the values of a step sum to 1 exactly, or are all 0 or absent."""
+        """Return whether the values of a step sum to 1 exactly, or are all 0 or absent."""
         is_rounded = step.publish or isinstance(step, Average)
         inputs = all(name in self.normalised for name in self._reads(step))
         return not is_rounded and step.sums_to_one(inputs)
@@ -274,7 +274,7 @@ class _Steps:
                 yield mistake(path, shown(name), f"a group of [allocation]{hint}")
 
     def filter(self, path: KeyPath, step: Filter) -> Iterator[Finding]:
-        """At least one bound; one for every group or one for all."""
+        """Require at least one bound, for every group or one for all."""
         if step.above is None and step.at_least is None:
             yield mistake(path, "no bound", "above, at_least, or both")
         if isinstance(step.at_least, Mapping):

@@ -30,10 +30,10 @@ from tallystick_allocation.step import (
 )
 
 MOST_SAMPLES = 1_000_000
-"""So many samples of a miner a sum is proved for."""
+"""Maximum number of samples of a miner that a sum is proved for."""
 _Ratio = tuple[int, int]
 _PLAIN = frozenset({"sum", "mean", "last"})
-"""What one value alone is itself."""
+"""Statistics of which one value alone is the result."""
 
 
 @computes(Collect)
@@ -87,7 +87,7 @@ class CollectStep(AllocationStep):
 
     @property
     def operation(self) -> list[Any]:
-        """What is collected, and by which groups."""
+        """The operation, with the groups that it collects by."""
         return [*super().operation, self.grouping, list(self.groups)]
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:

@@ -96,7 +96,7 @@ Column = RationalColumn | RealColumn
 Grouped = Mapping[str, Column]
 """A column for each group, in name order."""
 Values = Column | Grouped | Number
-"""What a step gives."""
+"""The result of a step."""
 
 
 def column_of(cells: Iterable[Exact | None]) -> Column:

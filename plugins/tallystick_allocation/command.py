@@ -35,7 +35,7 @@ explain_option = click.option(
 """The option that explains the weight of one miner."""
 
 
-def round_option(description: str) -> Decorator[Any]:
+def round_option(description: str) -> Decorator:
     """Return the option that names the attributes of a round."""
     return click.option("--round", "round_file", type=PATH, help=description)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.text import escaped
+from tallystick.json_values import JsonObject, Key, json_fields, json_object, json_value
 from tallystick.numbers import real
-from tallystick.numbers.nano import to_text
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import Column, Number, Values
 from tallystick_allocation.step import AllocationStep
@@ -19,9 +18,10 @@ Cell = str | None
 """A value as text, exact where it ends within 25 places; None where there is none."""
 
 
+@json_object(Key("step", "name"), "do", "reads", Key("published", "is_published"), "value")
 @attrs.frozen
 class ExplainedStep:
-    """What one step gave one miner.
+    """The result of one step for one miner.
 
     Attributes:
         name: of the step.
@@ -39,18 +39,8 @@ class ExplainedStep:
     value: Cell | Mapping[str, Cell]
     is_computed: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """The step as JSON values."""
-        value = dict(self.value) if isinstance(self.value, Mapping) else self.value
-        return {
-            "step": self.name,
-            "do": self.do,
-            "reads": list(self.reads),
-            "published": self.is_published,
-            "value": value,
-        }
 
-
+@json_fields(nano=("weight",))
 @attrs.frozen
 class AllocationExplanation:
     """Every column for one miner.
@@ -67,14 +57,10 @@ class AllocationExplanation:
     weight: int | None
     without: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as JSON values."""
-        return {
-            "hotkey": self.hotkey,
-            "steps": [step.to_dict() for step in self.steps],
-            "weight": None if self.weight is None else to_text(self.weight),
-            "without": self.without,
-        }
+    def to_dict(self) -> JsonObject:
+        """Return the explanation as JSON values."""
+        value: JsonObject = json_value(self)
+        return value
 
 
 def explained(

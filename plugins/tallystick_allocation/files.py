@@ -10,10 +10,8 @@ weights is also where the next round finds what was carried.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,9 @@ import attrs
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
-from tallystick.io.documents import object_of
-from tallystick.io.inputs import start_of
+from tallystick.io.documents import read_json
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
+from tallystick.json_values import Key, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
@@ -37,9 +35,23 @@ LARGEST = 256 << 20
 _FORMAT = 1
 
 
+def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
+    """Return attributes as JSON values; numbers are decimals of nine places."""
+    return {
+        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
+        for name, value in attributes.items()
+        if isinstance(value, str | bool | Decimal)
+    }
+
+
+@json_object(
+    constant("format", _FORMAT),
+    Key("round", form=_spelled),
+    Key("miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}),
+)
 @attrs.frozen
 class RoundFile:
-    """What a file says of a round.
+    """The content of a file about a round.
 
     Attributes:
         round: its attributes, by name.
@@ -50,17 +62,12 @@ class RoundFile:
     miners: Mapping[str, Mapping[str, Attribute]] = attrs.field(factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Return whether the file has any content."""
         return bool(self.round or self.miners)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The file as JSON values, in the one spelling that its values have."""
-        miners = {hotkey: _spelled(held) for hotkey, held in self.miners.items() if held}
-        return {"format": _FORMAT, "round": _spelled(self.round), "miners": miners}
 
 
 def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
-    """What a file says of a round.
+    """Read a file about a round.
 
     Raises:
         InputError: it says something that the rules do not ask for, or says it wrong.
@@ -74,7 +81,7 @@ def round_of(
     where: str,
     others: Iterable[BoundAllocation] = (),
 ) -> RoundFile:
-    """What a document says of a round, to one of the allocations that it is for.
+    """Return the round of a document, for one of its allocations.
 
     Args:
         document: the JSON value.
@@ -127,16 +134,13 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
         "format": _FORMAT,
         "rules": allocation.bound.reference,
         "allocation": allocation.bound.digest,
-        "weights": {hotkey: to_text(nano) for hotkey, nano in allocation.weights.items()},
+        "weights": nano_value(allocation.weights),
         "uids": list(slots),
         "uint16": list(values),
         "dropped": {str(uid): reason for uid, reason in dropped(by_uid).items()},
         "without": dict(allocation.without),
         "stopped": allocation.stopped,
-        "carry": {
-            name: {hotkey: to_text(nano) for hotkey, nano in column.items()}
-            for name, column in allocation.carry.items()
-        },
+        "carry": nano_value(allocation.carry),
     }
 
 
@@ -153,7 +157,7 @@ def uids_of(allocation: Allocation) -> dict[int, int]:
 
 
 def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
-    """What an earlier file of weights carried, in nano.
+    """Read the values that an earlier file of weights carries, in nano.
 
     Raises:
         InputError: it is none, or of other rules.
@@ -166,7 +170,7 @@ def carry_of(
     bound: BoundAllocation,
     where: str,
 ) -> Mapping[str, Mapping[str, int]]:
-    """What a document of weights carried; as `read_carry`."""
+    """Return the carried values of a document of weights; see `read_carry`."""
     table = _table(document, where, "")
     if table.get("allocation") != bound.digest:
         raise InputError(
@@ -186,7 +190,7 @@ def carry_of(
 
 
 def _carried(value: Any, within: Range, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
-    """What was carried, which is in the range that the steps after it take for granted."""
+    """Return a carried value; it is in the range that later steps rely on."""
     nano, (low, high) = _nano(value, where, path), within
     if not low * NANO - 1 < nano < high * NANO + 1:
         raise _wrong(where, path, value, f"{fraction(low)} to {fraction(high)}")
@@ -200,15 +204,6 @@ def _attributes(
         name: _attribute(value, asked[name], where, f"{path}.{name}")
         for name, value in held.items()
         if name in asked
-    }
-
-
-def _spelled(held: Mapping[str, Attribute]) -> dict[str, str | bool]:
-    """Attributes as JSON values: numbers are decimals of nine places."""
-    return {
-        name: to_text(from_decimal(value)) if isinstance(value, Decimal) else value
-        for name, value in held.items()
-        if isinstance(value, str | bool | Decimal)
     }
 
 
@@ -238,43 +233,18 @@ def _schema(asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def read_document(path: Path) -> Any:  # noqa: ANN401  # any JSON value
-    """The JSON value in a file; numbers with a point are decimals.
+    """Return the JSON value in a file; numbers with a point are decimals.
 
     Raises:
         InputError: it cannot be read, or is none.
     """
     try:
-        data = start_of(path, LARGEST + 1)
+        return read_json(path, largest=LARGEST, numbers="decimal")
     except (OSError, ValueError) as error:
-        raise _unread(path, error) from error
-    if len(data) > LARGEST:
-        raise InputError(f"{path}: found more than {LARGEST} bytes, expected a smaller file")
-    try:
-        return json.loads(
-            data,
-            parse_float=Decimal,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=partial(object_of, refused=partial(_stands_twice, path)),
-        )
-    except RecursionError:
-        raise InputError(f"{path}: found JSON that is nested too deep") from None
-    except ValueError as error:
-        raise _unread(path, error) from error
-
-
-def _stands_twice(path: Path, key: str) -> InputError:
-    return InputError(f"{path}: found {escaped(key)[:64]} twice in an object, expected it once")
-
-
-def _unread(path: Path, error: OSError | ValueError) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(
-        f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
-    )
-
-
-def _refuse_constant(name: str) -> Any:  # noqa: ANN401  # as json calls it
-    raise ValueError(f"the number {name}")
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"{path}: found no document that can be read ({reason[:1].lower()}{reason[1:]})"
+        ) from error
 
 
 def _table(value: Any, where: str, path: str) -> Mapping[str, Any]:  # noqa: ANN401  # any JSON value

@@ -37,7 +37,7 @@ from tallystick_allocation.step import (
 
 _Input = Column | Number
 _MANY = 32
-"""So many rows are worth loading what computes columns."""
+"""Minimum number of rows for which loading NumPy pays."""
 
 
 @computes(FormulaStep)
@@ -71,7 +71,7 @@ class FormulaColumnStep(AllocationStep):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What the formula reads of miners."""
+        """The attributes of miners that the formula reads."""
         return tuple(name for name in self.formula.published if name.startswith(MINER))
 
     @property
@@ -94,7 +94,7 @@ class FormulaColumnStep(AllocationStep):
         return found if self.shape == "grouped" else next(iter(found.values()))
 
     def reason(self) -> str:
-        """Its value."""
+        """Return that its value is 0."""
         return f"{self.formula.name} is 0, or an input is absent"
 
     def _column(self, group: str, given: Given) -> Column:
@@ -115,7 +115,7 @@ class FormulaColumnStep(AllocationStep):
     def _published(
         self, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
     ) -> RationalColumn:
-        """What is rounded, by doubles with a bound and the reference where they do not decide."""
+        """Return rounded values, by doubles with a bound, or by the reference."""
         from tallystick_allocation.balls import published_rows  # loads NumPy
 
         found = [None if each is None else real.publish(each) for each in self._empty(given)]

@@ -37,7 +37,7 @@ from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
 tallystick_api = 1
 
 _SIZES = (1, 2, 3, 7, 17)
-"""How many miners are tried."""
+"""Numbers of miners that are tried."""
 
 
 @attrs.frozen
@@ -167,13 +167,13 @@ def _share_turned(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _keeps_negative(step: AllocationStep, bound: BoundAllocation) -> bool:
-    """Whether a step makes shares of values that can be below 0."""
+    """Return whether a step makes shares of values that can be below 0."""
     rules = step.rules
     return isinstance(rules, Share) and rules.below == "keep" and bound.ranges[rules.of][0] < 0
 
 
 def _has_some(step: AllocationStep) -> bool:
-    """Whether a column has a value above 0 wherever it has one."""
+    """Return whether a column has a value above 0 wherever it has one."""
     rules = step.rules
     match rules:
         case Average() | Equal():
@@ -311,4 +311,4 @@ def _text(value: Fraction) -> str:
 
 
 LINTS = checks_in(sys.modules[__name__])
-"""In the order in which they are documented."""
+"""The lints, in the order in which they are documented."""

@@ -21,7 +21,7 @@ from tallystick.numbers.text import numbered
 MOST_MINERS = 1_000_000
 """The largest population; what a z-score is proved to be depends on it."""
 LARGEST_FACTOR = LARGEST_ATTRIBUTE = 10**9
-"""What a weighted mean weighs by is from 0 to it; a number of a miner from minus it to it."""
+"""Maximum factor of a weighted mean, from 0, and number of a miner, either way."""
 
 Attribute = str | bool | int | Decimal
 Task = tuple[int, str, str]
@@ -46,7 +46,7 @@ class Sample:
 
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]
-"""By group and hotkey the samples, oldest first; without groups the one group is ``""``."""
+"""Samples by group and hotkey, oldest first; without groups the one group is ``""``."""
 
 
 @attrs.frozen

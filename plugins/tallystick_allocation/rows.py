@@ -9,7 +9,7 @@ COMMANDS = CommandRows(
         Command(
             ("allocate",),
             "tallystick_allocation.command:allocate",
-            "From a table of miners to their weights.",
+            "Compute the weights of a table of miners.",
             heading="score",
         ),
     ),

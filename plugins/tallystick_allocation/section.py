@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.rules.section import RecordGroup, Section
-from tallystick_allocation.rules import ALLOCATION, AllocationRules, references
+from tallystick.rules.structure import table_of
+from tallystick_allocation.rules import ALLOCATION, AllocationRules, placed_steps, references
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Registry
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.bound_rules import BoundRules
 
 tallystick_api = 1
+_INDENT = "    "
 _BY_TYPE = "skill_type"
 """The word of ``group`` that means no field of a record."""
 
@@ -42,16 +44,48 @@ def _prove(rules: BoundRules) -> None:
     proved_allocation(rules)
 
 
-def _lines(rules: BoundRules) -> Iterable[str]:
-    from tallystick_allocation.rule_text import lines_of
+def _lines(bound: BoundRules) -> list[str]:
+    """Return the steps from scores to weights, as the rule set writes them; none without any."""
+    rules = bound.rule_set.section(ALLOCATION)
+    if rules is None:
+        return []
+    head = ["", "allocation"]
+    if rules.group is not None:
+        head.append(f"{_INDENT}by {rules.group}: {_value(table_of(rules)['groups'])}")
+    return [
+        *head,
+        *(_INDENT + _step(table_of(each.rules)) for each in placed_steps(bound.rule_set)),
+    ]
 
-    return lines_of(rules.rule_set)
+
+def _view(rules: BoundRules) -> dict[str, Any]:
+    """Return the steps as JSON, with the schema of what they ask of a round; empty without any."""
+    from tallystick_allocation.files import round_schema
+    from tallystick_allocation.proofs import proved_allocation
+
+    bound = proved_allocation(rules)
+    if bound is None:
+        return {}
+    steps = [table_of(step.rules) for step in bound.steps]
+    return {"allocation": {"digest": bound.digest, "steps": steps, "round": round_schema(bound)}}
 
 
-def _view(rules: BoundRules) -> Mapping[str, Any]:
-    from tallystick_allocation.rule_text import view_of
+def _step(table: Mapping[str, Any]) -> str:
+    keys = {key: value for key, value in table.items() if key not in ("name", "do", "publish")}
+    told = [f"{key} {_value(value)}" for key, value in keys.items()]
+    told += ["rounded"] if table.get("publish") else []
+    return f"{table['name']} = {table['do']}: {', '.join(told)}"
 
-    return view_of(rules)
+
+def _value(value: object) -> str:
+    match value:
+        case dict():
+            return f"({', '.join(f'{key} {each}' for key, each in value.items())})"
+        case list():
+            return f"[{', '.join(map(str, value))}]"
+        case bool():
+            return str(value).lower()
+    return str(value)
 
 
 SECTION = Section(

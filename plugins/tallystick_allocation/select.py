@@ -30,20 +30,20 @@ class SelectStep(ColumnStep):
 
     @property
     def is_whole(self) -> bool:
-        """As the column."""
+        """True where its values are whole numbers of nano, as those of the column are."""
         return super().is_whole or self.inputs[0].is_whole
 
 
 @attrs.frozen
 class Order:
-    """Who comes first among equal values: the lower hotkey, or the lower salted digest."""
+    """The order of equal values: the lower hotkey first, or the lower salted digest."""
 
     ties: Ties
     salt: str | None
 
     @property
     def is_drawn(self) -> bool:
-        """Whether equals are drawn anew each round, so that no hotkey is preferred for long."""
+        """True where equals are drawn anew each round, so that no hotkey is preferred for long."""
         return self.ties == "digest" and self.salt is not None
 
     def descending(self, column: Column, group: str, given: Given) -> Iterator[int]:
@@ -142,7 +142,7 @@ class TopStep(SelectStep):
 
     @property
     def prefers_hotkeys(self) -> bool:
-        """Whether no round draws the order of equals anew."""
+        """True unless each round draws the order of equals anew."""
         return not self.order.is_drawn
 
     @property
@@ -156,7 +156,7 @@ class TopStep(SelectStep):
         return kept(column, first)
 
     def reason(self) -> str:
-        """How many stay."""
+        """Return the number of values that stay."""
         return f"{self.rules.of} is not among the {self.rules.k} greatest"
 
 
@@ -174,7 +174,7 @@ class OnePerStep(SelectStep):
 
     @property
     def prefers_hotkeys(self) -> bool:
-        """Whether no round draws the order of equals anew."""
+        """True unless each round draws the order of equals anew."""
         return not self.order.is_drawn
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
@@ -192,7 +192,7 @@ class OnePerStep(SelectStep):
         return column_of(cells)
 
     def reason(self) -> str:
-        """Whose is greater."""
+        """Return the attribute of which another value is greater."""
         return f"{self.rules.of} is not the greatest of its {self.rules.key}"
 
 

@@ -50,7 +50,7 @@ from tallystick_allocation.step import (
 from tallystick_allocation.uint16 import LAST_UID
 
 UID = "uid:"
-"""What the key of a slot begins with that gets a share without being a miner of the population."""
+"""Prefix of the key of a slot that gets a share without being a miner of the population."""
 _LEAST_SUM = Fraction(1, NANO)
 """No sum of published values, other than 0, is nearer to 0."""
 
@@ -84,7 +84,7 @@ class ShareStep(ColumnStep):
         return kept(shares, other_than_zero(shares)) if self.rules.drop_zero else shares
 
     def reason(self) -> str:
-        """Nothing, or less."""
+        """Return that the share is 0, or below."""
         return super().reason() if self.rules.below == "refuse" else "the share is 0 or below"
 
     def _shares(self, column: Column, present: Sequence[int]) -> Column:
@@ -124,7 +124,7 @@ class ByRankStep(ColumnStep):
 
     @property
     def prefers_hotkeys(self) -> bool:
-        """Whether equals get parts of their own, in an order that no round draws anew."""
+        """True where equals get parts of their own, in an order that no round draws anew."""
         return self.rules.ties != "pooled" and not self.order.is_drawn
 
     @property
@@ -153,12 +153,12 @@ class ByRankStep(ColumnStep):
         return column_of(cells)
 
     def reason(self) -> str:
-        """How many places have a part."""
+        """Return that the place has no part."""
         return f"{self.rules.of} is too low for a place with a part"
 
     @property
     def order(self) -> Order:
-        """Who comes first among equals: who was chosen by an order keeps it."""
+        """The order of equals, which is that of the step that chose them."""
         source = self.inputs[0]
         return source.order if isinstance(source, TopStep) else Order("hotkey", None)
 
@@ -197,11 +197,11 @@ class PoolsStep(AllocationStep):
         return [*super().operation, {name: fraction(share) for name, share in self.groups.items()}]
 
     def others(self, population: Population) -> tuple[str, ...]:
-        """Who takes what nobody gets."""
+        """Return the key that takes the unallocated share."""
         return burns(self.rules.burn, population)
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """At most what the column is, as the shares sum to 1."""
+        """Return at most the range of the column, as the shares sum to 1."""
         return hull(ranges[self.inputs[0]], NOTHING, UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
@@ -214,7 +214,7 @@ class PoolsStep(AllocationStep):
         return column if not burnt else with_burn(column, burnt, self.rules.burn, given)
 
     def reason(self) -> str:
-        """Nothing in any group."""
+        """Return that no group has a value."""
         return f"{self.rules.of} is 0 in every group"
 
     def _with_idle(self, idle: Sequence[str]) -> dict[str, Fraction]:
@@ -245,11 +245,11 @@ class MixStep(AllocationStep):
     prefers_hotkeys = False
 
     def others(self, population: Population) -> tuple[str, ...]:
-        """Who takes the part of an empty column."""
+        """Return the key that takes the part of an empty column."""
         return burns(self.rules.burn, population)
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """As the parts sum to 1, that of all columns together, and 0."""
+        """Return the range of all columns together, as the parts sum to 1, and 0."""
         return hull(NOTHING, UNIT, *(ranges[step] for step in self.inputs))
 
     def apply(self, given: Given) -> Values | Stop:
@@ -263,7 +263,7 @@ class MixStep(AllocationStep):
         return found if self.shape == "grouped" else next(iter(found.values()))
 
     def reason(self) -> str:
-        """Nothing in any column."""
+        """Return that no column has a value."""
         return f"{', '.join(self.rules.of)} are 0"
 
     def _mixed(self, held: Mapping[str, Column], given: Given) -> Column:
@@ -324,7 +324,7 @@ class ReserveStep(AllocationStep):
         return (key,) if isinstance(key, str) and key and key not in population.places else ()
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """At most 1."""
+        """Return the range of the column, and up to 1."""
         return hull(ranges[self.inputs[0]], UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
@@ -412,7 +412,7 @@ def slot_of(key: str) -> int | None:
 
 
 def burns(burn: str | int | None, population: Population) -> tuple[str, ...]:
-    """Who takes what nobody gets, where it is no miner of the population.
+    """Return the key that takes the unallocated share, where it is no miner of the population.
 
     Raises:
         AllocationError: a miner is called like a slot.

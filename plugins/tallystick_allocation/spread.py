@@ -38,20 +38,20 @@ from tallystick_allocation.step import (
 )
 
 _FURTHEST = Fraction(1000)
-"""Of a million values none is further from the mean, in standard deviations: √(n − 1)."""
+"""Maximum distance from the mean of a million values, in standard deviations: √(n − 1)."""
 
 
 @computes(ZScore)
 @attrs.frozen(eq=False, slots=False)
 class ZScoreStep(ColumnStep):
-    """How many standard deviations each value is from the mean."""
+    """The distance of each value from the mean, in standard deviations."""
 
     rules: ZScore
 
     prefers_hotkeys = False
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """What a million miners allow, and the value of a flat column."""
+        """Return the range that a million miners allow, with the value of a flat column."""
         del ranges
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.rules.flat),) * 2)
 
@@ -102,7 +102,7 @@ class LiftStep(ColumnStep):
     prefers_hotkeys = False
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """As wide as the column's."""
+        """Return a range as wide as that of the column."""
         low, high = ranges[self.inputs[0]]
         lowest = Fraction(self.rules.lowest)
         return lowest, high - low + lowest
@@ -190,7 +190,7 @@ class StatisticStep(AllocationStep):
     prefers_hotkeys = False
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """As the column, and the number of an empty one."""
+        """Return the range of the column, or of its sum, with the number of an empty one."""
         low, high = found = ranges[self.inputs[0]]
         if self.rules.statistic == "sum":
             million = 1_000_000

@@ -33,14 +33,14 @@ UNIT: Range = (Fraction(), Fraction(1))
 
 @attrs.frozen
 class Stop:
-    """What a step gives that ends the allocation: 0 for each place that has a value."""
+    """The end of the allocation: 0 for each place that has a value."""
 
     places: tuple[int, ...]
 
 
 @attrs.frozen(slots=False)
 class Given:
-    """What a step is given.
+    """The input of a step: the population and the results of earlier steps.
 
     Attributes:
         population: the miners, and what is known of them.
@@ -58,7 +58,7 @@ class Given:
 
     @property
     def miners(self) -> int:
-        """How many of the places are of miners; they are the first."""
+        """The number of miners, whose places are the first."""
         return len(self.population.miners)
 
     @cached_property
@@ -128,16 +128,14 @@ class AllocationStep(NamedValue[Range]):
     `collected`, `is_score` and the range. A further kind of step answers them itself.
 
     Attributes:
-        name: the name by which later steps read it.
-        inputs: the earlier steps that it reads.
         rules: its values in the rule set.
+        inputs: the earlier steps that it reads.
         shape: the shape of its result.
         origin: the keys of the rule set that have the step.
     """
 
-    name: str
-    inputs: tuple[AllocationStep, ...]
     rules: StepRules
+    inputs: tuple[AllocationStep, ...]
     shape: Shape
     origin: KeyPath
 
@@ -153,6 +151,11 @@ class AllocationStep(NamedValue[Range]):
         return cls(**parts)
 
     @property
+    def name(self) -> str:
+        """The name by which later steps read it."""
+        return self.rules.name
+
+    @property
     def kind(self) -> str:
         """The word in ``do``."""
         return self.rules.do
@@ -165,12 +168,12 @@ class AllocationStep(NamedValue[Range]):
 
     @property
     def carries(self) -> bool:
-        """Whether what it gives is kept for the next round."""
+        """True where its result is kept for the next round."""
         return False
 
     @property
     def is_whole(self) -> bool:
-        """Whether its values are whole numbers of nano."""
+        """True where its values are whole numbers of nano."""
         return self.rules.publish or self.carries
 
     @property
@@ -179,14 +182,14 @@ class AllocationStep(NamedValue[Range]):
         return ()
 
     def others(self, population: Population) -> tuple[str, ...]:
-        """Who gets a share though it is no miner of the population."""
+        """Return the keys that get a share without being miners of the population."""
         del population
         return ()
 
     @property
     @abstractmethod
     def prefers_hotkeys(self) -> bool:
-        """Whether of miners that are alike it prefers the same ones in every round."""
+        """True where it prefers the same ones of miners that are alike in every round."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -205,7 +208,7 @@ class AllocationStep(NamedValue[Range]):
 
     @property
     def is_score(self) -> bool:
-        """Whether it makes the values that other steps choose or share by."""
+        """True where it makes the values that other steps choose or share by."""
         return False
 
     def sums_to_one(self, inputs: bool) -> bool:
@@ -218,7 +221,7 @@ class AllocationStep(NamedValue[Range]):
 
     @abstractmethod
     def apply(self, given: Given) -> Values | Stop:
-        """What the step gives.
+        """Return the result of the step.
 
         Raises:
             AllocationError: where the step refuses what it is given.
@@ -226,7 +229,7 @@ class AllocationStep(NamedValue[Range]):
         """
 
     def reason(self) -> str:
-        """Why a miner has nothing here that has something before, for people."""
+        """Return why a miner has nothing here who has something before, for people."""
         return "the value is 0"
 
     def nothing(self) -> str:
@@ -301,7 +304,7 @@ class BoundAllocation:
 
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
-        """What each step can come to, by its name, where the allocation is proved."""
+        """The range of each step by its name, where the allocation is proved."""
         return {step.name: found for step, found in ranges(self.steps).items()}
 
     @property
@@ -356,19 +359,19 @@ class BoundAllocation:
 
     @cached_property
     def attributes(self) -> Mapping[str, str]:
-        """What steps ask of miners and of the round: what each is, by its name."""
+        """The kind of each attribute of miners and of the round that steps read, by its name."""
         asked = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
         read = {name for step in self.steps for name in step.attributes}
         return {**dict.fromkeys(sorted(read - asked.keys()), "a number"), **asked}
 
     @property
     def miner_attributes(self) -> Mapping[str, str]:
-        """Those of miners, by their names alone."""
+        """The attributes of miners, by their names alone."""
         return _of(MINER, self.attributes)
 
     @property
     def round_attributes(self) -> Mapping[str, str]:
-        """Those of the round, by their names alone."""
+        """The attributes of the round, by their names alone."""
         return _of(ROUND, self.attributes)
 
     @property

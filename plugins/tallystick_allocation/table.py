@@ -11,9 +11,7 @@ Whatever is wrong refuses the whole table: a miner more or less changes what all
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -26,6 +24,7 @@ from pyarrow import parquet
 
 from tallystick.diagnostics import nearest
 from tallystick.errors import AllocationError, EmptyInputError, InputError, NumberError, RecordError
+from tallystick.io.csv_table import CsvTable
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES, LongLine
 from tallystick.io.sources import JsonLinesSource, ParquetSource, Source
@@ -242,7 +241,7 @@ class _Reading:
         return {**flat, **(nested or {})}
 
     def _factors(self, line: int, row: Row) -> dict[str, int]:
-        """What a weighted mean weighs by, in nano."""
+        """Return the factors of a weighted mean, in nano."""
         if not self.factors:
             return _NONE
         found = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}
@@ -418,45 +417,14 @@ def _row(item: Row | bytes | LongLine, where: str) -> Row:
 
 
 def _csv_rows(path: Path) -> Iterator[_Found]:
-    """The rows of a CSV file, with the line at which each ends; an empty cell is none."""
+    """Yield the rows of a CSV file, with the line at which each ends; an empty cell is None."""
     with opened(path) as file:
-        lines = (_text(line, path, number) for number, line in enumerate(_lines(file, path), 1))
-        reader = csv.DictReader(lines, strict=True)
-        try:
-            _check_header(reader.fieldnames, path)
-            for row in reader:
-                if None in row or None in row.values():
-                    expected = f"{len(reader.fieldnames or ())} cells, as the first line has"
-                    raise InputError(f"{path}:{reader.line_num}: expected {expected}")
-                yield reader.line_num, {key: cell or None for key, cell in row.items()}
-        except csv.Error as error:
-            raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
-
-
-def _check_header(names: Sequence[str] | None, path: Path) -> None:
-    """A file without a line is of nobody; any other begins with the names of its columns."""
-    if names is None:
-        return
-    twice = next((name for name, many in Counter(names).items() if many > 1), None)
-    if twice is not None:
-        raise InputError(f"{path}:1: found the column {escaped(twice)} twice, expected it once")
-    if not {HOTKEY, _RESULT} & {*names}:
-        raise InputError(
-            f"{path}:1: found no column {HOTKEY}, expected the names of the columns in the first "
-            f"line: {HOTKEY} of a table, or {_RESULT} of results"
-        )
-
-
-def _lines(file: Any, path: Path) -> Iterator[bytes]:  # noqa: ANN401  # a binary file
-    while line := file.readline(MAX_LINE_BYTES + 1):
-        if len(line) > MAX_LINE_BYTES:
-            raise InputError(f"{path}: found a line of more than {MAX_LINE_BYTES} bytes")
-        yield line
-
-
-def _text(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        found = f"the byte 0x{line[error.start]:02x}"
-        raise InputError(f"{path}:{number}: found {found}, expected text in UTF-8") from None
+        table = CsvTable(file, path)
+        # a file without a line is a population of nobody
+        if table.header and not {HOTKEY, _RESULT} & {*table.header}:
+            raise InputError(
+                f"{path}:1: found no column {HOTKEY}, expected the names of the columns in the "
+                f"first line: {HOTKEY} of a table, or {_RESULT} of results"
+            )
+        for line, row in table:
+            yield line, {column: cell or None for column, cell in row.items()}

@@ -33,7 +33,7 @@ class Premise:
 
 @attrs.frozen(eq=False)
 class Claim:
-    """What is to be proved, or refuted by an example.
+    """A claim that is to be proved, or refuted by an example.
 
     Attributes:
         formula: the formula.
@@ -61,14 +61,14 @@ class Claim:
 
     @property
     def facts(self) -> tuple[Node, ...]:
-        """All facts that the formula, its premises and the requirements read, each once."""
+        """The facts that the formula, its premises and the requirements read, each once."""
         trees = [self.tree, self.formula.applies]
         trees += [
             tree for premise in self.premises for tree in (premise.tree, premise.formula.applies)
         ]
         trees += [requirement.condition for requirement in self.requirements]
-        found = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-        return tuple({fact.digest: fact for fact in found}.values())
+        facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
+        return tuple({fact.digest: fact for fact in facts}.values())
 
 
 def prove(claim: Claim) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
+from tallystick.json_values import JsonObject, Key, json_object, json_value
 
 LOADING = "loading"
 """The check that comes first: whether the plugin can be used at all."""
@@ -23,9 +24,18 @@ class Checked:
     findings: tuple[Diagnostic, ...] = ()
 
 
+_FINDING = ("code", "where", "message", "remedy", "evidence")
+"""The attributes of a `Diagnostic` that the JSON of a report has."""
+
+
+@json_object(
+    *("plugin", "version", "passed"),
+    Key("checks", lambda report: [checked.name for checked in report.checked]),
+    Key("findings", form=lambda all_: [{n: getattr(d, n) for n in _FINDING} for d in all_]),
+)
 @attrs.frozen
 class Report:
-    """What the checks say of one plugin.
+    """The report of the checks of one plugin.
 
     Attributes:
         plugin: its name.
@@ -47,32 +57,18 @@ class Report:
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
-        """Everything that was found, in the order of the checks."""
-        return tuple(found for each in self.checked for found in each.findings)
+        """The findings in the order of the checks."""
+        return tuple(problem for check in self.checked for problem in check.findings)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """True where nothing was found."""
         return not self.findings
 
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return {
-            "plugin": self.plugin,
-            "version": self.version,
-            "passed": self.passed,
-            "checks": [each.name for each in self.checked],
-            "findings": [
-                {
-                    "code": found.code,
-                    "where": found.where,
-                    "message": found.message,
-                    "remedy": found.remedy,
-                    "evidence": found.evidence,
-                }
-                for found in self.findings
-            ],
-        }
+    def to_dict(self) -> JsonObject:
+        """Return the report as JSON values."""
+        value: JsonObject = json_value(self)
+        return value
 
 
 def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
@@ -83,19 +79,19 @@ def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
     yield f"{found.code}: {found.where}"
     yield f"    {found.message}"
     for name, value in found.evidence.items():
-        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        if isinstance(value, list) and value and all(isinstance(element, str) for element in value):
             yield f"    {name}:"
-            yield from (f"        {each}" for each in value)
+            yield from (f"        {element}" for element in value)
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        shown = longest is None or len(text) <= longest
-        yield f"    {name}: {text if shown else f'{len(text)} characters, which --json shows'}"
+        is_short = longest is None or len(text) <= longest
+        yield f"    {name}: {text if is_short else f'{len(text)} characters, which --json shows'}"
     yield f"    to do: {found.remedy}"
 
 
 @attrs.frozen
 class Code:
-    """What one kind of finding means.
+    """The meaning of one kind of finding.
 
     Attributes:
         code: the stable name.

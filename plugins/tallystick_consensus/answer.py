@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tallystick_consensus.binding import BoundConsensus
 
 VERDICTS = ("ALLOW", "REVIEW", "BLOCK")
-"""From the laxest to the strictest."""
+"""Verdicts from the laxest to the strictest."""
 Place = tuple[str, str | None]
 """The category and the file of a finding."""
 Items = frozenset[tuple[str | int | None, ...]]
@@ -28,7 +28,7 @@ Signatures = frozenset[tuple[str, str]]
 
 @attrs.frozen
 class Answer:
-    """What of a submission counts.
+    """The parts of a submission that are compared.
 
     Attributes:
         verdict: its place, from the laxest.
@@ -52,7 +52,7 @@ class Answer:
 
 
 def answer_of(submission: Submission, rules: BoundConsensus) -> Answer:
-    """What of a submission counts under some rules."""
+    """Return the parts of a submission that are compared under some rules."""
     findings, lines = _findings(submission, rules)
     kinds, said = rules.kinds, submission.capabilities
     capabilities = frozenset((c.kind, c.value) for c in said if c.kind in kinds)

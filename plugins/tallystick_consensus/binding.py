@@ -57,7 +57,7 @@ class ConsensusEvents(Protocol):
 
 @attrs.frozen
 class AlignmentShares:
-    """What findings, capabilities and the verdict count in the likeness of two submissions."""
+    """Shares of findings, capabilities and the verdict in the likeness of two submissions."""
 
     findings: Fraction
     capabilities: Fraction
@@ -79,7 +79,7 @@ class BoundConsensus:
     rules: Consensus
 
     def voting(self, valid: int) -> Voting:
-        """How the members of a group with so many valid ones vote."""
+        """Return the votes and the quorum of a group by the number of its valid members."""
         own_vote = self.rules.voters == "group"
         voters = valid if own_vote else valid - 1
         support = ceil(Fraction(self.rules.outliers_below) * (valid - 1))
@@ -103,18 +103,18 @@ class BoundConsensus:
 
     @cached_property
     def denials_permit(self) -> bool:
-        """Whether a denial counts like a permission."""
+        """True where a denial counts like a permission."""
         return self.rules.policy.denials == "permit"
 
     def computes_as(self, other: BoundConsensus) -> bool:
-        """Whether the components of every group are those of other rules with the same plugins."""
+        """Return whether all components are those of other rules with the same plugins."""
         # what follows from components, and how alike members are, changes none of them
         rules, same = self.rules, other.rules
         return rules == attrs.evolve(same, signals=rules.signals, alignment=rules.alignment)
 
     @cached_property
     def alignment_shares(self) -> AlignmentShares:
-        """What counts in the likeness of two submissions."""
+        """The shares in the likeness of two submissions."""
         shares = self.rules.alignment
         found = (shares.findings, shares.capabilities, shares.verdict)
         return AlignmentShares(*map(Fraction, found))
@@ -181,7 +181,7 @@ class BoundConsensus:
 
     @cached_property
     def most_agreed(self) -> int:
-        """How many items of a set can be agreed, each of which takes a quorum of votes."""
+        """The maximum number of agreed items of a set, each of which takes a quorum of votes."""
         least = self.rules.minimum_valid
         sizes = range(least, MOST_MEMBERS + 1)
         voters = sizes if self.rules.voters == "group" else (size - 1 for size in sizes)
@@ -225,7 +225,7 @@ def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus 
 
 
 def _requirements(tree: Node) -> list[Node]:
-    """What no counting can break: of a member's items none is both agreed and outlying."""
+    """Return conditions of every count: no item of a member is both agreed and outlying."""
     sets = {path_of(fact) for fact in leaves(tree, "fact")}
     return [
         outliers(name) + shared(name) <= mine(name)

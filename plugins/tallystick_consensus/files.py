@@ -13,6 +13,7 @@ from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
 from tallystick.io.streams import STANDARD, standard_error, standard_output
 from tallystick.io.text import json_text
+from tallystick.json_values import json_value
 from tallystick.records.defects import DefectLog
 from tallystick.records.rejects import Reject
 from tallystick_consensus.join import Join
@@ -28,7 +29,7 @@ _REJECTS = ".rejects.jsonl"
 
 @attrs.frozen
 class ConsensusPaths:
-    """What is read and written.
+    """Paths that are read and written.
 
     Attributes:
         groups: the groups that are read.
@@ -76,7 +77,7 @@ class ConsensusPaths:
 
 @attrs.define
 class ConsensusCounts:
-    """How many groups and records there were.
+    """Numbers of groups and records.
 
     Attributes:
         groups: those that are no rejects.
@@ -130,7 +131,7 @@ def consensus_file(
                 defects.tell([found])
                 continue
             _count(found, counts)
-            files["output"].write(json_text(found.to_dict()).encode() + b"\n")
+            files["output"].write(json_text(json_value(found)).encode() + b"\n")
             if "reruns" in files and found.rerun:
                 files["reruns"].write(json_text(found.rerun_request()).encode() + b"\n")
             if join is not None:

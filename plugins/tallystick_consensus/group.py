@@ -1,28 +1,46 @@
-"""The consensus of one group."""
+"""The consensus of one group: facts of members, their components, and how alike they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.json_values import JsonObject, Key, json_object, json_value, nano_value
 from tallystick.numbers.nano import publish, to_text
 from tallystick.numbers.text import numbered
 from tallystick_consensus.answer import answer_of
-from tallystick_consensus.facts import facts_of
+from tallystick_consensus.places import Lines, matched, places, supporters
+from tallystick_consensus.sets import SetFacts, Voting, set_facts
 from tallystick_consensus.signals import is_breakdown, is_diverging, rerun_of
-from tallystick_consensus.similarity import alignment, similarities
 
 if TYPE_CHECKING:
+    from tallystick_consensus.answer import Answer, Place
     from tallystick_consensus.binding import BoundConsensus
-    from tallystick_consensus.group_record import GroupRecord
+    from tallystick_consensus.group_record import GroupRecord, Role
+
+_ONE = Fraction(1)
 
 
+def _published(value: Fraction | None) -> str | None:
+    return None if value is None else to_text(publish(value))
+
+
+@json_object(
+    "hotkey",
+    Key("components", form=lambda nano: nano_value(nano) or None),
+    Key("consensus", form=nano_value),
+    *("event", "diverging"),
+    Key("aligned_with_primaries", form=_published),
+    Key("aligned_with_auditors", form=_published),
+)
 @attrs.frozen
 class MemberConsensus:
-    """What a group says of one of its members.
+    """The consensus of one member of a group.
 
     Attributes:
         hotkey: of the member.
@@ -45,20 +63,14 @@ class MemberConsensus:
     aligned_with_primaries: Fraction | None = None
     aligned_with_auditors: Fraction | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values: decimals as text of nine places, null where there is nothing."""
-        components = {name: to_text(nano) for name, nano in self.components.items()}
-        return {
-            "hotkey": self.hotkey,
-            "components": components or None,
-            "consensus": None if self.consensus is None else to_text(self.consensus),
-            "event": self.event,
-            "diverging": self.diverging,
-            "aligned_with_primaries": _published(self.aligned_with_primaries),
-            "aligned_with_auditors": _published(self.aligned_with_auditors),
-        }
+
+_TASK = tuple(
+    Key(name, f"group.{name}") for name in ("task_id", "round", "validator", "skill_type")
+)
+"""The keys of the task that a group is of."""
 
 
+@json_object(*_TASK, "members")
 @attrs.frozen
 class GroupConsensus:
     """The consensus of a group.
@@ -79,22 +91,15 @@ class GroupConsensus:
         task = f"{self.group.skill_type} task {self.group.task_id!r}"
         return f"<GroupConsensus of {task}, {numbered(len(self.members), 'member')}>"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {**self._task(), "members": [member.to_dict() for member in self.members]}
+    def to_dict(self) -> JsonObject:
+        """Return the consensus as JSON values: decimals as text of nine places."""
+        value: JsonObject = json_value(self)
+        return value
 
-    def rerun_request(self) -> dict[str, Any]:
-        """Whose submissions are to be run again, as JSON values."""
-        return {**self._task(), "breakdown": self.breakdown, "hotkeys": list(self.rerun)}
-
-    def _task(self) -> dict[str, Any]:
-        group = self.group
-        return {
-            "task_id": group.task_id,
-            "round": group.round,
-            "validator": group.validator,
-            "skill_type": group.skill_type,
-        }
+    def rerun_request(self) -> JsonObject:
+        """Return the hotkeys whose submissions are to be run again, as JSON values."""
+        task = {key.name: key.read(self) for key in _TASK}
+        return {**task, "breakdown": self.breakdown, "hotkeys": list(self.rerun)}
 
 
 def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> GroupConsensus:
@@ -111,29 +116,147 @@ def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> G
     answers = [answer_of(m.submission, rules) for m in valid if m.submission is not None]
     alike, roles = similarities(answers, rules), [member.role for member in valid]
     signals = rules.rules.signals
-    found: dict[str, MemberConsensus] = {}
-    for place, facts in enumerate(facts_of(answers, rules)):
+    result: dict[str, MemberConsensus] = {}
+    for index, facts in enumerate(facts_of(answers, rules)):
         components = rules.computed(facts)
         consensus = rules.weighted(components)
-        found[valid[place].hotkey] = MemberConsensus(
-            hotkey=valid[place].hotkey,
+        result[valid[index].hotkey] = MemberConsensus(
+            hotkey=valid[index].hotkey,
             facts=facts,
             components=components,
             consensus=consensus,
             event=rules.event(consensus),
             diverging=is_diverging(components, signals.diverging),
-            aligned_with_primaries=alignment(place, "primary", roles, alike, rules),
-            aligned_with_auditors=alignment(place, "auditor", roles, alike, rules),
+            aligned_with_primaries=alignment(index, "primary", roles, alike, rules),
+            aligned_with_auditors=alignment(index, "auditor", roles, alike, rules),
         )
-    diverging = [found[member.hotkey].diverging for member in valid]
+    diverging = [result[member.hotkey].diverging for member in valid]
     breakdown = is_breakdown(sum(diverging), len(valid), signals.breakdown)
     return GroupConsensus(
         group,
-        tuple(found.get(m.hotkey) or MemberConsensus(m.hotkey) for m in group.members),
+        tuple(result.get(m.hotkey) or MemberConsensus(m.hotkey) for m in group.members),
         breakdown,
         rerun_of(group, diverging, breakdown=breakdown, seed=seed),
     )
 
 
-def _published(value: Fraction | None) -> str | None:
-    return None if value is None else to_text(publish(value))
+def facts_of(answers: Sequence[Answer], rules: BoundConsensus) -> list[tuple[int, ...]]:
+    """The facts of each valid member of a group, whose answers stand in the order of dispatch."""
+    voting = rules.voting(len(answers))
+    capabilities = [answer.capabilities for answer in answers]
+    dependencies = [answer.dependencies for answer in answers]
+    of_sets = (
+        _finding_facts(answers, rules, voting),
+        set_facts(capabilities, capabilities, voting),
+        set_facts(dependencies, dependencies, voting),
+        set_facts([a.policy for a in answers], [a.expressible for a in answers], voting),
+    )
+    result = []
+    for index, answer in enumerate(answers):
+        sets = (facts_of_set[index] for facts_of_set in of_sets)
+        counts = (n for s in sets for n in (s.mine, s.agreed, s.shared, s.outliers))
+        voters = answers if voting.own_vote else [*answers[:index], *answers[index + 1 :]]
+        distance = abs(answer.verdict - _verdict_of_voters(answer, voters, rules))
+        result.append((*counts, distance, _risk_gap(answer, voters, rules)))
+    return result
+
+
+def _finding_facts(
+    answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
+) -> list[SetFacts]:
+    items = [answer.findings for answer in answers]
+    result = set_facts(items, items, voting)
+    for location in dict.fromkeys(location for answer in answers for location in answer.lines):
+        for member, added in _line_facts(location, answers, rules, voting):
+            result[member] += added
+    return result
+
+
+def _line_facts(
+    place: Place, answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
+) -> Iterator[tuple[int, SetFacts]]:
+    """The facts of the lines of one category and file, of each member that they add to."""
+    distance = rules.rules.finding_lines.lines or 0
+    lists: list[Lines] = [answer.lines.get(place, ()) for answer in answers]
+    merged = sorted((line, member) for member, lines in enumerate(lists) for line in lines)
+    holders = [member for member, lines in enumerate(lists) if lines]
+    # fewer than a quorum agree on nothing
+    for member in range(len(lists)) if len(holders) >= voting.quorum else holders:
+        lines = lists[member]
+        of_voters = [line for line, of in merged if voting.own_vote or of != member]
+        spans = places(of_voters, voting.quorum, distance)
+        fitting, unmatched = matched(lines, spans, distance)
+        others = [*lists[:member], *lists[member + 1 :]]
+        outlying = sum(supporters(x, others, distance) < voting.support for x in unmatched)
+        yield member, SetFacts(len(lines), len(spans), fitting, outlying)
+
+
+def _verdict_of_voters(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
+    """The most frequent verdict of the voters."""
+    votes = Counter(voter.verdict for voter in voters)
+    most = max(votes.values())
+    # in the order of dispatch, as a counter keeps it
+    tied = [verdict for verdict, count in votes.items() if count == most]
+    if rules.rules.verdict_tie == "first_member":
+        return tied[0]
+    return answer.verdict if answer.verdict in tied else max(tied)
+
+
+def _risk_gap(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
+    """Return the distance of a risk from the median of the voters', in half-nano."""
+    risks = sorted(voter.risk for voter in voters)
+    low, high = risks[(len(risks) - 1) // 2], risks[len(risks) // 2]
+    if rules.rules.risk_median == "mean_of_middle":
+        return abs(2 * answer.risk - low - high)
+    return 2 * max(low - answer.risk, answer.risk - high, 0)
+
+
+def similarities(answers: Sequence[Answer], rules: BoundConsensus) -> list[list[Fraction]]:
+    """Return the likeness of each two submissions, from 0 to 1; each with itself is 1."""
+    result = [[_ONE] * len(answers) for _ in answers]
+    for index, one in enumerate(answers):
+        for other in range(index):
+            result[index][other] = result[other][index] = _similarity(one, answers[other], rules)
+    return result
+
+
+def alignment(
+    place: int,
+    role: Role,
+    roles: Sequence[Role],
+    alike: Sequence[Sequence[Fraction]],
+    rules: BoundConsensus,
+) -> Fraction | None:
+    """The mean likeness of a member to the other members of a role; None for no row of it."""
+    others = [n for n, result in enumerate(roles) if result == role and n != place]
+    if not others:
+        return _ONE if rules.rules.alignment.missing_side == "one" else None
+    return sum((alike[place][other] for other in others), Fraction()) / len(others)
+
+
+def _similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
+    shares = rules.alignment_shares
+    same = shares.verdict if one.verdict == other.verdict else 0
+    findings, capabilities = (
+        _finding_similarity(one, other, rules),
+        _jaccard(one.capabilities, other.capabilities),
+    )
+    return shares.findings * findings + shares.capabilities * capabilities + same
+
+
+def _finding_similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
+    """Return the likeness of items and lines together; each line of the other is a place."""
+    distance = rules.rules.finding_lines.lines or 0
+    both = len(one.findings & other.findings)
+    every = len(one.findings) + len(other.findings)
+    for location in one.lines.keys() | other.lines.keys():
+        mine, theirs = one.lines.get(location, ()), other.lines.get(location, ())
+        both += matched(mine, [(line, line) for line in theirs], distance)[0]
+        every += len(mine) + len(theirs)
+    return Fraction(both, every - both) if every else _ONE
+
+
+def _jaccard(one: AbstractSet[Hashable], other: AbstractSet[Hashable]) -> Fraction:
+    both = len(one & other)
+    every = len(one) + len(other) - both
+    return Fraction(both, every) if every else _ONE

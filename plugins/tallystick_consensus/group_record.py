@@ -6,7 +6,6 @@ They are decoded as records are, by ``group-1.schema.json``, once for each skill
 from __future__ import annotations
 
 import functools
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Any, Literal
 import attrs
 
 from tallystick.errors import RecordError
+from tallystick.io.documents import read_json
 from tallystick.records.decoding import Decoder, Item, MissedDeadline
 from tallystick.records.identity import whose
 from tallystick.records.messages import shown
@@ -42,7 +42,7 @@ CONSENSUS = "consensus"
 
 Role = Literal["primary", "auditor"]
 Submission = Record
-"""What a member submitted, by its schema: verdict, risk_score, findings, capabilities, …"""
+"""The submission of a member, by its schema: verdict, risk_score, findings, capabilities, …"""
 
 
 @attrs.frozen
@@ -86,12 +86,12 @@ class GroupDecoder:
     def groups(
         self, items: Sequence[Item], first: int = 1
     ) -> Iterator[tuple[int, GroupRecord | Reject]]:
-        """What consecutive lines or mappings hold, with their numbers."""
+        """Yield the groups of consecutive lines or mappings, with their numbers."""
         for number, item in enumerate(items, first):
             yield number, self.decode(item, number)
 
     def decode(self, item: Item, number: int) -> GroupRecord | Reject:
-        """What one line, or one mapping, holds.
+        """Return the group of one line, or of one mapping.
 
         Args:
             item: the bytes of a line, or a mapping of JSON values.
@@ -143,5 +143,5 @@ def schema_of(skill_type: str) -> Schema:
 
 @functools.cache
 def _schema() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(schema_path(SCHEMA).read_bytes())
+    found: Mapping[str, Any] = read_json(schema_path(SCHEMA))
     return {word: value for word, value in found.items() if word != "$id"}

@@ -28,7 +28,7 @@ _POLICY = "recommended_policy"
 
 @attrs.frozen
 class Said:
-    """What a member said, by which its record is known, and what its group makes of it."""
+    """A statement of a member, by which its record is known, and its components."""
 
     verdict: str
     risk: int
@@ -59,11 +59,11 @@ class Join:
         return len(self._groups)
 
     def has_group_of(self, record: Record) -> bool:
-        """Whether the group of a record is here."""
+        """Return whether the group of a record is here."""
         return _key_of_record(record) in self._groups
 
     def may_have_group_of(self, item: Item) -> bool:
-        """Whether the group of a bad record may be here, as far as it can be read."""
+        """Return whether the group of a bad record may be here, as far as it can be read."""
         record = object_of(item)
         if record is None:
             return True

@@ -1,4 +1,4 @@
-"""What a consensus of groups pays for that nobody may have meant."""
+"""Lints of a consensus: what it pays for that nobody may have meant."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ tallystick_api = 1
 
 _SECTION = "consensus"
 _FLAGGED = 1000
-"""How many findings somebody flags who flags everything."""
+"""Number of findings of somebody who flags everything."""
 _STEPS = 200
 _CLIFF = NANO // 10
-"""From such a height on one half-nano of risk is worth too much."""
+"""Minimum height of a fall over one half-nano of risk that is reported."""
 
 
 def _bound(scorer: Scorer) -> Iterator[BoundConsensus]:
@@ -268,7 +268,7 @@ def _computed(bound: BoundConsensus, **facts: int) -> dict[str, int]:
 
 
 def _cliffs(bound: BoundConsensus) -> Iterator[tuple[int, int, int]]:
-    """Where the agreement on the risk falls steeply: the distance in nano, and both values."""
+    """Yield steep falls of the agreement on the risk: the distance in nano, and both values."""
 
     def agreement(gap: int) -> int:
         return _computed(bound, risk_gap=gap)["risk_agreement"]
@@ -290,4 +290,4 @@ def _edge(agreement: Callable[[int], int], low: int, high: int) -> int:
 
 
 LINTS = checks_in(sys.modules[__name__])
-"""In the order in which they are documented."""
+"""The lints, in the order in which they are documented."""

@@ -25,7 +25,7 @@ def reduced(lines: Iterable[int], distance: int) -> Lines:
 
 
 def places(lines: Sequence[int], quorum: int, distance: int) -> list[Span]:
-    """Where a quorum means the same.
+    """Return the places where lines of a quorum are one.
 
     From the lowest line on: where a quorum has lines up to the distance above it, they are a place
     and used up; else that line alone is.
@@ -50,7 +50,7 @@ def places(lines: Sequence[int], quorum: int, distance: int) -> list[Span]:
 
 
 def matched(lines: Lines, spans: Sequence[Span], distance: int) -> tuple[int, list[int]]:
-    """How many lines fit a place, one to one in ascending order, and those that fit none.
+    """Return the number of lines that fit a place, one to one ascending, and those that fit none.
 
     A line fits within the distance of either end of a place.
     """
@@ -72,7 +72,7 @@ def matched(lines: Lines, spans: Sequence[Span], distance: int) -> tuple[int, li
 
 
 def supporters(line: int, lists: Iterable[Lines], distance: int) -> int:
-    """How many members have a line within the distance of a line."""
+    """Return the number of members that have a line within the distance of a line."""
     count = 0
     for lines in lists:
         place = bisect_left(lines, line - distance)

@@ -9,7 +9,7 @@ COMMANDS = CommandRows(
         Command(
             ("consensus",),
             "tallystick_consensus.command:consensus",
-            "What the submissions of groups say of each other.",
+            "Compute the consensus of groups of submissions.",
             heading="score",
         ),
     ),

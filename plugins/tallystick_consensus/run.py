@@ -110,7 +110,7 @@ class GroupScorer:
 
 
 def rules_of(group: GroupRecord, rules: BoundRules) -> BoundConsensus:
-    """What computes the consensus of a group: the rules of its epoch and line.
+    """Return the bound consensus of a group: that of its epoch and line.
 
     Raises:
         RecordError: these lack its skill type, or a consensus.
@@ -144,7 +144,7 @@ def prove_components(rules: BoundRules) -> None:
 
 
 def key_of(group: GroupRecord) -> Key:
-    """What tells a group from others."""
+    """Return the key of a group."""
     return group.validator, group.skill_type, group.task_id, group.round
 
 

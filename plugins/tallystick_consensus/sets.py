@@ -11,7 +11,7 @@ import attrs
 
 @attrs.frozen
 class Voting:
-    """How the members of a group of some size vote.
+    """The votes that a group of some size needs.
 
     Attributes:
         own_vote: whether a member is a voter of its own.

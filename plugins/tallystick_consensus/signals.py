@@ -18,19 +18,19 @@ _LENGTH = 8
 
 
 def is_diverging(components: Mapping[str, int], rules: Diverging) -> bool:
-    """Whether a member diverges by its published components."""
+    """Return whether a member diverges by its published components."""
     return components[_VERDICT] < from_decimal(rules.verdict_below) or components[
         _RECALL
     ] < from_decimal(rules.recall_below)
 
 
 def is_breakdown(diverging: int, valid: int, rules: Breakdown) -> bool:
-    """Whether so many diverging members are a breakdown of a group of so many valid ones."""
+    """Return whether a number of diverging members is a breakdown of a group."""
     return diverging >= breakdown_at(valid, rules)
 
 
 def breakdown_at(valid: int, rules: Breakdown) -> int:
-    """How many diverging members are a breakdown of a group of so many valid ones."""
+    """Return the number of diverging members that is a breakdown, by that of valid ones."""
     least = whole_share(valid, from_decimal(rules.share), up=rules.round == "up")
     return max(rules.minimum, least)
 

@@ -14,6 +14,7 @@ from functools import cached_property
 import attrs
 
 from tallystick.errors import StateError
+from tallystick.json_values import json_fields
 from tallystick_state.adoption import adopt
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
@@ -27,13 +28,14 @@ from tallystick_state.sections.reputation import REPUTATION
 
 @attrs.frozen
 class PoolChange:
-    """Who enters and who leaves the candidate pool of a skill type, by hotkey."""
+    """The hotkeys that enter and leave the candidate pool of a skill type."""
 
     skill_type: str
     enter: tuple[str, ...]
     leave: tuple[str, ...]
 
 
+@json_fields(nano=("before", "after"))
 @attrs.frozen
 class ThresholdChange:
     """A threshold of a skill type in nano; None where the rules have none of the name."""
@@ -46,7 +48,7 @@ class ThresholdChange:
 
 @attrs.frozen
 class TierMove:
-    """So many records of a miner whose quality reaches another tier."""
+    """The number of records of a miner whose quality reaches another tier."""
 
     hotkey: str
     skill_type: str
@@ -55,9 +57,11 @@ class TierMove:
     records: int
 
 
+# most rules carry nothing from epoch to epoch
+@json_fields(empty=("dropped", "begun"), hidden=("bounds",))
 @attrs.frozen
 class AdoptionEffect:
-    """What an adoption would change in a state as it is.
+    """The effect of an adoption on a state as it is.
 
     Attributes:
         epoch: the open epoch of the state.
@@ -93,7 +97,7 @@ class _Side:
 
     @cached_property
     def thresholds(self) -> Mapping[str, Mapping[str, int]]:
-        """By skill type with tiers, every threshold in nano."""
+        """Every threshold in nano, by skill type with tiers."""
         tracked = self.state.thresholds
         return {name: each.thresholds(tracked[name]) for name, each in self.rules.tiers.items()}
 
@@ -121,7 +125,7 @@ class _Side:
 
 
 def effect_on(queries: StateQueries, old: str, new: StateRules) -> AdoptionEffect:
-    """What a state would be under other rules of one of its lines.
+    """Return the effect of other rules on a state, for one of its lines.
 
     Args:
         queries: of the state.

@@ -3,56 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import attrs
 
 from tallystick.io.text import escaped
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_governance.adoption_effect import AdoptionEffect, ThresholdChange
-from tallystick_governance.markdown import cell, code
+from tallystick_governance.markdown import NONE, cell, code, paragraph, section, table
 
-_NOTHING = "–"
 _ASIDE = "Scores are not made again; tallystick backtest --with-state --adopt does that."
 
 
-def as_json(found: AdoptionEffect) -> dict[str, Any]:
-    """The effect as a JSON value; thresholds are text of nine places."""
-    said: dict[str, Any] = attrs.asdict(found)
-    del said["bounds"]
-    said["thresholds"] = [
-        {
-            **attrs.asdict(each),
-            "before": None if each.before is None else to_text(each.before),
-            "after": None if each.after is None else to_text(each.after),
-        }
-        for each in found.thresholds
-    ]
-    # most rules carry nothing
-    for name in ("dropped", "begun"):
-        if not said[name]:
-            del said[name]
-    return said
-
-
 def as_text(found: AdoptionEffect) -> str:
-    """The effect for a terminal."""
+    """Return the effect for a terminal."""
     lines = [f"what it does to the state as it is in epoch {found.epoch}"]
     lines += [f"    {': '.join(row)}" for row in _rows(found)] or ["    nothing"]
     return "\n".join(map(escaped, [*lines, "", _ASIDE]))
 
 
 def as_markdown(found: AdoptionEffect) -> str:
-    """The effect as a part of a proposal."""
-    lines = ["", f"## What it does to the state in epoch {found.epoch}", ""]
-    rows = [f"| {cell(what)} | {code(change)} |" for what, change in _rows(found)]
-    lines += ["| what | change |", "|---|---|", *rows] if rows else ["nothing"]
-    return "\n".join([*lines, "", _ASIDE]) + "\n"
+    """Return the effect as a part of a proposal."""
+    rows = ((cell(subject), code(change)) for subject, change in _rows(found))
+    title = f"What it does to the state in epoch {found.epoch}"
+    changes = table(("what", "change"), rows) or paragraph("nothing")
+    return "\n".join([*section(title, changes), *paragraph(_ASIDE)]) + "\n"
 
 
 def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
-    """What changes, and how."""
+    """Yield the changes, each with its kind and its text."""
     for pool in found.pools:
         if pool.enter:
             yield f"enter the pool of {pool.skill_type}", ", ".join(pool.enter)
@@ -75,6 +52,6 @@ def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
 
 def _ends(change: ThresholdChange) -> str:
     before, after = (
-        _NOTHING if nano is None else to_text(nano) for nano in (change.before, change.after)
+        NONE if nano is None else to_text(nano) for nano in (change.before, change.after)
     )
     return f"{before} → {after}"

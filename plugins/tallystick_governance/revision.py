@@ -51,7 +51,7 @@ class Revision:
 
 
 def parse_assignment(text: str) -> tuple[str, str]:
-    """The path and the text of the value that ``PATH=VALUE`` is.
+    """Return the path and the text of the value that ``PATH=VALUE`` is.
 
     Raises:
         TallystickError: there is no ``=``.
@@ -65,7 +65,7 @@ def parse_assignment(text: str) -> tuple[str, str]:
 def revise(
     rules: BoundRules, values: Iterable[tuple[str, str]], *, summary: str | None = None
 ) -> Revision:
-    """A rule set with other values at some paths, proved, and with a version that says so.
+    """Return a rule set with other values at some paths, proved, and with a raised version.
 
     The version is the next one that the versioning policy asks for and that no shipped rule set
     has, unless the values name one; then it must be far enough. The summary of the old rule set is
@@ -118,7 +118,7 @@ def _loaded(text: str, name: str, rules: BoundRules) -> LoadedRuleSet:
 
 
 def _version(rules: BoundRules, new: LoadedRuleSet, needed: Level, given: dict[str, Value]) -> str:
-    """The version of a revision: as it was given, or the next that is free."""
+    """Return the version of a revision: as it was given, or the next that is free."""
     old, found = rules.rule_set.rule_set, new.rule_set.rule_set
     if old.name != found.name:
         return found.version

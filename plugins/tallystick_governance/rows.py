@@ -9,19 +9,19 @@ COMMANDS = CommandRows(
         Command(
             ("backtest",),
             "tallystick_governance.cli.backtest:backtest",
-            "Many rule sets over one history.",
+            "Compare rule sets over one history.",
             heading="govern",
         ),
         Command(
             ("rules", "diff"),
             "tallystick_governance.cli.rules_diff:diff_command",
-            "What NEW changes in OLD: values, formulas, types, and what that can do to a score.",
+            "Compare OLD and NEW: values, formulas, types, and the effect on a score.",
             example="tallystick rules diff skills@1.1.0 mine.toml --check",
         ),
         Command(
             ("rules", "lint"),
             "tallystick_governance.cli.rules_lint:lint_command",
-            "What RULES does that may not be meant, with figures; exit status 1 with an error.",
+            "Find what RULES may not mean to do, with figures; exit status 1 with an error.",
             example="tallystick rules lint mine.toml",
         ),
         Command(
@@ -39,7 +39,7 @@ COMMANDS = CommandRows(
         Command(
             ("shadow",),
             "tallystick_governance.cli.shadow:shadow",
-            "Rules tried beside those in force: report.",
+            "Report on rules that are tried beside those in force.",
             below=("report",),
             heading="govern",
         ),

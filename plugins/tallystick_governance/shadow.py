@@ -22,11 +22,10 @@ from tallystick.errors import InputError, StateError
 from tallystick.io.atomic import atomic_files
 from tallystick.io.chunks import Chunk
 from tallystick.io.documents import read_json
-from tallystick.io.inputs import start_of
+from tallystick.io.json_schema import first_problem
 from tallystick.io.sources import input_digest
 from tallystick.plugins.registry import Plugins, installed
 from tallystick.records.decoding import Item
-from tallystick.resources import schema_path
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.facts.run import extract_file
@@ -35,10 +34,10 @@ from tallystick.scoring.sources import source_of
 from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_consensus.run import GroupFile, bound_consensus
 from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_state.answers import ClosedRound
 from tallystick_state.event import StateEvent
 from tallystick_state.event_decoder import EventDecoder
 from tallystick_state.ledger import Ledger
-from tallystick_state.outcomes import ClosedRound
 from tallystick_state.queries import StateQueries
 from tallystick_state.round_groups import RoundGroups
 from tallystick_state.rules import state_rules_of
@@ -264,20 +263,22 @@ def read(folder: Path) -> dict[str, Any]:
     Raises:
         InputError: there is none, or it is of no shadow.
     """
-    import jsonschema_rs
-
     path = folder / FILE
     try:
-        data = start_of(path, LARGEST_FILE + 1)
-        found: dict[str, Any] = json.loads(data if len(data) <= LARGEST_FILE else b"")
-        jsonschema_rs.validate(read_json(schema_path("shadow-1")), found)
-    except (OSError, ValueError, RecursionError) as error:
-        reason = str(getattr(error, "strerror", None) or error).splitlines()[0].lower()
-        raise InputError(
-            f"{path}: found no file of a shadow ({reason}), expected the folder of "
-            "tallystick round close --shadow-folder"
-        ) from error
-    return found
+        document: dict[str, Any] = read_json(path, largest=LARGEST_FILE)
+    except (OSError, ValueError) as error:
+        raise _no_shadow(path, str(getattr(error, "strerror", None) or error).lower()) from error
+    problem = first_problem("shadow-1", document)
+    if problem is not None:
+        raise _no_shadow(path, f"{problem.path or 'the document'}: {problem.message}")
+    return document
+
+
+def _no_shadow(path: Path, reason: str) -> InputError:
+    return InputError(
+        f"{path}: found no file of a shadow ({reason}), expected the folder of "
+        "tallystick round close --shadow-folder"
+    )
 
 
 def candidates(folder: Path, plugins: Plugins) -> tuple[Candidate, ...]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import attrs
 
@@ -27,14 +27,18 @@ from tallystick.records.messages import shown
 from tallystick.records.schema import load_schema
 from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
+from tallystick_state.authority import nothing_to_sign
 from tallystick_state.carry import carried_names, with_columns
 from tallystick_state.model import Miner, State
-from tallystick_state.pools import PoolsChange, pools_of
+from tallystick_state.pools import Pools, PoolsChange, pools_of
 from tallystick_state.reputation import clamped, initial_reputation
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import Adoption, RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
+
+if TYPE_CHECKING:
+    from tallystick_state.trust.statement import Statement
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -53,17 +57,17 @@ CODES: Mapping[str, str] = MappingProxyType(
         "types-overlap": "a skill type belongs to one line of a state for ever",
     }
 )
-"""Why a state does not adopt a rule set, or withdraws none, and what it means."""
+"""Codes of a refused adoption, withdrawal or change of pools, each with its meaning."""
 LAST_EPOCH = 2**31 - 1
 """The greatest number of an epoch that a record names."""
 
 FlaggedBy = Mapping[str, Mapping[str, int]]
-"""By hotkey, how many collusion flags each validator gave since they were last cleared."""
+"""Collusion flags since a miner was last cleared: by hotkey, their number by validator."""
 
 
 @attrs.frozen
 class Change:
-    """What the steps of an adoption read.
+    """The inputs of the steps of an adoption.
 
     Attributes:
         old: the rules of the epoch before.
@@ -79,7 +83,7 @@ class Change:
     quorum_elsewhere: int = 1
 
     def quorums(self) -> tuple[int, int]:
-        """How many validators flags have to come from, before and after."""
+        """Return the quorums of validators for collusion flags, before and after."""
         return (
             max(self.old.quorum, self.quorum_elsewhere),
             max(self.new.quorum, self.quorum_elsewhere),
@@ -94,7 +98,7 @@ def adopt(
     flagged_by: FlaggedBy | None = None,
     quorum_elsewhere: int = 1,
 ) -> State:
-    """The state as an epoch begins under other rules of its line.
+    """Return the state as an epoch begins under other rules of its line.
 
     Args:
         state: after the epoch before was closed; ``state.epoch`` is the first under the new rules.
@@ -117,7 +121,7 @@ def adopt(
 
 
 def carry_reputations(state: State, change: Change) -> State:
-    """Reputations within the new floor and ceiling, and those that the new rules begin."""
+    """Clamp reputations to the new floor and ceiling, and begin those of new types."""
     if change.new.rule_set.section(REPUTATION) is None:
         return state
     miners = {
@@ -128,7 +132,7 @@ def carry_reputations(state: State, change: Change) -> State:
 
 
 def carry_flags(state: State, change: Change) -> State:
-    """Whom collusion flags came from, which a state keeps only where a quorum is asked for."""
+    """Keep the validators of collusion flags where the new rules have a quorum, else drop them."""
     before, after = change.quorums()
     if (before > 1) == (after > 1):
         return state
@@ -141,33 +145,40 @@ def carry_flags(state: State, change: Change) -> State:
 
 
 def carry_thresholds(state: State, change: Change) -> State:
-    """Thresholds that both rules track, and the new seeds of the others."""
+    """Carry the thresholds that both rules track, and seed the others."""
     old, new = change.old, change.new
     gone = old.seeds.keys() - new.seeds.keys()
-    thresholds = {name: each for name, each in state.thresholds.items() if name not in gone}
+    thresholds = {
+        name: threshold for name, threshold in state.thresholds.items() if name not in gone
+    }
     for name, seeds in new.seeds.items():
         both = tracked(old, name) & tracked(new, name)
         carried = {
-            each: nano for each, nano in state.thresholds.get(name, {}).items() if each in both
+            threshold: nano
+            for threshold, nano in state.thresholds.get(name, {}).items()
+            if threshold in both
         }
         thresholds[name] = {**seeds, **carried}
     return attrs.evolve(state, thresholds=thresholds)
 
 
 def apply_floors(state: State, change: Change) -> State:
-    """Each tracked threshold at least what its formula gives at the baseline of its type."""
+    """Return each tracked threshold at least what its formula gives at the baseline of its type."""
     new, thresholds = change.new, dict(state.thresholds)
     epochs = new.rule_set.section(EPOCHS)
     for name in new.seeds if epochs is not None else ():
-        found, tiers = thresholds[name], new.tiers[name]
-        floors = tiers.thresholds({baseline: found[baseline] for baseline in tiers.tracked})
-        raised = {each: max(found[each], floors[each]) for each in new.epochs.thresholds}
-        thresholds[name] = {**found, **raised}
+        tracked, tiers = thresholds[name], new.tiers[name]
+        floors = tiers.thresholds({baseline: tracked[baseline] for baseline in tiers.tracked})
+        raised = {
+            threshold: max(tracked[threshold], floors[threshold])
+            for threshold in new.epochs.thresholds
+        }
+        thresholds[name] = {**tracked, **raised}
     return attrs.evolve(state, thresholds=thresholds)
 
 
 def carry_columns(state: State, change: Change) -> State:
-    """The columns that the allocation of both rules carries under one name."""
+    """Return the columns that the allocation of both rules carries under one name."""
     names, line = carried_names(change.new.rule_set), change.new.line
     before = state.carry.get(line, {})
     return with_columns(state, line, {name: before[name] for name in names if name in before})
@@ -180,11 +191,11 @@ STEPS: tuple[Callable[[State, Change], State], ...] = (
     apply_floors,
     carry_columns,
 )
-"""What an adoption does, in this order."""
+"""The steps of an adoption, in this order."""
 
 
 def tracked(rules: StateRules, skill_type: str) -> frozenset[str]:
-    """The names of the thresholds of a type that follow its results, epoch by epoch.
+    """Return the names of the thresholds of a type that follow its results, epoch by epoch.
 
     A baseline that is the published constant follows nothing, and is carried nowhere.
     """
@@ -197,19 +208,19 @@ def tracked(rules: StateRules, skill_type: str) -> frozenset[str]:
 
 
 def _reputation(miner: Miner, rules: StateRules) -> Mapping[str, int]:
-    known = rules.rule_set.skill_types
-    kept = {
-        name: clamped(rules, nano) if name in known else nano
+    types = rules.rule_set.skill_types
+    carried = {
+        name: clamped(rules, nano) if name in types else nano
         for name, nano in miner.reputation.items()
     }
-    begun = {name for name in miner.types if name in known and name not in kept}
-    return {**kept, **dict.fromkeys(sorted(begun), initial_reputation(rules))}
+    begun = {name for name in miner.types if name in types and name not in carried}
+    return {**carried, **dict.fromkeys(sorted(begun), initial_reputation(rules))}
 
 
 def check_adoption(
     in_force: RulesInForce, new: StateRules, epoch: int, open_epoch: int, *, major: bool
-) -> None:
-    """Refuse an adoption that a state does not allow.
+) -> Adoption:
+    """Refuse an adoption that a state does not allow; return it, as yet without its entry.
 
     Args:
         in_force: the rules of the state.
@@ -230,10 +241,20 @@ def check_adoption(
     for skill_type in new.rule_set.skill_types:
         _check_type(in_force, new, skill_type)
     _check_clock(in_force, new, epoch)
+    return Adoption(
+        line=new.line,
+        epoch=epoch,
+        block=None,
+        rules=new,
+        previous=timeline.at(epoch).digest,
+        sequence=in_force.sequences.get(new.line, 0) + 1,
+        major=major,
+        seq=0,
+    )
 
 
 def check_withdrawal(in_force: RulesInForce, line: str | None, open_epoch: int) -> Adoption:
-    """The adoption that a withdrawal takes back: the last one of its line.
+    """Return the adoption that a withdrawal takes back: the last one of its line.
 
     Args:
         in_force: the rules of the state.
@@ -285,6 +306,94 @@ def check_pools(in_force: RulesInForce, change: PoolsChange, open_epoch: int) ->
     is_last = all(start < change.epoch for start, _ in before.timeline.later)
     if is_last and before.at(change.epoch) == pools:
         _refuse("same-pools", "found the pools that the state has by then, expected others")
+
+
+def adoption_statement(  # noqa: PLR0913  # what an adoption is
+    in_force: RulesInForce,
+    rules: StateRules,
+    epoch: int,
+    open_epoch: int,
+    *,
+    major: bool = False,
+    expires_at_block: int | None = None,
+) -> Statement:
+    """Return the statement that has to be signed so that a state adopts a rule set.
+
+    Args:
+        in_force: the rules of the state.
+        rules: the rule set.
+        epoch: the first one under it.
+        open_epoch: the open one.
+        major: whether it may take away what others name.
+        expires_at_block: the first block at which the statement no longer holds; None for never.
+
+    Raises:
+        StateError: the state would not adopt it, or has no trust file.
+    """
+    adoption = check_adoption(in_force, rules, epoch, open_epoch, major=major)
+    statement = in_force.statement("adopt", adoption, adoption.sequence)
+    return _expiring(statement, expires_at_block)
+
+
+def withdrawal_statement(
+    in_force: RulesInForce,
+    line: str | None,
+    open_epoch: int,
+    *,
+    expires_at_block: int | None = None,
+) -> Statement:
+    """Return the statement that has to be signed so that a state withdraws its last adoption.
+
+    Args:
+        in_force: the rules of the state.
+        line: the line; None for the only one.
+        open_epoch: the open one.
+        expires_at_block: as in `adoption_statement`.
+
+    Raises:
+        StateError: there is none that has not begun, or the state has no trust file.
+    """
+    adoption = check_withdrawal(in_force, line, open_epoch)
+    sequence = in_force.sequences[adoption.line] + 1
+    return _expiring(in_force.statement("withdraw", adoption, sequence), expires_at_block)
+
+
+def pools_statement(
+    in_force: RulesInForce,
+    pools: Pools,
+    epoch: int,
+    open_epoch: int,
+    *,
+    expires_at_block: int | None = None,
+) -> Statement:
+    """Return the statement that has to be signed so that a state has other pools from an epoch on.
+
+    Args:
+        in_force: the rules of the state.
+        pools: the shares of its lines.
+        epoch: the first one with them.
+        open_epoch: the open one.
+        expires_at_block: as in `adoption_statement`.
+
+    Raises:
+        StateError: the state would not take them, or has no trust file.
+    """
+    change = in_force.pools.change(pools, epoch)
+    check_pools(in_force, change, open_epoch)
+    return _expiring(in_force.pools_statement(change), expires_at_block)
+
+
+def _expiring(statement: Statement | None, block: int | None) -> Statement:
+    """Return a statement that no longer holds from a block on, if there is one.
+
+    Raises:
+        StateError: there is no statement, as the state has no trust file.
+    """
+    if statement is None:
+        raise nothing_to_sign()
+    if block is None:
+        return statement
+    return attrs.evolve(statement, predicate={**statement.predicate, "expires_at_block": block})
 
 
 def _check_epoch(timeline: Timeline[StateRules], epoch: int, open_epoch: int) -> None:
@@ -339,8 +448,8 @@ def _check_type(in_force: RulesInForce, new: StateRules, skill_type: str) -> Non
     own = new.registry.skill_types[skill_type]
     for rules in in_force.lines[new.line].values():
         if skill_type in rules.rule_set.skill_types:
-            known = rules.registry.skill_types[skill_type]
-            if known.schema != own.schema and load_schema(known.schema) != load_schema(own.schema):
+            other = rules.registry.skill_types[skill_type]
+            if other.schema != own.schema and load_schema(other.schema) != load_schema(own.schema):
                 _refuse(
                     "schema-conflict",
                     f"found another record format of {skill_type} than that of "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -15,6 +16,9 @@ from tallystick.numbers.text import repr_as
 from tallystick_state.claims import Claim
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Miner, Snapshot
+
+if TYPE_CHECKING:
+    pass
 
 
 @attrs.frozen
@@ -169,3 +173,168 @@ class Rerun:
     def of(cls, event: StateEvent) -> Rerun:
         """Return the answer about the event of a record."""
         return cls(event.skill_type, event.task_id, event.validator, event.hotkey)
+
+
+@attrs.frozen
+class ClosedRound:
+    """The scores of a round.
+
+    Attributes:
+        round: its number.
+        epoch: the epoch that it is pinned to: the first that its recorded records name, those of
+            earlier files and of others too; where none is recorded, the one that the file names.
+        lines: by line, the scores by hotkey of all that is recorded so far.
+    """
+
+    round: int
+    epoch: int
+    lines: Mapping[str, Mapping[str, Decimal]] = attrs.field(repr=repr_as("line"))
+
+    @property
+    def scores(self) -> Mapping[str, Decimal]:
+        """The scores of a state of one line.
+
+        Raises:
+            ValueError: the state has several lines.
+        """
+        (scores,) = self.lines.values()
+        return scores
+
+
+@attrs.frozen
+class Synced:
+    """The changes that a list of miners and their slots made.
+
+    Attributes:
+        registered: hotkeys that came, or came back.
+        moved: hotkeys that hold another slot than before.
+        changed: hotkeys that declare other types, in the slot that they had.
+        retired: hotkeys that hold no slot any more.
+        unchanged: how many others the list has.
+    """
+
+    registered: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    moved: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    changed: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    retired: tuple[str, ...] = attrs.field(repr=repr_as("miner"))
+    unchanged: int
+
+
+@attrs.frozen
+class ClosedEpoch:
+    """The outcome of closing an epoch.
+
+    Attributes:
+        epoch: the epoch that is closed.
+        already: whether it was closed before.
+        snapshot: the snapshot of the next epoch.
+    """
+
+    epoch: int
+    already: bool
+    snapshot: SnapshotInfo
+
+
+@attrs.frozen
+class Taken:
+    """The outcome of recording a batch of events, which are named by their places in it.
+
+    Attributes:
+        entries: those that have an entry of the log, in its order.
+        raised: by place, the number of a claim that was known, with a lower rank.
+        duplicates: how many others are known.
+        refused: those that are above a limit of the rule set.
+    """
+
+    entries: tuple[int, ...]
+    raised: Mapping[int, int]
+    duplicates: int
+    refused: tuple[int, ...]
+
+
+@attrs.frozen
+class Profile:
+    """A miner, whole.
+
+    Attributes:
+        hotkey: who it is.
+        epoch: the open epoch.
+        reputation: by skill type.
+        rank: by declared skill type, its rank; None while it cannot be selected.
+        rounds: in how many rounds it was dispatched lately.
+    """
+
+    hotkey: str
+    epoch: int
+    reputation: Mapping[str, Decimal]
+    rank: Mapping[str, int | None]
+    rounds: int
+
+
+@attrs.frozen
+class StateInfo:
+    """A state at a glance.
+
+    Attributes:
+        epoch: the open epoch.
+        snapshot: the digest of the snapshot that it began with.
+        miners: how many hotkeys are known.
+        slots: how many of them hold a slot.
+        records_round: the last round with records; None when there is none.
+        closed_rounds: how many rounds are closed.
+        open_events: how many events are recorded in the open epoch.
+        entries: how many entries the log has.
+        hash: of the last entry.
+        quarantine: how many claims are in quarantine, without those that were dropped.
+    """
+
+    epoch: int
+    snapshot: str
+    miners: int
+    slots: int
+    records_round: int | None
+    closed_rounds: int
+    open_events: int
+    entries: int
+    hash: str
+    quarantine: int = 0
+
+
+@attrs.frozen
+class RoundInfo:
+    """A round with records.
+
+    Attributes:
+        round: its number.
+        epoch: the epoch that it is pinned to: the first that its records name.
+        closed: whether it was closed; records can come by an import alone.
+        at: when, as it was said; None when nobody said.
+        records: how many records there are.
+        miners: of how many miners.
+    """
+
+    round: int
+    epoch: int
+    closed: bool
+    at: str | None
+    records: int
+    miners: int
+
+
+@attrs.frozen
+class EpochInfo:
+    """An epoch that has begun.
+
+    Attributes:
+        epoch: its number.
+        is_open: whether it is the open one.
+        at: when it was closed, as it was said; None when nobody said, or it is open.
+        events: how many events were recorded while it was open.
+        snapshot: the state that it began with.
+    """
+
+    epoch: int
+    is_open: bool
+    at: str | None
+    events: int
+    snapshot: SnapshotInfo

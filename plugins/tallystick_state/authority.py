@@ -6,21 +6,30 @@ the operator alone must not decide is signed as the file says, whichever way it 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import DamagedError, TrustError
+from tallystick.errors import DamagedError, StateError, TrustError
+from tallystick.io.paths import PathLike, path_of
+from tallystick_state.event import StateEvent
+from tallystick_state.store.transaction import Transaction
+from tallystick_state.trust.envelope import Envelope
+from tallystick_state.trust.policy import TrustRoot, authorise
+from tallystick_state.trust.statement import EVENTS, Statement, statement_of
 
 if TYPE_CHECKING:
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.trust.envelope import Envelope
+    from tallystick_state.trust.policy import TrustRoot
 
 
 @attrs.frozen
 class Authority:
-    """What stands behind an adoption, a withdrawal, a batch of events, or a trust file.
+    """The signatures and the block behind an adoption, a withdrawal, a batch, or a trust file.
 
     Attributes:
         envelope: the signed statement; None where the operator decides alone.
@@ -36,7 +45,7 @@ class Authority:
         return None if self.envelope is None else self.envelope.statement_digest
 
     def signed(self, what: str) -> Envelope:
-        """The envelope, where there must be one.
+        """Return the envelope, where there must be one.
 
         Args:
             what: what it has to be of, for the error.
@@ -66,6 +75,15 @@ class Authority:
             )
 
 
+def nothing_to_sign() -> StateError:
+    """Return the refusal to make a statement in a state that asks nobody for signatures."""
+    return StateError(
+        "found a state without a trust file, expected one, as nothing else asks for signatures: "
+        "give it one with tallystick trust rotate",
+        code="no-root",
+    )
+
+
 OPERATOR = Authority()
 """The operator of the state, who signs nothing."""
 Envelopes = Callable[[str], "Envelope | None"]
@@ -73,11 +91,11 @@ Envelopes = Callable[[str], "Envelope | None"]
 
 
 def no_envelopes(_: str) -> None:
-    """Of a log of which nothing is signed."""
+    """Return no envelope: that of every statement in a log without signatures."""
 
 
 def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
-    """What stands behind an entry of a log.
+    """Return the authority behind an entry of a log.
 
     Args:
         body: of the entry, which may name a statement and state a block.
@@ -91,16 +109,16 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
         return Authority(None, block)
     envelope = envelopes(statement)
     if envelope is None or envelope.statement_digest != statement:
-        found = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
+        other = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
         raise DamagedError(
-            f"found {found}, expected the one of {statement:.80}, which an entry names: restore a "
+            f"found {other}, expected the one of {statement:.80}, which an entry names: restore a "
             "copy"
         )
     return Authority(envelope, block)
 
 
 def stored_envelope(text: str, where: str) -> Envelope:
-    """The envelope in a text that a store or an export has.
+    """Return the envelope in a text that a store or an export has.
 
     Raises:
         DamagedError: it is none, or not as it was written.
@@ -108,17 +126,17 @@ def stored_envelope(text: str, where: str) -> Envelope:
     from tallystick_state.trust.envelope import Envelope  # where something is signed
 
     try:
-        found = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
+        envelope = Envelope.of_json(text.encode("utf-8", "surrogatepass"), where)
     except TrustError as error:
         raise DamagedError(f"{error}: the envelope was changed, restore a copy") from error
-    if envelope_text(found) != text:
+    if envelope_text(envelope) != text:
         message = f"{where}: found an envelope in another spelling, expected RFC 8785"
         raise DamagedError(f"{message}: it was changed, restore a copy")
-    return found
+    return envelope
 
 
 def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
-    """The envelopes of a store.
+    """Return the envelopes of a store.
 
     Args:
         kept: gives the text of one, by the digest of its statement.
@@ -133,5 +151,175 @@ def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes
 
 
 def envelope_text(envelope: Envelope) -> str:
-    """The envelope as a store and an export keep it: RFC 8785."""
+    """Return the envelope as a store and an export keep it: RFC 8785."""
     return canonical_bytes(envelope.to_value()).decode()
+
+
+ROTATION = "trust"
+"""The kind of the entries that put a trust file in force."""
+
+
+@attrs.frozen
+class TrustInForce:
+    """The trust file of a state, and those before it.
+
+    Attributes:
+        root: the trust file in force; None while the operator decides alone.
+        first: the trust file in the first entry of the log; None without one.
+        held: the digests of the trust files that were in force before.
+    """
+
+    root: TrustRoot | None = None
+    first: TrustRoot | None = None
+    held: frozenset[str] = frozenset()
+
+    @classmethod
+    def begun(cls, root: TrustRoot | None) -> TrustInForce:
+        """Return the trust of a state that begins with a trust file, or without one."""
+        return cls(root, root)
+
+    def allowed(self, named: AllowedValidators) -> AllowedValidators:
+        """Return the allowed validators: those that the trust file names, where there is one.
+
+        Args:
+            named: whom the state named as it began.
+        """
+        if self.root is None:
+            return named
+        return attrs.evolve(named, heard=frozenset(self.root.events))
+
+    def rotated(self, root: TrustRoot, authority: Authority) -> TrustInForce:
+        """Return the trust after a rotation.
+
+        Args:
+            root: the trust file that comes.
+            authority: signed by the groups ``root`` of both; by nobody where it is the first one.
+
+        Raises:
+            TrustError: it cannot follow the one in force, has expired, or too few have signed it.
+        """
+        from tallystick_state.trust import policy  # where there is a trust file
+
+        if self.root is None:
+            authority.check_unsigned("a first trust file")
+            policy.check_root_block(root, authority.block)
+            return attrs.evolve(self, root=root)
+        envelope = authority.signed("a trust file")
+        policy.authorise_rotation(self.root, root, envelope, authority.block, held=self.held)
+        return attrs.evolve(self, root=root, held=self.held | {self.root.digest})
+
+
+OPERATORS = TrustInForce()
+"""The trust of a state without a trust file."""
+
+
+def read_root(path: PathLike) -> TrustRoot:
+    """Return the trust file at a place, with its snapshots of stake beside it.
+
+    Raises:
+        InputError: a file cannot be read.
+        TrustError: it is no trust file.
+    """
+    from tallystick_state.trust import trust_file  # where there is a trust file
+
+    return trust_file.read(path_of(path, "a trust file"))
+
+
+def root_to_dict(root: TrustRoot) -> dict[str, Any]:
+    """Return a trust file as an entry holds it, with all that it rests on."""
+    stakes = {name: snapshot.text for name, snapshot in root.stakes.items()}
+    return {"digest": root.digest, "stakes": stakes, "text": root.text}
+
+
+def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
+    """Return the trust file that an entry holds.
+
+    Args:
+        said: what `root_to_dict` gave.
+        where: the store or the file, for errors.
+
+    Raises:
+        DamagedError: it holds none, or another one than it says.
+    """
+    from tallystick_state.trust import trust_file  # where there is a trust file
+
+    if not isinstance(said, Mapping):
+        raise _damaged(where, "no trust file")
+    text, stakes = said.get("text"), said.get("stakes")
+    if not isinstance(text, str) or not isinstance(stakes, Mapping):
+        raise _damaged(where, "no trust file")
+    if not all(isinstance(stake, str) for stake in stakes.values()):
+        raise _damaged(where, "a trust file without its snapshots of stake")
+    try:
+        root = trust_file.parse(text, stakes, f"{where}#trust.toml")
+    except TrustError as error:
+        raise _damaged(where, f"a trust file that does not hold ({error})") from error
+    if root_to_dict(root) != {name: said.get(name) for name in ("digest", "stakes", "text")}:
+        raise _damaged(where, f"a trust file {root.digest} that is not the one of its entry")
+    return root
+
+
+def _damaged(where: str, found: str) -> DamagedError:
+    return DamagedError(
+        f"{where}: found an entry with {found}, expected one with the file, whole: restore a copy"
+    )
+
+
+@attrs.frozen
+class Batch:
+    """A batch whose signature holds.
+
+    Attributes:
+        validator: the hotkey of who signed it.
+        events: what stands for each event; see `StateEvent.claim_digest`.
+        authority: the envelope, and the block that was stated with it.
+    """
+
+    validator: str
+    events: frozenset[str]
+    authority: Authority
+
+    def holds(self, event: StateEvent) -> bool:
+        """Return whether its validator stands for an event."""
+        return event.validator == self.validator and event.claim_digest in self.events
+
+
+def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
+    """Return the batch that an envelope is, once its signature is found to hold.
+
+    Args:
+        root: the trust root in force.
+        genesis: the digest of what the state began with.
+        authority: the envelope, and the block that is stated with it.
+
+    Raises:
+        TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
+    """
+    envelope = authority.signed("a batch of events")
+    statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
+    authorise(root, "events", statement, envelope, authority.block)
+    batch = statement_of(envelope, "the batch").predicate
+    return Batch(batch["validator"], frozenset(batch["events"]), authority)
+
+
+def batch_with(
+    transaction: Transaction, validator: str, claim_digest: str, where: str
+) -> Envelope | None:
+    """Return the signed batch of a validator that lists an event, if a state has taken one.
+
+    Args:
+        transaction: of the state.
+        validator: its hotkey.
+        claim_digest: what stands for the event; see `StateEvent.claim_digest`.
+        where: the store, for errors.
+
+    Raises:
+        DamagedError: an envelope that the log names is missing, or was changed.
+    """
+    envelopes = stored_envelopes(transaction.envelope, where)
+    for body in map(json.loads, transaction.bodies_of_kind("batch")):
+        if body["validator"] == validator:
+            envelope = authority_of(body, envelopes).envelope
+            if envelope and claim_digest in statement_of(envelope, where).predicate["events"]:
+                return envelope
+    return None

@@ -21,14 +21,15 @@ from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.authority import stored_envelopes
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_log import read
-from tallystick_state.store.checksums import COLUMNS, EVENTS, insert, rows_of
+from tallystick_state.rules_in_force import read
+from tallystick_state.store.checksums import insert, rows_of
 from tallystick_state.store.connection import TIMEOUT, place_of
 from tallystick_state.store.store import PLACE, Store
+from tallystick_state.store.tables import CHECKED, EVENTS
 from tallystick_state.store.transaction import Transaction
 from tallystick_state.transfer import Exported
 
-_IS_RECORD = COLUMNS[EVENTS].index("is_record")
+_IS_RECORD = EVENTS.names.index("is_record")
 
 
 def back_up(store: Store, path: PathLike, *, follow_links: bool = False) -> Exported:
@@ -84,9 +85,9 @@ def restore(
     path, target = path_of(path, "a backup"), path_text(where, PLACE)
     if not path.is_file():
         raise InputError(f"{path}: found no file, expected a backup of tallystick state backup")
-    place = place_of(target, TIMEOUT, create=True)
-    if place.path is not None:
-        return _restored_file(path, place.path, registry, accept)
+    target_place = place_of(target, TIMEOUT, create=True)
+    if target_place.path is not None:
+        return _restored_file(path, target_place.path, registry, accept)
     with tempfile.TemporaryDirectory() as folder:
         copy = _taken(path, Path(folder) / "backup", registry, accept)
         _checked(copy)
@@ -129,14 +130,14 @@ def _taken(
         envelopes = stored_envelopes(transaction.envelope, store.shown)
         later = transaction.rules_entries()
         in_force = read(genesis, later, store.shown, registry, envelopes)
-    for each in in_force.at(0 if head is None else head.epoch).lines:
-        accept(each)
+    for rules in in_force.at(0 if head is None else head.epoch).lines:
+        accept(rules)
     return store
 
 
 @contextmanager
 def _staged(path: Path) -> Iterator[Path]:
-    """A file to fill, which takes the name when the block ends without an error."""
+    """Yield a file to fill, which takes the name when the block ends without an error."""
     with atomic_files(path) as (file,):
         if not isinstance(file, AtomicFile):
             raise OutputError(f"{path}: found a stream, expected the name of a file to write")
@@ -167,9 +168,9 @@ def _copy_pages(path: Path, copy: Path, shown: str, written: str) -> None:
 
 
 def _copy_rows(source: Transaction, target: Transaction) -> None:
-    for table in COLUMNS:
+    for table in CHECKED:
         rows = (tuple(row[:-1]) for row in rows_of(source.connection, table))
-        insert(target.connection, table, map(_with_truth, rows) if table == EVENTS else rows)
+        insert(target.connection, table, map(_with_truth, rows) if table is EVENTS else rows)
 
 
 def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -178,7 +179,7 @@ def _with_truth(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _checked(store: Store) -> Exported:
-    """What a store holds that is found to be sound."""
+    """Check a store; return the size and hash of its log."""
     store.check()
     with store.reading() as transaction:
         head = transaction.head()

@@ -16,15 +16,15 @@ from tallystick_allocation.allocate import carry_on, roster
 from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.rules import ALLOCATION, Average
+from tallystick_state.attributes import ATTRIBUTE_CODES, NO_ATTRIBUTES
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules
-from tallystick_state.said import NOTHING_SAID, OF_ATTRIBUTES
 from tallystick_state.samples import Records, samples_of
 
 
 def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
-    """The columns that the allocation of a rule set carries, in the order of its steps."""
+    """Return the columns that the allocation of a rule set carries, in the order of its steps."""
     rules = rule_set.section(ALLOCATION)
     steps = () if rules is None else rules.steps
     return tuple(step.name for step in steps if isinstance(step, Average))
@@ -37,9 +37,9 @@ def carried(  # noqa: PLR0913  # what columns come of
     events: Iterable[StateEvent],
     hotkeys: Collection[str],
     *,
-    said: RoundFile = NOTHING_SAID,
+    said: RoundFile = NO_ATTRIBUTES,
 ) -> Columns:
-    """The columns of a line after an epoch, or after what it has counted so far.
+    """Return the columns of a line after an epoch, or after what it has counted so far.
 
     A round for which a step refuses what the records came to moves nothing.
 
@@ -57,7 +57,7 @@ def carried(  # noqa: PLR0913  # what columns come of
     bound, steps = rules.allocation, rules.rule_set.section(ALLOCATION)
     if bound is None or steps is None or not bound.carried or not hotkeys:
         return {}
-    miners = tuple(Miner(each, attributes=said.miners.get(each, {})) for each in {*hotkeys})
+    miners = tuple(Miner(hotkey, attributes=said.miners.get(hotkey, {})) for hotkey in {*hotkeys})
     keys = {*roster(bound, Population(miners, round=said.round))}
     columns = {
         step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
@@ -67,14 +67,14 @@ def carried(  # noqa: PLR0913  # what columns come of
     for event in events:
         rounds[event.round].append(event)
     for number in sorted(rounds):
-        found = samples_of(steps, records, keys, rounds[number], last=number)
+        samples = samples_of(steps, records, keys, rounds[number], last=number)
         population = Population(
-            miners, found.of_all, of_round=found.of_round, round=said.round, carry=columns
+            miners, samples.of_all, of_round=samples.of_round, round=said.round, carry=columns
         )
         try:
             after = carry_on(bound, population)
         except AllocationError as error:
-            if error.code in OF_ATTRIBUTES:
+            if error.code in ATTRIBUTE_CODES:
                 raise
             continue
         columns = {name: dict(column) for name, column in after.items()}
@@ -82,7 +82,9 @@ def carried(  # noqa: PLR0913  # what columns come of
 
 
 def with_columns(state: State, line: str, columns: Columns) -> State:
-    """The state with other columns of a line; none are left out."""
-    others = {name: each for name, each in state.carry.items() if name != line}
+    """Return the state with other columns of a line; none are left out."""
+    others = {
+        name: columns_of_line for name, columns_of_line in state.carry.items() if name != line
+    }
     carry = {**others, line: columns} if columns else others
     return State(state.epoch, state.miners, state.thresholds, dict(sorted(carry.items())))

@@ -21,7 +21,7 @@ import attrs
 from tallystick.errors import DamagedError
 
 GENESIS_HASH = "0" * 64
-"""What stands before the first entry."""
+"""The hash before the first entry."""
 
 
 @attrs.frozen
@@ -42,14 +42,14 @@ class Entry:
 
 
 def chained(previous: str, seq: int, kind: str, body: str) -> Entry:
-    """The entry that follows the one with the hash ``previous``, `GENESIS_HASH` for the first."""
+    """Return the entry after the one with the hash ``previous``, `GENESIS_HASH` for the first."""
     return Entry(seq, kind, body, _hash(previous, seq, kind, body))
 
 
 def check(
     entries: Iterable[Entry], *, count: int | None = None, last: str | None = None
 ) -> Iterator[Entry]:
-    """The entries as they come, each after it is found to follow from those before it.
+    """Yield the entries as they come, each after it is found to follow from those before it.
 
     Args:
         entries: a whole log, from its first entry.

@@ -13,16 +13,15 @@ from tallystick.errors import StateError, TrustError
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
 from tallystick_state.stored_state import StoredState
-from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.trust.checkpoint import Checkpoint, check_name
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.note import check_name
 from tallystick_state.trust.proof import Growth, Proof, ProvenEpoch, ProvenRows
 
 _GENESIS_DIGITS = 16
 
 
 def checkpoint(ledger: StoredState, origin: str | None = None) -> Checkpoint:
-    """The checkpoint of a state, which nobody has signed yet; it covers every closed epoch.
+    """Return the checkpoint of a state, which nobody has signed yet; it covers every closed epoch.
 
     Args:
         ledger: the state.
@@ -36,11 +35,11 @@ def checkpoint(ledger: StoredState, origin: str | None = None) -> Checkpoint:
 
 
 def default_origin(ledger: StoredState) -> str:
-    """The name of the log of a state: of its network, or what it began under, and its validator."""
+    """Return the name of a state's log: its network, or its genesis, and its validator."""
     in_force = ledger.in_force
     begun = in_force.genesis.removeprefix(PREFIX)[:_GENESIS_DIGITS]
     network = begun if in_force.root is None else in_force.root.network
-    return f"tallystick/{network}/{quote(ledger.hearing.validator or 'state', safe='')}"
+    return f"tallystick/{network}/{quote(ledger.allowed.validator or 'state', safe='')}"
 
 
 def row_proof(
@@ -50,7 +49,7 @@ def row_proof(
     key: Sequence[Any],
     signed: Checkpoint | None = None,
 ) -> Proof:
-    """What shows that a row is in a step of an epoch, and the epoch in the log.
+    """Return the proof that a row is in a step of an epoch, and the epoch in the log.
 
     Args:
         ledger: the state.
@@ -64,12 +63,12 @@ def row_proof(
         TrustError: the state is not what the checkpoint says.
     """
     with ledger.epoch_log(keep=True) as log:
-        shown = signed or _checkpoint(log, default_origin(ledger))
-        check_leaves(log, shown)
-        if epoch >= shown.size:
+        checkpoint = signed or _checkpoint(log, default_origin(ledger))
+        check_leaves(log, checkpoint)
+        if epoch >= checkpoint.size:
             raise StateError(
-                f"found the epoch {epoch}, expected one of the {shown.size} that the checkpoint "
-                "covers"
+                f"found the epoch {epoch}, expected one of the {checkpoint.size} that the "
+                "checkpoint covers"
             )
         rows = log.rows(epoch)[step]
         if rows is None:
@@ -77,16 +76,16 @@ def row_proof(
                 f"found no {step} in the epoch {epoch}, expected some: the rule set does not ask "
                 "for their digests"
             )
-        place = _place(rows, step, tuple(key))
-        path = log.tree_at(shown.size).inclusion(epoch).path
+        index = _place(rows, step, tuple(key))
+        path = log.tree_at(checkpoint.size).inclusion(epoch).path
         shown_rows = ProvenRows(
-            epoch, step, place, (json.loads(rows[place]),), step_tree(rows).inclusion(place).path
+            epoch, step, index, (json.loads(rows[index]),), step_tree(rows).inclusion(index).path
         )
-        return Proof(shown, (ProvenEpoch(log.leaves[epoch].to_value(), path),), (shown_rows,))
+        return Proof(checkpoint, (ProvenEpoch(log.leaves[epoch].to_value(), path),), (shown_rows,))
 
 
 def growth(ledger: StoredState, old: Checkpoint, new: Checkpoint) -> Growth:
-    """What shows that the log of a state only grew between two checkpoints.
+    """Return the proof that the log of a state only grew between two checkpoints.
 
     Raises:
         StateError: the older one covers nothing, or more than the newer one.
@@ -98,11 +97,11 @@ def growth(ledger: StoredState, old: Checkpoint, new: Checkpoint) -> Growth:
             "and a later one"
         )
     with ledger.epoch_log(keep=True) as log:
-        for each in (old, new):
-            check_leaves(log, each)
-        found = Growth(old, new, log.tree_at(new.size).consistency(old.size).path)
-    found.check()
-    return found
+        for checkpoint in (old, new):
+            check_leaves(log, checkpoint)
+        proof = Growth(old, new, log.tree_at(new.size).consistency(old.size).path)
+    proof.check()
+    return proof
 
 
 def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
@@ -111,10 +110,10 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
     Raises:
         TrustError: epochs are missing, or have another root.
     """
-    found = len(log.closed)
-    if found < expected.size:
+    closed = len(log.closed)
+    if closed < expected.size:
         raise TrustError(
-            f"found {found} closed epochs, expected the {expected.size} of the checkpoint of "
+            f"found {closed} closed epochs, expected the {expected.size} of the checkpoint of "
             f"{expected.origin}: the log was cut back, or is of another state",
             code="cut-back",
         )
@@ -130,7 +129,7 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
 
 
 def check_signed(found: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-    """Which of some keys have signed a checkpoint, at least one of them.
+    """Return the keys, of those given, that signed a checkpoint: at least one.
 
     Raises:
         TrustError: none has, or a signature of one does not hold.
@@ -150,18 +149,18 @@ def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:
 
 
 def _place(rows: Sequence[bytes], step: Step, key: Key) -> int:
-    """The place of the row with a key."""
+    """Return the place of the row with a key."""
     if step not in STEPS or len(key) != KEY_SIZES[step]:
         raise StateError(
             f"found a key of {len(key)} parts, expected the {KEY_SIZES[step]} of {step}"
         )
     try:
-        place = bisect_left(rows, key, key=lambda data: row_key(json.loads(data)))
+        index = bisect_left(rows, key, key=lambda data: row_key(json.loads(data)))
     except TypeError:
-        place = len(rows)
-    if place == len(rows) or row_key(json.loads(rows[place])) != key:
+        index = len(rows)
+    if index == len(rows) or row_key(json.loads(rows[index])) != key:
         raise StateError(
             f"found no row {json.dumps(key, ensure_ascii=False)} among the {len(rows)} of {step}, "
             "expected one that is there"
         )
-    return place
+    return index

@@ -69,7 +69,7 @@ class Move:
 
 @attrs.frozen
 class Settled:
-    """What became of claims.
+    """The claims that a batch recorded or moved.
 
     Attributes:
         recorded: new ones that are recorded and move no other.
@@ -89,7 +89,7 @@ class ClaimRegister:
         self._in_force, self._limits_of = in_force, dict[int, Limits]()
         limits = [claims_of(rules.rule_set) for rules in in_force.rule_sets().values()]
         self._counting = any(map(has_limits, limits))
-        self._waiting = any(each.event_task == "recorded" for each in limits)
+        self._waiting = any(limit.event_task == "recorded" for limit in limits)
         self._has_quarantine = self._rows.has_waiting()
         self._counts: dict[_Scope, Counter[tuple[int, int]]] = {}
         self._over: dict[_Scope, frozenset[tuple[Rank, int]]] = {}
@@ -99,7 +99,7 @@ class ClaimRegister:
         self._changed, self._passed = set[_Scope](), set[_Scope]()
 
     def sift(self, events: Sequence[StateEvent], rank: Rank, epoch: int) -> Sifted:
-        """Tell the new events of a batch from those that are known, and from those too many.
+        """Sort the events of a batch into new ones, known ones and those above a limit.
 
         Args:
             events: those that the state admits.
@@ -109,10 +109,10 @@ class ClaimRegister:
         self._known = self._claims_of([event.identity for event in events])
         new, raised, duplicates = list[int](), dict[int, Claim](), 0
         seen: dict[bytes, list[StateEvent]] = {}
-        for place, event in enumerate(events):
+        for index, event in enumerate(events):
             identity = event.identity
-            known = self._known.get(identity, ())
-            before = next((each for each in known if each.event == event), None)
+            claims = self._known.get(identity, ())
+            before = next((earlier for earlier in claims if earlier.event == event), None)
             same = seen.setdefault(identity, [])
             stays = before is not None and (rank <= before.rank or before.is_final(epoch))
             if stays or event in same:
@@ -120,13 +120,13 @@ class ClaimRegister:
                 continue
             same.append(event)
             if before is None:
-                new.append(place)
+                new.append(index)
             else:
-                raised[place] = before
+                raised[index] = before
         refused = self._count(events, new, raised, rank) if self._counting else set[int]()
         return Sifted(
-            tuple(place for place in new if place not in refused),
-            {place: claim for place, claim in raised.items() if place not in refused},
+            tuple(index for index in new if index not in refused),
+            {index: claim for index, claim in raised.items() if index not in refused},
             duplicates,
             tuple(sorted(refused)),
         )
@@ -134,7 +134,7 @@ class ClaimRegister:
     def settle(
         self, new: Sequence[Numbered], raised: Iterable[Claim], rank: Rank, epoch: int
     ) -> Settled:
-        """Decide about what was found new or raised by `sift`.
+        """Decide about the claims that `sift` found new or raised.
 
         Args:
             new: the new ones.
@@ -144,30 +144,30 @@ class ClaimRegister:
         """
         simple, others = self._told_apart(new, rank)
         drafts = [Claim(seq, event, rank, _ANEW) for seq, event in others]
-        drafts += [attrs.evolve(each, rank=rank, reason=_ANEW) for each in raised]
+        drafts += [attrs.evolve(claim, rank=rank, reason=_ANEW) for claim in raised]
         return self._decided(simple, rank, drafts, epoch)
 
     def drop(self, claims: Iterable[Claim], epoch: int) -> Settled:
         """Decide against claims in quarantine: they stay known, and count no more."""
-        dropped = [attrs.evolve(each, reason=DROPPED) for each in claims]
-        for each in dropped:
-            self._add(each.event, each.rank, -1)
+        dropped = [attrs.evolve(claim, reason=DROPPED) for claim in claims]
+        for claim in dropped:
+            self._add(claim.event, claim.rank, -1)
         return self._decided((), Rank.IMPORTED, dropped, epoch)
 
     def accept(self, claims: Iterable[Claim], epoch: int) -> Settled:
         """Decide for claims in quarantine."""
         drafts = []
-        for each in claims:
-            rank = max(each.rank, Rank.ACCEPTED)
-            self._add(each.event, each.rank, 0 if each.reason == DROPPED else -1)
-            self._add(each.event, rank, 1)
-            drafts.append(attrs.evolve(each, rank=rank, reason=_ANEW))
+        for claim in claims:
+            rank = max(claim.rank, Rank.ACCEPTED)
+            self._add(claim.event, claim.rank, 0 if claim.reason == DROPPED else -1)
+            self._add(claim.event, rank, 1)
+            drafts.append(attrs.evolve(claim, rank=rank, reason=_ANEW))
         return self._decided((), Rank.IMPORTED, drafts, epoch)
 
     def _told_apart(
         self, new: Sequence[Numbered], rank: Rank
     ) -> tuple[list[Numbered], list[Numbered]]:
-        """New claims that are recorded for sure, and those about which is to decide."""
+        """Return the new claims that are recorded for sure, and those yet to decide."""
         times = Counter(event.identity for _, event in new)
         simple, others = list[Numbered](), list[Numbered]()
         for seq, event in new:
@@ -181,28 +181,30 @@ class ClaimRegister:
     def _decided(
         self, simple: Sequence[Numbered], rank: Rank, drafts: Sequence[Claim], epoch: int
     ) -> Settled:
-        touched = {each.event.identity for each in drafts}
+        touched = {claim.event.identity for claim in drafts}
         for scope in self._passed:
-            touched |= {each.event.identity for each in self._rows.in_scope(scope_of(*scope))}
-        before = {each.seq: each for group in self._claims_of(touched).values() for each in group}
-        present = {**before, **{each.seq: each for each in drafts}}
+            touched |= {claim.event.identity for claim in self._rows.in_scope(scope_of(*scope))}
+        before = {
+            claim.seq: claim for group in self._claims_of(touched).values() for claim in group
+        }
+        present = {**before, **{claim.seq: claim for claim in drafts}}
         records, alone = _groups(present.values())
-        after = [each for group in records.values() for each in self._judged(group, epoch, {})]
+        after = [claim for group in records.values() for claim in self._judged(group, epoch, {})]
         if self._waiting:
-            known: dict[bytes, int | None] = {
+            epochs: dict[bytes, int | None] = {
                 event.task: event.epoch for _, event in simple if event.is_record
             }
-            known |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
-            more = self._waiting_for(known, before.values(), alone)
-            before |= {each.seq: each for group in more.values() for each in group}
+            epochs |= {task: _epoch_of(group) for task, group in _groups(after)[0].items()}
+            more = self._waiting_for(epochs, before.values(), alone)
+            before |= {claim.seq: claim for group in more.values() for claim in group}
             alone |= more
-            tasks = {each.event.task for group in alone.values() for each in group}
-            stored = self._rows.of([*(tasks - known.keys())], waiting=False)
-            known |= {each.event.task: each.event.epoch for each in stored}
+            tasks = {claim.event.task for group in alone.values() for claim in group}
+            stored = self._rows.of([*(tasks - epochs.keys())], waiting=False)
+            epochs |= {claim.event.task: claim.event.epoch for claim in stored}
         else:
-            known = {}
-        after += [each for group in alone.values() for each in self._judged(group, epoch, known)]
-        moves = [Move(before.get(each.seq), each) for each in after]
+            epochs = {}
+        after += [claim for group in alone.values() for claim in self._judged(group, epoch, epochs)]
+        moves = [Move(before.get(claim.seq), claim) for claim in after]
         moves = [move for move in moves if move.before != move.after]
         self._write(simple, rank, moves, epoch)
         return Settled(simple, moves)
@@ -210,34 +212,34 @@ class ClaimRegister:
     def _waiting_for(
         self, known: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
     ) -> _Groups:
-        """The events that came alone about tasks that are recorded now, or are no more."""
-        found = set[bytes]()
+        """Return the events that came alone about tasks that are recorded now, or are no more."""
+        identities = set[bytes]()
         if self._has_quarantine:
             tasks = [task for task, epoch in known.items() if epoch is not None]
-            found |= {each.event.identity for each in self._rows.waiting_for(tasks)}
-        for each in before:
-            event = each.event
-            if event.is_record and each.reason is None and known.get(event.task) != event.epoch:
-                found |= {about.event.identity for about in self._rows.about(event)}
-        return self._claims_of(found.difference(alone))
+            identities |= {claim.event.identity for claim in self._rows.waiting_for(tasks)}
+        for claim in before:
+            event = claim.event
+            if event.is_record and claim.reason is None and known.get(event.task) != event.epoch:
+                identities |= {about.event.identity for about in self._rows.about(event)}
+        return self._claims_of(identities.difference(alone))
 
     def _judged(
         self, group: Sequence[Claim], epoch: int, known: Mapping[bytes, int | None]
     ) -> Iterator[Claim]:
-        """The claims of one identity, each with what becomes of it."""
-        over = {each.seq for each in group if self._is_over(each)}
-        for each, lost in contenders(group, epoch, over):
-            if each.is_final(epoch):
-                yield each
+        """Yield the claims of one identity, each with what becomes of it."""
+        over = {claim.seq for claim in group if self._is_over(claim)}
+        for claim, lost in contenders(group, epoch, over):
+            if claim.is_final(epoch):
+                yield claim
                 continue
-            reason = lost or self._held(each, known)
-            counted_in = epoch if each.counted_in is None else each.counted_in
+            reason = lost or self._held(claim, known)
+            counted_in = epoch if claim.counted_in is None else claim.counted_in
             yield attrs.evolve(
-                each, reason=reason, counted_in=counted_in if reason is None else None
+                claim, reason=reason, counted_in=counted_in if reason is None else None
             )
 
     def _held(self, claim: Claim, known: Mapping[bytes, int | None]) -> str | None:
-        """Why a claim that no other stands against is not recorded."""
+        """Return the reason why a claim without rivals is not recorded; None where it is."""
         event = claim.event
         waits = claim.rank < Rank.ACCEPTED and self._waits(event)
         return UNKNOWN if waits and known.get(event.task) != event.epoch else None
@@ -268,10 +270,10 @@ class ClaimRegister:
         self._changed, self._passed = set(), set()
 
     def _claims_of(self, identities: Collection[bytes]) -> _Groups:
-        found: _Groups = defaultdict(list)
-        for each in self._rows.of([*identities], waiting=self._has_quarantine):
-            found[each.event.identity].append(each)
-        return dict(found)
+        groups: _Groups = defaultdict(list)
+        for claim in self._rows.of([*identities], waiting=self._has_quarantine):
+            groups[claim.event.identity].append(claim)
+        return dict(groups)
 
     def _count(
         self,
@@ -280,10 +282,10 @@ class ClaimRegister:
         raised: Mapping[int, Claim],
         rank: Rank,
     ) -> set[int]:
-        """Count what comes; gives the places of what comes after too many."""
+        """Count the claims of a batch; return the indexes of those above a limit."""
         by_scope = defaultdict[_Scope, list[int]](list)
-        for place in sorted([*new, *raised]):
-            by_scope[events[place].validator, events[place].epoch].append(place)
+        for index in sorted([*new, *raised]):
+            by_scope[events[index].validator, events[index].epoch].append(index)
         refused = set[int]()
         for scope, places in by_scope.items():
             if not has_limits(self._limits(scope)):
@@ -293,14 +295,14 @@ class ClaimRegister:
                 self._counts[scope] = trial
                 self._changed.add(scope)
                 continue
-            for place in places:
-                if is_over(events[place], rank, self._over_of(scope)):
-                    refused.add(place)
+            for index in places:
+                if is_over(events[index], rank, self._over_of(scope)):
+                    refused.add(index)
                     continue
-                before = raised.get(place)
+                before = raised.get(index)
                 if before is not None and before.reason != DROPPED:
                     self._add(before.event, before.rank, -1)
-                self._add(events[place], rank, 1)
+                self._add(events[index], rank, 1)
         return refused
 
     def _add(self, event: StateEvent, rank: Rank, more: int) -> None:
@@ -315,7 +317,7 @@ class ClaimRegister:
             self._passed.add(scope)
 
     def _limits(self, scope: _Scope) -> Limits:
-        """The limits on what a validator claims of an epoch: those of the rules of that epoch."""
+        """Return the limits on a validator's claims of an epoch: those of the epoch's rules."""
         _, epoch = scope
         if epoch not in self._limits_of:
             lines = self._in_force.at(epoch).lines
@@ -323,7 +325,7 @@ class ClaimRegister:
         return self._limits_of[epoch]
 
     def _waits(self, event: StateEvent) -> bool:
-        """Whether an event waits for its task, as the rules of its own epoch say."""
+        """Return whether an event waits for its task, by the rules of its own epoch."""
         if event.is_record or not self._waiting:
             return False
         rules = self._in_force.of_type(event.skill_type, event.epoch)
@@ -341,13 +343,13 @@ class ClaimRegister:
 
 
 def _groups(claims: Iterable[Claim]) -> tuple[_Groups, _Groups]:
-    """Claims by identity: the records, and the events that came alone."""
+    """Return claims by identity: the records, and the events that came alone."""
     records, alone = defaultdict[bytes, list[Claim]](list), defaultdict[bytes, list[Claim]](list)
-    for each in claims:
-        (records if each.event.is_record else alone)[each.event.identity].append(each)
+    for claim in claims:
+        (records if claim.event.is_record else alone)[claim.event.identity].append(claim)
     return dict(records), dict(alone)
 
 
 def _epoch_of(group: Iterable[Claim]) -> int | None:
-    """The epoch of the record that is recorded of a group, if one is."""
-    return next((each.event.epoch for each in group if each.reason is None), None)
+    """Return the epoch of the record that is recorded of a group, if one is."""
+    return next((claim.event.epoch for claim in group if claim.reason is None), None)

@@ -21,7 +21,9 @@ from typing import Any
 
 import attrs
 
+from tallystick_state.argument_checks import check_text
 from tallystick_state.event import StateEvent
+from tallystick_state.miners import check_hotkey
 from tallystick_state.sections.claims import Claims as Limits
 
 CONFLICT = "conflict"
@@ -41,16 +43,16 @@ REASONS: Mapping[str, str] = MappingProxyType(
         UNKNOWN: "its validator has recorded no such task in this state: it waits for it",
     }
 )
-"""Why a claim is in quarantine, and what it means."""
+"""Reasons why a claim is in quarantine, each with its meaning."""
 
 EVERY_ROUND = -1
-"""In place of a round: all rounds of an epoch."""
+"""The round of counts that are of a whole epoch."""
 Counts = Mapping[tuple[int, int], int]
-"""How many claims a validator has made of one epoch, by round and rank."""
+"""Numbers of claims of one validator and epoch, by round and rank."""
 
 
 class Rank(IntEnum):
-    """How much a claim counts against others."""
+    """The weight of a claim against others."""
 
     IMPORTED = 1
     """Somebody says that a validator said so."""
@@ -81,13 +83,13 @@ class Claim:
     counted_in: int | None = None
 
     def is_final(self, epoch: int) -> bool:
-        """Whether it is counted already, while the given epoch is open."""
+        """Return whether an epoch before the open one has counted it."""
         return self.reason is None and self.counted_in is not None and self.counted_in < epoch
 
 
 @attrs.frozen
-class Hearing:
-    """Whose claims a state takes.
+class AllowedValidators:
+    """The allowed validators of a state: those whose claims it takes.
 
     Attributes:
         validator: its own validator; None when it names none.
@@ -97,28 +99,40 @@ class Hearing:
     validator: str | None = None
     heard: frozenset[str] | None = None
 
-    def hears(self, validator: str) -> bool:
-        """Whether the claims of a validator are taken."""
+    @classmethod
+    def named(cls, validator: str | None, heard: Collection[str]) -> AllowedValidators:
+        """Return the validators of a state that begins; with nobody heard by name, all are.
+
+        Raises:
+            StateError: a hotkey is not possible.
+        """
+        for hotkey in sorted({*heard} if validator is None else {*heard, validator}):
+            check_text(hotkey, "validator")
+            check_hotkey(hotkey)
+        return cls(validator, frozenset(heard) or None)
+
+    def accepts(self, validator: str) -> bool:
+        """Return whether the state takes the claims of a validator."""
         return self.heard is None or validator in self.heard or validator == self.validator
 
     def is_own(self, event: StateEvent) -> bool:
-        """Whether an event is of the state's own validator."""
+        """Return whether an event is of the state's own validator."""
         return self.validator is not None and event.validator == self.validator
 
     def to_dict(self) -> dict[str, Any]:
-        """What the first entry of a log says of it; nothing for a state that hears all."""
+        """Return the JSON object of the first entry of a log; empty for a state that allows all."""
         named = {} if self.validator is None else {"validator": self.validator}
         return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
 
 
-EVERYONE = Hearing()
-"""Of a state that names nobody."""
+EVERYONE = AllowedValidators()
+"""The allowed validators of a state that names none: all."""
 
 
 def contenders(
     claims: Sequence[Claim], epoch: int, over: Collection[int] = ()
 ) -> Iterator[tuple[Claim, str | None]]:
-    """Each claim of one identity, and why it is not recorded; None for the one that can be.
+    """Yield each claim of one identity, and why it is not recorded; None for the one that can be.
 
     Args:
         claims: all that there are of one identity, no two of which are the same.
@@ -126,25 +140,25 @@ def contenders(
         over: numbers of those that are above a limit. They stand against nothing: more of their
             kind may have come, which nobody kept.
     """
-    final = next((each for each in claims if each.is_final(epoch)), None)
-    standing = [each for each in claims if each.reason != DROPPED and each.seq not in over]
-    highest = max((each.rank for each in standing), default=None)
-    rivals = sum(each.rank == highest for each in standing)
-    for each in claims:
-        if each.reason == DROPPED:
-            yield each, DROPPED
+    final = next((claim for claim in claims if claim.is_final(epoch)), None)
+    standing = [claim for claim in claims if claim.reason != DROPPED and claim.seq not in over]
+    highest = max((claim.rank for claim in standing), default=None)
+    rivals = sum(claim.rank == highest for claim in standing)
+    for claim in claims:
+        if claim.reason == DROPPED:
+            yield claim, DROPPED
         elif final is not None:
-            yield each, None if each is final else CLOSED
-        elif each.seq in over:
-            yield each, OVER
-        elif each.rank != highest:
-            yield each, OUTRANKED
+            yield claim, None if claim is final else CLOSED
+        elif claim.seq in over:
+            yield claim, OVER
+        elif claim.rank != highest:
+            yield claim, OUTRANKED
         else:
-            yield each, CONFLICT if rivals > 1 else None
+            yield claim, CONFLICT if rivals > 1 else None
 
 
 def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
-    """The ranks and rounds of which a validator claims more than the limits allow.
+    """Return the ranks and rounds of which a validator claims more than the limits allow.
 
     A claim counts against those of its own rank and of the ranks below: what others put into the
     mouth of a validator takes nothing from what it says itself. Of a round with too many claims one
@@ -155,32 +169,32 @@ def exceeded(counts: Counts, limits: Limits) -> frozenset[tuple[Rank, int]]:
         counts: of one validator and one epoch.
         limits: of the rule set.
     """
-    found = set[tuple[Rank, int]]()
+    above = set[tuple[Rank, int]]()
     for rank in Rank:
         rounds: dict[int, int] = {}
         for (number, of_rank), claims in counts.items():
             if of_rank >= rank and claims:
                 rounds[number] = rounds.get(number, 0) + claims
         cap = max(rounds.values(), default=0) if limits.per_round is None else limits.per_round + 1
-        kept = sum(min(claims, cap) for claims in rounds.values())
-        if _above(kept, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
-            found.add((rank, EVERY_ROUND))
-        found |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
-    return frozenset(found)
+        total = sum(min(claims, cap) for claims in rounds.values())
+        if _above(total, limits.per_epoch) or _above(len(rounds), limits.rounds_per_epoch):
+            above.add((rank, EVERY_ROUND))
+        above |= {(rank, n) for n, claims in rounds.items() if _above(claims, limits.per_round)}
+    return frozenset(above)
 
 
 def is_over(event: StateEvent, rank: Rank, over: Collection[tuple[Rank, int]]) -> bool:
-    """Whether a claim is among those of which there are too many; see `exceeded`."""
+    """Return whether a claim is above a limit; see `exceeded`."""
     return (rank, EVERY_ROUND) in over or (rank, event.round) in over
 
 
 def has_limits(limits: Limits) -> bool:
-    """Whether there is a limit that counts claims."""
+    """Return whether a limit counts claims."""
     return (limits.per_round, limits.per_epoch, limits.rounds_per_epoch) != (None, None, None)
 
 
 def united(limits: Sequence[Limits]) -> Limits:
-    """The limits of several lines in one state, as a claim is of a validator and names no line.
+    """Return the limits of several lines in one state: claims count by validator, not by line.
 
     A validator may claim as much as the lines allow together, of as many rounds as one of them
     does; where one sets no limit there is none.
@@ -188,18 +202,22 @@ def united(limits: Sequence[Limits]) -> Limits:
     first, *others = limits
     if not others:
         return first
-    rounds = [each.rounds_per_epoch for each in limits if each.rounds_per_epoch is not None]
+    rounds = [
+        line_limits.rounds_per_epoch
+        for line_limits in limits
+        if line_limits.rounds_per_epoch is not None
+    ]
     return attrs.evolve(
         first,
-        per_round=_together([each.per_round for each in limits]),
-        per_epoch=_together([each.per_epoch for each in limits]),
+        per_round=_together([line_limits.per_round for line_limits in limits]),
+        per_epoch=_together([line_limits.per_epoch for line_limits in limits]),
         rounds_per_epoch=max(rounds) if len(rounds) == len(limits) else None,
     )
 
 
 def _together(limits: Sequence[int | None]) -> int | None:
-    known = [each for each in limits if each is not None]
-    return sum(known) if len(known) == len(limits) else None
+    numbers = [limit for limit in limits if limit is not None]
+    return sum(numbers) if len(numbers) == len(limits) else None
 
 
 def _above(found: int, limit: int | None) -> bool:

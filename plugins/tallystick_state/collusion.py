@@ -5,15 +5,23 @@ The set of rows decides, not their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.numbers.nano import from_decimal
+from tallystick.numbers.nano import from_decimal, publish
+from tallystick_state.event import StateEvent
+from tallystick_state.miners import ENGINE, FLAG
+from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
+    from tallystick_state.rules import StateRules
+    from tallystick_state.rules_in_force import RulesInForce
     from tallystick_state.sections.reputation import Collusion
+    from tallystick_state.store.transaction import Transaction
 
 
 @attrs.frozen(order=True)
@@ -28,7 +36,7 @@ class AlignmentRow:
 def flags_of(
     rows: Iterable[AlignmentRow], rules: Collusion, flagged: Iterable[int] = (), since: int = 0
 ) -> tuple[int, ...]:
-    """The rounds for which a miner is newly flagged, ascending.
+    """Return the rounds for which a miner is newly flagged, ascending.
 
     Args:
         rows: of one miner and one skill type, of each round at most one.
@@ -41,16 +49,16 @@ def flags_of(
     above, below = map(from_decimal, (detection.primaries_above, detection.auditors_below))
     start = max(before, default=-1) if rules.flag_window_resets else -1
     window: list[AlignmentRow] = []
-    found: list[int] = []
+    flagged_now: list[int] = []
     for row in sorted(rows):
         first = max(start, row.round - detection.rounds) + 1
-        window = [each for each in (*window, row) if each.round >= first]
+        window = [earlier for earlier in (*window, row) if earlier.round >= first]
         if row.round < since or row.round in before or row not in window:
             continue
         if _is_colluding(window, detection.minimum_samples, above, below):
-            found.append(row.round)
+            flagged_now.append(row.round)
             start = row.round if rules.flag_window_resets else start
-    return tuple(found)
+    return tuple(flagged_now)
 
 
 def _is_colluding(rows: list[AlignmentRow], minimum: int, above: int, below: int) -> bool:
@@ -59,4 +67,88 @@ def _is_colluding(rows: list[AlignmentRow], minimum: int, above: int, below: int
         count >= minimum
         and sum(row.primaries for row in rows) > above * count
         and sum(row.auditors for row in rows) < below * count
+    )
+
+
+TASK = "collusion"
+"""The task that flags of the engine name, as every event names one."""
+
+
+def rows_of(events: Iterable[StateEvent]) -> list[AlignmentRow]:
+    """Return the rows of one miner and skill type: by round the published mean over its groups."""
+    sides: dict[int, list[tuple[Fraction, Fraction]]] = defaultdict(list)
+    for event in events:
+        if event.alignment is not None:
+            primaries, auditors = map(Fraction, event.alignment)
+            sides[event.round].append((primaries, auditors))
+    return [
+        AlignmentRow(
+            number,
+            *(
+                publish(sum(alignments, Fraction()) / len(alignments))
+                for alignments in zip(*pairs, strict=True)
+            ),
+        )
+        for number, pairs in sorted(sides.items())
+    ]
+
+
+def collusion_flags(
+    epoch: int, in_force: RulesInForce, transaction: Transaction
+) -> list[StateEvent]:
+    """Return the flags that the engine gives as an epoch closes, in the order of their identities.
+
+    For each miner and type with a row of the epoch, every round from the first of these rows on is
+    judged by all rows that were recorded by now; the flags of before stay.
+
+    Args:
+        epoch: that closes.
+        in_force: its rules.
+        transaction: has its events, and the records of epochs before.
+    """
+    first: dict[tuple[str, str], int] = {}
+    for event in transaction.aligned_events(epoch):
+        owner = event.hotkey, event.skill_type
+        first[owner] = min(event.round, first.get(owner, event.round))
+    flags = []
+    for (hotkey, skill_type), since in sorted(first.items()):
+        rules = in_force.of_type(skill_type, epoch)
+        collusion = None if rules is None else collusion_of(rules)
+        if collusion is None:
+            continue
+        own = _since(transaction, hotkey, skill_type, since - collusion.detection.rounds)
+        before = transaction.flagged_rounds(hotkey, skill_type)
+        flagged = flags_of(rows_of(own), collusion, before, since)
+        flags += [flag_of(hotkey, skill_type, number, epoch) for number in flagged]
+    return flags
+
+
+def collusion_of(rules: StateRules) -> Collusion | None:
+    """Return the collusion rules of a rule set; None where it has none."""
+    reputation = rules.rule_set.section(REPUTATION)
+    return None if reputation is None else reputation.collusion
+
+
+def _since(
+    transaction: Transaction, hotkey: str, skill_type: str, after: int
+) -> Iterator[StateEvent]:
+    """Yield the records of a miner and a type of the rounds after one."""
+    for event in transaction.scored(hotkey):
+        if event.round <= after:
+            return
+        if event.skill_type == skill_type:
+            yield event
+
+
+def flag_of(hotkey: str, skill_type: str, number: int, epoch: int) -> StateEvent:
+    """Return the flag that the engine gives a miner for a round as an epoch closes."""
+    return StateEvent(
+        validator=ENGINE,
+        hotkey=hotkey,
+        skill_type=skill_type,
+        task_id=TASK,
+        round=number,
+        epoch=epoch,
+        events=(FLAG,),
+        id=f"{TASK}:{skill_type}:{hotkey}:{number}",
     )

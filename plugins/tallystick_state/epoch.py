@@ -8,40 +8,50 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
+from heapq import nlargest
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import attrs
 
 from tallystick.errors import AllocationError, StateError
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.numbers.statistics import median
 from tallystick.records.messages import shown
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_allocation.files import RoundFile
+from tallystick_state.adoption import FlaggedBy, adopt
+from tallystick_state.attributes import NO_ATTRIBUTES, RoundFiles, check_attributes, not_carried
 from tallystick_state.carry import carried, carried_names, with_columns
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import has_declared, pinned_reputation
 from tallystick_state.model import Miner, State
 from tallystick_state.reputation import damped, effect, mean_delta
+from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
-from tallystick_state.said import NOTHING_SAID, check_said, not_carried
-from tallystick_state.sections.epochs import EPOCHS, Step
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.sections.epochs import EPOCHS, Step, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.thresholds import next_baselines, next_threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tallystick_state.store.transaction import Transaction
 
 Owner = tuple[str, str]
-"""What has a reputation: a hotkey and a skill type."""
+"""Owner of a reputation: a hotkey and a skill type."""
 RecordKey = tuple[str, str, str, str, int, int]
-"""Of a record: validator, hotkey, skill type, task, round, pinned epoch."""
+"""Key of a record: validator, hotkey, skill type, task, round, pinned epoch."""
 
 
 @attrs.frozen
 class Closing:
-    """What the steps of a closing read and make.
+    """The inputs and results of the steps of a closing.
 
     Attributes:
         rules: the rules.
@@ -76,7 +86,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
     newest: Callable[[str], Iterable[StateEvent]] | None = None,
     said: RoundFile | None = None,
 ) -> State:
-    """The state as the next epoch begins.
+    """Return the state as the next epoch begins.
 
     Args:
         state: as the epoch ends.
@@ -117,7 +127,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
 
 
 def aggregate_deltas(closing: Closing) -> Closing:
-    """The mean delta of each reputation over all records that take part (E27 to E29)."""
+    """Return the mean delta of each reputation over all records that take part (E27 to E29)."""
     if closing.rules.rule_set.section(REPUTATION) is None:
         return closing
     records = _records(closing.events)
@@ -132,7 +142,7 @@ def aggregate_deltas(closing: Closing) -> Closing:
 
 
 def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]:
-    """Of each record, what it changes of the reputation it is pinned to, and whether it takes part.
+    """Return by record its delta of the reputation it is pinned to, and whether it takes part.
 
     The delta is exact, in units of 1; see `record_delta`. There are none where the rules have no
     reputation.
@@ -150,7 +160,7 @@ def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]
 
 
 def update_reputations(closing: Closing) -> Closing:
-    """Each reputation moved by its mean delta, damped and clamped (E26)."""
+    """Return each reputation moved by its mean delta, damped and clamped (E26)."""
     rules, state = closing.rules, closing.state
     moved: dict[str, dict[str, int]] = defaultdict(dict)
     for (hotkey, skill_type), mean in closing.means.items():
@@ -164,17 +174,17 @@ def update_reputations(closing: Closing) -> Closing:
 
 
 def recompute_baselines(closing: Closing) -> Closing:
-    """The tier baseline of each type after the epoch (E19)."""
+    """Return the tier baseline of each type after the epoch (E19)."""
     return _with_thresholds(closing, next_baselines)
 
 
 def recompute_thresholds(closing: Closing) -> Closing:
-    """The other tracked thresholds of each type, at the baseline that the type has now (E21)."""
+    """Return the other tracked thresholds of each type, at its new baseline (E21)."""
     return _with_thresholds(closing, _next_thresholds)
 
 
 def carry_columns(closing: Closing) -> Closing:
-    """What the allocation carries, moved by the rounds of the epoch in ascending order.
+    """Carry the columns of the allocation over the rounds of the epoch, in ascending order.
 
     It is no word of the rule set's steps: it is done where the allocation has such a column, after
     them, and reads nothing that they make.
@@ -182,14 +192,14 @@ def carry_columns(closing: Closing) -> Closing:
     if not carried_names(closing.rules.rule_set):
         return closing
     state, line = closing.state, closing.rules.line
-    hotkeys = {each.hotkey for each in state.miners.values() if each.uid is not None}
+    hotkeys = {miner.hotkey for miner in state.miners.values() if miner.uid is not None}
     before = state.carry.get(line, {})
     records = _Records(closing)
     if closing.events and hotkeys:
-        check_said(closing.rules, closing.said)
-    said = closing.said or NOTHING_SAID
+        check_attributes(closing.rules, closing.said)
+    attributes = closing.said or NO_ATTRIBUTES
     try:
-        after = carried(closing.rules, before, records, closing.events, hotkeys, said=said)
+        after = carried(closing.rules, before, records, closing.events, hotkeys, said=attributes)
     except AllocationError as error:
         raise not_carried(error) from error
     return attrs.evolve(closing, state=with_columns(state, line, after))
@@ -213,12 +223,12 @@ class _Records:
 
 
 def _newest(events: Iterable[StateEvent], hotkey: str) -> list[StateEvent]:
-    own = (each for each in events if each.is_record and each.hotkey == hotkey)
+    own = (event for event in events if event.is_record and event.hotkey == hotkey)
     return sorted(own, key=AGE, reverse=True)
 
 
 def persist(closing: Closing) -> Closing:
-    """The end of the steps: what is made by now is what a store keeps."""
+    """Return the end of the steps: what is made by now is what a store keeps."""
     return closing
 
 
@@ -252,50 +262,52 @@ _RECORD_KEY: Callable[[StateEvent], RecordKey] = attrgetter(
 )
 _Events = tuple[str, ...]
 _Change = tuple[int, int]
-"""What a record adds to its sum: so much for each nano of the reputation, and so much besides."""
+"""Change by a record: the slope for each nano of the reputation and the addition, scaled alike."""
 _Base = tuple[int, str, str]
-"""What the reputation of a round is looked up by: the pinned epoch, the hotkey, the skill type."""
+"""Key of the reputation of a round: the pinned epoch, the hotkey, the skill type."""
 
 
 def _base(key: RecordKey) -> _Base:
-    """What the reputation of a record's round is looked up by."""
+    """Return the key of the reputation that a record's round pins."""
     _, hotkey, skill_type, _, _, epoch = key
     return epoch, hotkey, skill_type
 
 
 def _records(events: Iterable[StateEvent]) -> Mapping[RecordKey, _Events]:
-    """The events of each record; those that came alone join the record that they are about."""
-    found: dict[RecordKey, _Events] = {}
+    """Return the events of each record; events that came alone join their record."""
+    records: dict[RecordKey, _Events] = {}
     several: dict[RecordKey, list[_Events]] = {}
     for event in events:
         key = _RECORD_KEY(event)
-        if key in found:
-            several.setdefault(key, [found[key]]).append(event.events)
+        if key in records:
+            several.setdefault(key, [records[key]]).append(event.events)
         else:
-            found[key] = event.events
+            records[key] = event.events
     joined = {key: tuple(sorted(chain.from_iterable(parts))) for key, parts in several.items()}
-    return found | joined
+    return records | joined
 
 
 def _changes(
     rules: StateRules, distinct: Iterable[_Events]
 ) -> tuple[Mapping[_Events, _Change], int]:
-    """The change of each combination of events that takes part, and the unit that it counts.
+    """Return the change of each combination of events that takes part, and the unit that it counts.
 
     Over one common denominator the delta of a record is an integer, and so is a sum of them.
     """
-    effects = {events: each for events in distinct if (each := effect(rules, events)).takes_part}
-    parts = [part for each in effects.values() for part in (each.factor, each.added)]
+    effects = {
+        events: combined for events in distinct if (combined := effect(rules, events)).takes_part
+    }
+    parts = [part for combined in effects.values() for part in (combined.factor, combined.added)]
     common = math.lcm(*(part.denominator for part in parts))
     changes = {
-        events: (int((each.factor - 1) * common), int(each.added * common * NANO))
-        for events, each in effects.items()
+        events: (int((combined.factor - 1) * common), int(combined.added * common * NANO))
+        for events, combined in effects.items()
     }
     return changes, common * NANO
 
 
 def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int]:
-    """The reputations that the rounds were pinned to, in nano."""
+    """Return the reputations that the rounds were pinned to, in nano."""
     pinned = closing.pinned
     bases = {_base(key) for key in records}
     epochs = sorted({epoch for epoch, _, _ in bases})
@@ -308,7 +320,7 @@ def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int
 
 
 def _base_rules(closing: Closing, epoch: int) -> StateRules:
-    """The rules that say what a newcomer of an epoch begins with."""
+    """Return the rules that say what a newcomer of an epoch begins with."""
     own = closing.base_rules(epoch)
     return closing.rules if own.rule_set.section(REPUTATION) is None else own
 
@@ -318,16 +330,16 @@ def _sums(
     changes: Mapping[_Events, _Change],
     bases: Mapping[_Base, int],
 ) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:
-    """Of each reputation and validator, the sum of the deltas and the number of records."""
-    found: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
+    """Return by reputation and validator the sum of the deltas and the number of records."""
+    sums: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
     for (validator, hotkey, skill_type, _, _, epoch), events in records.items():
         if events in changes:
             slope, added = changes[events]
             delta = bases[epoch, hotkey, skill_type] * slope + added
-            of_owner = found[hotkey, skill_type]
+            of_owner = sums[hotkey, skill_type]
             total, count = of_owner.get(validator, (0, 0))
             of_owner[validator] = (total + delta, count + 1)
-    return found
+    return sums
 
 
 def _with(miner: Miner, reputation: Mapping[str, int]) -> Miner:
@@ -338,7 +350,7 @@ _Next = Callable[[StateRules, str, Thresholds, list[StateEvent]], Thresholds]
 
 
 def _with_thresholds(closing: Closing, following: _Next) -> Closing:
-    """The closing with some thresholds of every type with tiers replaced by those that follow."""
+    """Return the closing with the next thresholds of every type with tiers."""
     rules, state = closing.rules, closing.state
     scored: dict[str, list[StateEvent]] = defaultdict(list)
     for event in closing.events:
@@ -357,3 +369,159 @@ def _next_thresholds(
 ) -> Thresholds:
     names = rules.epochs.thresholds
     return {name: next_threshold(rules, skill_type, name, old, events) for name in names}
+
+
+def next_baselines(
+    rules: StateRules, skill_type: str, old: Thresholds, events: Iterable[StateEvent]
+) -> Thresholds:
+    """Return the baseline of a skill type after an epoch, by threshold name, in nano.
+
+    Args:
+        rules: the rules.
+        skill_type: one with tiers.
+        old: the thresholds that the state tracks.
+        events: those of the epoch of this type that feed thresholds; what is not scored does not.
+
+    Returns:
+        The median quality of the epoch, published once, or the seed, as the rule set says; the
+        old one when nothing was scored, or when nothing tracks it (E19).
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    tracking, names = rules.epochs.baseline, rules.tiers[skill_type].tracked
+    if tracking is not None and tracking.mode == "published":
+        return {name: rules.seeds[skill_type][name] for name in names}
+    results = _qualities(events, tracking.roles) if tracking is not None else []
+    if not results:
+        return {name: old[name] for name in names}
+    return dict.fromkeys(names, median(results))
+
+
+def next_threshold(
+    rules: StateRules, skill_type: str, name: str, old: Thresholds, events: Iterable[StateEvent]
+) -> int:
+    """Return a tracked threshold of a skill type after an epoch, in nano (E20, E21).
+
+    The median of the best results, smoothed with the old threshold, published once; too few results
+    keep the old one. It is at least what the threshold's own formula gives at the new baseline.
+
+    Args:
+        rules: the rules.
+        skill_type: one with tiers.
+        name: of a threshold that the rule set tracks.
+        old: the thresholds that the state tracks, with the new baseline.
+        events: those of the epoch of this type that feed thresholds; what is not scored does not.
+
+    Raises:
+        StateError: the rule set has no epochs.
+    """
+    tracking, tiers = rules.epochs.thresholds[name], rules.tiers[skill_type]
+    best = nlargest(tracking.best, _results(tracking, events))
+    enough = len(best) >= tracking.minimum
+    floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
+    return max(floor, _smoothed(tracking, best, old[name]) if enough else old[name])
+
+
+def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int:
+    """Return the new share of the median, descending, and the old share of the old, in nano."""
+    middle = Fraction(best[(len(best) - 1) // 2] + best[len(best) // 2], 2)
+    exact = Fraction(tracking.new) * middle + Fraction(tracking.old) * old
+    return round_half_even(exact.numerator, exact.denominator)
+
+
+def _results(tracking: ThresholdTracking, events: Iterable[StateEvent]) -> Iterable[int]:
+    """Return the results that count: all, or the best of each miner."""
+    if not tracking.per_miner:
+        return _qualities(events, tracking.roles)
+    best: dict[str, int] = {}
+    for event in events:
+        if event.quality is not None and event.role in tracking.roles:
+            best[event.hotkey] = max(event.quality, best.get(event.hotkey, event.quality))
+    return best.values()
+
+
+def _qualities(events: Iterable[StateEvent], roles: Roles) -> list[int]:
+    return [s.quality for s in events if s.quality is not None and s.role in roles]
+
+
+def next_epoch(
+    state: State,
+    events: Sequence[StateEvent],
+    in_force: RulesInForce,
+    transaction: Transaction,
+    said: RoundFiles,
+) -> State:
+    """Return the state as the next epoch begins.
+
+    Args:
+        state: as the open one ends.
+        events: all that were recorded while it was open.
+        in_force: the rules of each line in each epoch.
+        transaction: has the snapshots of epochs before, their records, and who flagged whom.
+        said: by line, what the rules ask of the rounds and of miners beside the records.
+    """
+    closed = _closed(state, events, in_force, transaction, said)
+    return _adopted(closed, in_force, transaction.claims.flags_by)
+
+
+def _closed(
+    state: State,
+    events: Sequence[StateEvent],
+    in_force: RulesInForce,
+    transaction: Transaction,
+    said: RoundFiles,
+) -> State:
+    """Return the state after the open epoch: each line closes over the events of its types."""
+    epoch = state.epoch
+    for rules in in_force.at(epoch).lines:
+        line = rules.line
+        own = [own_event for own_event in events if in_force.line_of(own_event.skill_type) == line]
+        # rules without epochs pin nothing, and take records of any epoch
+        pins = {event.epoch for event in own} if rules.rule_set.section(EPOCHS) else set[int]()
+
+        def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
+            records = transaction.scored(hotkey, counted_by=epoch)
+            return (
+                own_event for own_event in records if in_force.line_of(own_event.skill_type) == line
+            )
+
+        closed = close_epoch(
+            state,
+            own,
+            rules,
+            {pin: _pinned(transaction, pin) for pin in sorted(pins)},
+            base_rules=in_force.lines[line].at,
+            newest=newest,
+            said=said.get(line),
+        )
+        state = attrs.evolve(closed, epoch=epoch)
+    return attrs.evolve(state, epoch=epoch + 1)
+
+
+def _pinned(transaction: Transaction, epoch: int) -> State:
+    snapshot = transaction.snapshot(epoch)
+    if snapshot is None:
+        raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
+    return snapshot.state
+
+
+def _adopted(state: State, in_force: RulesInForce, flags_by: Callable[[], FlaggedBy]) -> State:
+    """Return the state of a new epoch under the rules that begin with it, line by line."""
+    epoch = state.epoch
+    # of the lines that come later still those of the epoch before
+    current = {rules.line: rules for rules in in_force.at(epoch - 1).lines}
+    for line, timeline in in_force.lines.items():
+        new = timeline.begins(epoch)
+        if new is not None:
+            old = current.pop(line)
+            raised = new.quorum > 1 and old.quorum == 1
+            state = adopt(
+                state,
+                old,
+                new,
+                flagged_by=flags_by() if raised else None,
+                quorum_elsewhere=max((other.quorum for other in current.values()), default=1),
+            )
+            current[line] = new
+    return state

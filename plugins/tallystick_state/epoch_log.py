@@ -15,13 +15,11 @@ import attrs
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
 from tallystick_allocation.rules import round_score
-from tallystick_state.line_records import LineRecords
-from tallystick_state.line_weights import is_of_round
+from tallystick_state.attributes import closed_attributes
 from tallystick_state.model import State
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.said import said_of
 from tallystick_state.step_roots import (
     Counted,
     EpochLeaf,
@@ -33,11 +31,12 @@ from tallystick_state.step_roots import (
 )
 from tallystick_state.store.transaction import Transaction
 from tallystick_state.trust.merkle import TileTree, leaf_hash
+from tallystick_state.weights import LineRecords, is_of_round
 
 
 @attrs.frozen
 class Closed:
-    """What the entry says with which an epoch was closed.
+    """The entry with which an epoch was closed.
 
     Attributes:
         seq: its number.
@@ -68,30 +67,30 @@ class EpochLog:
 
     @cached_property
     def closed(self) -> tuple[Closed, ...]:
-        """By epoch, how it was closed."""
-        found = []
+        """The closing of each epoch, in order."""
+        closings = []
         for seq, body in self.transaction.numbered_bodies_of_kind("epoch"):
-            said = json.loads(body)
-            found.append(Closed(seq, said["snapshot"], said.get("salt")))
-        return tuple(found)
+            entry = json.loads(body)
+            closings.append(Closed(seq, entry["snapshot"], entry.get("salt")))
+        return tuple(closings)
 
     @cached_property
     def leaves(self) -> tuple[EpochLeaf, ...]:
         """The leaf of each closed epoch."""
-        kept = self.transaction.epoch_leaves() if self.trusts else {}
-        return tuple(self._leaf(epoch, kept.get(epoch)) for epoch in range(len(self.closed)))
+        stored = self.transaction.epoch_leaves() if self.trusts else {}
+        return tuple(self._leaf(epoch, stored.get(epoch)) for epoch in range(len(self.closed)))
 
     @cached_property
     def tree(self) -> TileTree:
         """The tree of the leaves."""
-        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves)
+        return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves)
 
     def tree_at(self, size: int) -> TileTree:
-        """The tree of the first leaves."""
-        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
+        """Return the tree of the first leaves."""
+        return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
 
     def rows(self, epoch: int) -> Mapping[Step, list[bytes] | None]:
-        """The rows of each step of a closed epoch.
+        """Return the rows of each step of a closed epoch.
 
         Raises:
             StateError: the epoch is not closed.
@@ -102,22 +101,24 @@ class EpochLog:
         if kept is not None:
             return _read_leaf(epoch, kept)
         rules, closed = self.in_force.at(epoch), self.closed[epoch]
-        found = EpochLeaf(
+        leaf = EpochLeaf(
             epoch=epoch,
             genesis=self.in_force.genesis,
-            rules={each.line: each.digest for each in rules.lines},
-            adopted={line: each.digest for line, each in self._adopted(epoch).items()},
+            rules={line_rules.line: line_rules.digest for line_rules in rules.lines},
+            adopted={line: line_rules.digest for line, line_rules in self._adopted(epoch).items()},
             steps={step: _root(rows) for step, rows in self.rows(epoch).items()},
             snapshot=closed.snapshot,
             salt=closed.salt,
         )
         if self.keeps:
-            self.transaction.put_epoch_leaf(epoch, found.to_bytes().decode())
-        return found
+            self.transaction.put_epoch_leaf(epoch, leaf.to_bytes().decode())
+        return leaf
 
     def _adopted(self, epoch: int) -> dict[str, StateRules]:
-        """By line, the rules that begin with the epoch after this."""
-        begun = ((line, each.begins(epoch + 1)) for line, each in self.in_force.lines.items())
+        """Return by line the rules that begin with the epoch after this."""
+        begun = (
+            (line, timeline.begins(epoch + 1)) for line, timeline in self.in_force.lines.items()
+        )
         return {line: rules for line, rules in begun if rules is not None}
 
     def _counted(self, epoch: int) -> Counted:
@@ -141,19 +142,19 @@ class EpochLog:
         )
 
     def _known(self, epoch: int) -> State | None:
-        found = self.transaction.snapshot(epoch)
-        return None if found is None else found.state
+        snapshot = self.transaction.snapshot(epoch)
+        return None if snapshot is None else snapshot.state
 
     def _state(self, epoch: int) -> State:
-        found = self._known(epoch)
-        if found is None:
+        state = self._known(epoch)
+        if state is None:
             raise DamagedError(
                 f"found no snapshot of the epoch {epoch}, expected one: restore a copy"
             )
-        return found
+        return state
 
     def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
-        """What the weights are as an epoch closes, without immunity, by hotkey and line.
+        """Yield hotkey and line with the weight as an epoch closes, without immunity.
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
@@ -169,24 +170,26 @@ class EpochLog:
                 line,
                 state,
                 epoch,
-                partial(said_of, self.transaction, self.in_force, line),
+                partial(closed_attributes, self.transaction, self.in_force, line),
             )
             pinned = round_epoch(records.of_round(last))
             of_rules = epoch if pinned is None else pinned
             rules = timeline.at(of_rules)
             if rules.allocation is None:
                 continue
-            found = records.weighed(rules, epoch, slots, last)
+            weights = records.weighed(rules, epoch, slots, last)
             number = None if round_score(rules.rule_set) is None else last
-            kept = after.carry.get(line, {})
-            for hotkey in found.scores if is_of_round(rules.rule_set) else slots:
+            columns = after.carry.get(line, {})
+            for hotkey in weights.scores if is_of_round(rules.rule_set) else slots:
                 share = Share(
                     uid=slots[hotkey],
                     epoch=of_rules,
                     round=number,
-                    score=found.scores.get(hotkey),
-                    weight=found.weights.get(hotkey),
-                    carry={name: held[hotkey] for name, held in kept.items() if hotkey in held},
+                    score=weights.scores.get(hotkey),
+                    weight=weights.weights.get(hotkey),
+                    carry={
+                        name: column[hotkey] for name, column in columns.items() if hotkey in column
+                    },
                 )
                 yield (hotkey, line), share
 
@@ -197,12 +200,12 @@ def _root(rows: list[bytes] | None) -> StepRoot | None:
 
 def _read_leaf(epoch: int, text: str) -> EpochLeaf:
     try:
-        found = EpochLeaf.of_value(json.loads(text))
+        leaf = EpochLeaf.of_value(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError):
-        found = None
-    if found is None or found.epoch != epoch or canonical_bytes(found.to_value()) != text.encode():
+        leaf = None
+    if leaf is None or leaf.epoch != epoch or canonical_bytes(leaf.to_value()) != text.encode():
         raise DamagedError(
             f"found a leaf of the epoch {epoch} in the store that cannot be read, expected what "
             "tallystick wrote: the store is damaged, so take it back from a copy"
         )
-    return found
+    return leaf

@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import attrs
 import msgspec
 
-from tallystick.canonical import PREFIX
+from tallystick.canonical import PREFIX, plain_encoder
 from tallystick.errors import DamagedError, NumberError
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import from_text, to_text
@@ -30,10 +30,10 @@ _PLACES = 9
 NUMBER_LIMIT = 2**53
 """Numbers of a log are below it: the canonical form of an entry holds no larger ones exactly."""
 Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
-"""Of a round, an epoch or a slot."""
+"""A number of a round, an epoch or a slot."""
 
-# RFC 8785 as long as keys are ASCII and numbers are whole
-_json = msgspec.json.Encoder(order="sorted").encode
+# keys are ASCII and numbers are whole
+_json = plain_encoder()
 
 
 @attrs.frozen
@@ -85,12 +85,12 @@ class StateEvent:
 
     @property
     def is_record(self) -> bool:
-        """Whether it is a record; otherwise it is an event that came alone."""
+        """True for a record; False for an event that came alone."""
         return self.id is None
 
     @cached_property
     def identity(self) -> bytes:
-        """What it is one of: two events of one identity are the same event, or conflict."""
+        """Digest by which claims conflict: events of one identity are the same, or rivals."""
         if self.id is None:
             return self.task
         return hashlib.sha256(_json(("event", self.validator, self.id))).digest()
@@ -104,12 +104,12 @@ class StateEvent:
 
     @property
     def scope(self) -> bytes:
-        """What it is counted with; see `scope_of`."""
+        """Digest of the validator and epoch whose limits count it; see `scope_of`."""
         return scope_of(self.validator, self.epoch)
 
     @property
     def claim_digest(self) -> str:
-        """What stands for it in a signed batch: 64 hexadecimal digits.
+        """Digest that a signed batch lists for it: 64 hexadecimal digits.
 
         Of a record they are of the whole record, which its validator has, not of how it was scored;
         of an event that came alone, of its canonical line.
@@ -119,29 +119,29 @@ class StateEvent:
         return hashlib.sha256(self.to_line().encode()).hexdigest()
 
     def to_line(self) -> str:
-        """The canonical JSON of the event."""
-        found = {name: value for name in _FIELDS if (value := getattr(self, name)) is not None}
+        """Return the canonical JSON of the event."""
+        fields = {name: value for name in _FIELDS if (value := getattr(self, name)) is not None}
         for name in _DECIMALS:
-            if name in found:
-                found[name] = to_text(found[name])
+            if name in fields:
+                fields[name] = to_text(fields[name])
         if self.measures:
-            found[_MEASURES] = measure_texts(self.measures)
+            fields[_MEASURES] = measure_texts(self.measures)
         else:
-            del found[_MEASURES]
-        return _json(found).decode()
+            del fields[_MEASURES]
+        return _json(fields).decode()
 
     @classmethod
     def from_line(cls, line: str) -> StateEvent:
-        """The event that `to_line` wrote.
+        """Return the event that `to_line` wrote.
 
         Raises:
             DamagedError: the text is no such line.
         """
         try:
             values = _line_values(line)
-            for place in _PLACES_OF_DECIMALS:
-                if values[place] is not None:
-                    values[place] = _nano(values[place])
+            for index in _PLACES_OF_DECIMALS:
+                if values[index] is not None:
+                    values[index] = _nano(values[index])
             values[_PLACE_OF_MEASURES] = measures_of(values[_PLACE_OF_MEASURES] or {})
         except (msgspec.MsgspecError, NumberError) as error:
             raise DamagedError(
@@ -157,7 +157,7 @@ _PLACE_OF_MEASURES = _FIELDS.index(_MEASURES)
 
 
 def measure_texts(measures: Mapping[str, int | Fraction]) -> dict[str, str]:
-    """Measures as a log has them: text of nine places, or of a fraction in lowest terms."""
+    """Return measures as a log has them: text of nine places, or of a fraction in lowest terms."""
     return {
         name: to_text(value) if isinstance(value, int) else ratio.to_text(value)
         for name, value in measures.items()
@@ -165,7 +165,7 @@ def measure_texts(measures: Mapping[str, int | Fraction]) -> dict[str, str]:
 
 
 def measures_of(texts: Mapping[str, str]) -> dict[str, int | Fraction]:
-    """What `measure_texts` wrote.
+    """Read the text of `measure_texts`.
 
     Raises:
         NumberError: a text is no such number.
@@ -177,30 +177,30 @@ def measures_of(texts: Mapping[str, str]) -> dict[str, int | Fraction]:
 
 
 AGE = attrgetter("round", "task_id", "skill_type", "validator")
-"""By what records of a miner are older or newer."""
+"""Sort key of the records of a miner, oldest first."""
 
 
 def scope_of(validator: str, epoch: int) -> bytes:
-    """What stands for everything of a validator that is pinned to an epoch, which limits count."""
+    """Return the digest of a validator and a pinned epoch, whose claims limits count together."""
     return hashlib.sha256(_json(("scope", validator, epoch))).digest()
 
 
 def events_digest(lines: Iterable[str]) -> str:
-    """The digest of a set of canonical lines, whatever their order: of them sorted, with ends."""
-    found = hashlib.sha256()
+    """Return the digest of a set of canonical lines: of the sorted lines with their ends."""
+    sha256 = hashlib.sha256()
     for line in sorted(lines):
-        found.update(line.encode() + b"\n")
-    return PREFIX + found.hexdigest()
+        sha256.update(line.encode() + b"\n")
+    return PREFIX + sha256.hexdigest()
 
 
 def _line_values(line: str) -> list[Any]:
-    """The values of the fields in the canonical line of an event, decimals still as text."""
+    """Return the values of the fields in the canonical line of an event, decimals still as text."""
     return list(msgspec.structs.astuple(_decoder()(line)))
 
 
 @cache
 def _decoder() -> Callable[[str], msgspec.Struct]:
-    """Decodes a line at the speed of msgspec, into a type that is made from `StateEvent`."""
+    """Return a decoder of lines into a struct made from `StateEvent`, at the speed of msgspec."""
     fields = list(_line_fields())
     line = msgspec.defstruct("Line", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
     return msgspec.json.Decoder(line).decode
@@ -219,7 +219,7 @@ def _line_fields() -> Iterator[tuple[str, Any] | tuple[str, Any, None]]:
 
 
 def _nano(text: str) -> int:
-    """As `from_text`, which what a line has need not go through: that is twice as fast."""
+    """Read nano like `from_text`, but faster: lines of a log are known to be well-formed."""
     whole, _, part = text.partition(".")
     plain = len(part) == _PLACES and len(whole) < _PLACES and text.isascii()
     if plain and whole.isdigit() and part.isdigit():

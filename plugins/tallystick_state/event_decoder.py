@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
+from tallystick.canonical import canonical_doubles, digest_of_bytes
 from tallystick.errors import RecordError
 from tallystick.io.chunks import Chunk, RowChunk
 from tallystick.io.lines import MAX_LINE_BYTES
@@ -31,7 +32,6 @@ from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.scorer import Scorer
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_state.event import StateEvent
-from tallystick_state.record_digest import record_digest
 from tallystick_state.reputation import consensus_event, events_of_record
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.claims import claims_of
@@ -63,7 +63,7 @@ class EventBatch:
 def events_of(
     source: Source, scorer: Scorer, groups: RoundGroups | None = None
 ) -> Iterator[EventBatch]:
-    """The events of a source, batch after batch, with bounded memory.
+    """Return the events of a source, batch after batch, with bounded memory.
 
     Args:
         source: records and late events.
@@ -78,7 +78,7 @@ def events_of(
 
 @attrs.frozen
 class _Pinned:
-    """What the rules of an epoch say of the events of a skill type.
+    """The rules of an epoch for the events of a skill type.
 
     Attributes:
         rules: of its line.
@@ -108,7 +108,7 @@ class EventDecoder:
         self._keeps_facts = any(claims_of(r.rule_set).facts == "digest" for r in scorer.each())
 
     def events(self, chunk: Chunk) -> EventBatch:
-        """The events of one chunk.
+        """Return the events of one chunk.
 
         Raises:
             InputError: it cannot be read, or holds facts alone.
@@ -124,17 +124,17 @@ class EventDecoder:
             is_line, is_late = isinstance(item, bytes), not of_table and _is_event(item)
             of_item = self._late if is_late else decoder
             take: Any = of_item.decode if is_line else of_item.convert
-            found = take(item, number)
+            outcome = take(item, number)
             if not is_late and joined is not None:
-                place = number - chunk.first
-                decoded[number], joined[place] = self._joined(found, item, number, take)
+                row = number - chunk.first
+                decoded[number], joined[row] = self._joined(outcome, item, number, take)
             elif not is_late:
-                decoded[number] = found
-            elif isinstance(found, Reject):
-                rejects.append(found)
+                decoded[number] = outcome
+            elif isinstance(outcome, Reject):
+                rejects.append(outcome)
             else:
                 try:
-                    late.append((number, _late_event(found)))
+                    late.append((number, _late_event(outcome)))
                 except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
                     rejects.append(Reject.of(internal_error(error), number))
         scored = items if joined is None else joined
@@ -146,7 +146,7 @@ class EventDecoder:
     def _joined(
         self, found: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
     ) -> tuple[Decoded, Item]:
-        """A record with the consensus of its group, decoded and as an item."""
+        """Return a record with the consensus of its group, decoded and as an item."""
         if self._groups is None:
             return found, item
         if isinstance(found, Reject):
@@ -162,7 +162,7 @@ class EventDecoder:
     def _scored(
         self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]
     ) -> Iterator[Line]:
-        """The events of scored records; what becomes of the others is added to the rejects."""
+        """Yield the events of scored records; the others are added to the rejects."""
         quality, emission = (results.decimals[name].nano() for name in ("quality", "emission"))
         consensus = results.factor(CONSENSUS).nano()
         measures = _measures(results)
@@ -175,8 +175,8 @@ class EventDecoder:
             try:
                 pinned = self._pinned_of(record.skill_type, record.epoch)
                 events = _events_of(record, consensus[row], pinned)
-                kept = facts[row] if pinned.keeps_facts else None
-                event = _event_of_record(record, events, quality[row], emission[row], kept)
+                row_facts = facts[row] if pinned.keeps_facts else None
+                event = _event_of_record(record, events, quality[row], emission[row], row_facts)
                 if self._groups is not None:
                     event = self._groups.noted(event)
                 if measures is not None or groups is not None:
@@ -246,7 +246,7 @@ def _late_event(event: Any) -> StateEvent:  # noqa: ANN401  # made from its sche
 
 
 def _measures(results: ResultBatch) -> list[dict[str, int | Fraction]] | None:
-    """The measures of each record that apply; None of rules that have none."""
+    """Return the measures of each record that apply; None of rules that have none."""
     if not results.measures:
         return None
     columns = {name: column.nano() for name, column in results.measures.items()}
@@ -266,7 +266,7 @@ _probe = msgspec.json.Decoder(_Probe).decode
 
 
 def _is_event(line: Item) -> bool:
-    """Whether an item is an object with the key ``event``; what is no JSON is no event either."""
+    """Return whether an item is an object with the key ``event``; False for one that is no JSON."""
     if not isinstance(line, bytes):
         # what a program gives may be anything
         return isinstance(line, dict) and "event" in line
@@ -281,7 +281,7 @@ def _is_event(line: Item) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _late_decoder(skill_types: frozenset[str]) -> Decoder:
-    """Decodes the late events of some types; made once, as that takes longer than a few events."""
+    """Return the decoder of late events of some types, made once, as that is slow."""
     schema = _event_schema()
     return Decoder({name: _of_type(schema, name) for name in sorted(skill_types)})
 
@@ -292,7 +292,16 @@ def _event_schema() -> Schema:
 
 
 def _of_type(schema: Schema, skill_type: str) -> Schema:
-    """The schema of late events of one type, which a decoder tells apart as it does records."""
+    """Return the schema of late events of one type, with the key by which a decoder tells types."""
     declared = schema["properties"]["skill_type"]
     typed = {"description": declared["description"], "const": skill_type}
     return {**schema, "properties": {**schema["properties"], "skill_type": typed}}
+
+
+def record_digest(record: Record) -> str:
+    """Return ``sha256:`` and the digest of a decoded record, the same for every spelling of it.
+
+    It is of the RFC 8785 form of the record, without what is left out, null or empty; numbers are
+    doubles, whole ones too.
+    """
+    return digest_of_bytes(canonical_doubles(record))

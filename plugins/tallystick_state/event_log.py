@@ -19,9 +19,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from rfc8785 import CanonicalizationError
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
 from tallystick.records.messages import shown
 from tallystick_state.adoption import (
@@ -30,35 +29,41 @@ from tallystick_state.adoption import (
     check_pools,
     check_withdrawal,
 )
-from tallystick_state.alignments import collusion_flags
-from tallystick_state.arguments import checked_salt
-from tallystick_state.authority import OPERATOR, Authority, envelope_text, stored_envelope
+from tallystick_state.answers import Taken
+from tallystick_state.argument_checks import checked_salt
+from tallystick_state.attributes import ATTRIBUTES, RoundFiles, to_body
+from tallystick_state.authority import (
+    OPERATOR,
+    ROTATION,
+    Authority,
+    envelope_text,
+    root_to_dict,
+    stored_envelope,
+)
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.claim_register import ClaimRegister, Numbered, Settled
-from tallystick_state.claims import DROPPED, EVERYONE, Claim, Hearing, Rank
-from tallystick_state.epoch_change import next_epoch
+from tallystick_state.claims import DROPPED, EVERYONE, AllowedValidators, Claim, Rank
+from tallystick_state.collusion import collusion_flags
+from tallystick_state.epoch import next_epoch
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick_state.model import Snapshot, State
-from tallystick_state.outcomes import Taken
 from tallystick_state.pools import POOLS, Pools, PoolsChange
-from tallystick_state.rules import GENESIS, StateRules
+from tallystick_state.rules import GENESIS, EpochRules, StateRules
 from tallystick_state.rules_in_force import (
     ADOPTION,
+    FORMAT,
+    RULE_SETS,
     WITHDRAWAL,
     Adoption,
-    EpochRules,
     RulesInForce,
 )
-from tallystick_state.rules_log import FORMAT, RULE_SETS
-from tallystick_state.said import ATTRIBUTES, Said, to_body
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.store.transaction import LogHead, Transaction
-from tallystick_state.trust_in_force import ROTATION, root_to_dict
 
 if TYPE_CHECKING:
-    from tallystick_state.batches import Batch
+    from tallystick_state.authority import Batch
     from tallystick_state.trust.policy import TrustRoot
 
 LATEST = "~"
@@ -72,7 +77,7 @@ The first is the word that every log has for them, which hashes cover.
 """
 _KINDS = {rank: kind for kind, rank in RANKS.items()}
 RECORDED = "recorded"
-"""What a claim is that is not in quarantine."""
+"""Status of a claim that is not in quarantine."""
 
 
 class EventLog:
@@ -94,11 +99,11 @@ class EventLog:
         self,
         transaction: Transaction,
         rules: StateRules | RulesInForce,
-        hearing: Hearing = EVERYONE,
+        allowed: AllowedValidators = EVERYONE,
     ) -> None:
         """Go on after the last entry of the store."""
         head = transaction.head()
-        self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, hearing
+        self.in_force, self.transaction, self.named = RulesInForce.of(rules), transaction, allowed
         self.batch: Batch | None = None
         self._has_batch_entry = False
         self.moved: dict[int, tuple[str, str]] = {}
@@ -113,13 +118,13 @@ class EventLog:
         return self.in_force.at(self.state.epoch)
 
     @property
-    def hearing(self) -> Hearing:
-        """Whose claims are taken."""
-        return self.in_force.trust.hearing(self.named)
+    def allowed(self) -> AllowedValidators:
+        """The allowed validators."""
+        return self.in_force.trust.allowed(self.named)
 
     def begin(self) -> None:
         """Write the first entry: rules, trust file, pools, and who is heard; keep a snapshot."""
-        rule_sets = [each.to_dict() for each in self.rules.lines]
+        rule_sets = [rules.to_dict() for rules in self.rules.lines]
         begun: dict[str, Any] = {"format": FORMAT, RULE_SETS: rule_sets}
         root, pools = self.in_force.root, self.in_force.pools.first
         more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
@@ -178,14 +183,14 @@ class EventLog:
         places = sorted([*sifted.new, *sifted.raised])
         if places and rank is Rank.SIGNED:
             self.write_batch()
-        for place in places:
-            entry = self._chained(kind, batch[place].to_line())
+        for index in places:
+            entry = self._chained(kind, batch[index].to_line())
             entries.append(entry)
-            if place not in sifted.raised:
-                new.append((entry.seq, batch[place]))
+            if index not in sifted.raised:
+                new.append((entry.seq, batch[index]))
         self.transaction.append(entries)
         self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
-        raised = {place: claim.seq for place, claim in sifted.raised.items()}
+        raised = {index: claim.seq for index, claim in sifted.raised.items()}
         return Taken(tuple(places), raised, sifted.duplicates, sifted.refused)
 
     def begin_batch(self, authority: Authority) -> Batch:
@@ -196,7 +201,7 @@ class EventLog:
         Raises:
             TrustError: the state has no trust file, or the batch does not hold by it.
         """
-        from tallystick_state.batches import batch_of  # where something is signed
+        from tallystick_state.authority import batch_of  # where something is signed
 
         if self.in_force.root is None:
             raise TrustError(
@@ -212,8 +217,8 @@ class EventLog:
     def write_batch(self) -> None:
         """Write the entry of the signed batch, once."""
         if self.batch is not None and not self._has_batch_entry:
-            said = {"events": len(self.batch.events), "validator": self.batch.validator}
-            self._write_stating("batch", said, self.batch.authority)
+            body = {"events": len(self.batch.events), "validator": self.batch.validator}
+            self._write_stating("batch", body, self.batch.authority)
             self._has_batch_entry = True
 
     def rotate(self, root: TrustRoot, authority: Authority = OPERATOR) -> None:
@@ -227,8 +232,8 @@ class EventLog:
             TrustError: it cannot follow the one in force, has expired, or too few have signed it.
         """
         after = self.in_force.rotated(root, self.entries + 1, authority)
-        said = root_to_dict(root) | {"version": root.version}
-        self._write_stating(ROTATION, said, authority)
+        body = root_to_dict(root) | {"version": root.version}
+        self._write_stating(ROTATION, body, authority)
         # whose batch it was may not be heard any more
         self.in_force, self.batch = after, None
 
@@ -239,7 +244,7 @@ class EventLog:
             StateError: a claim is not in quarantine, or another one stands against it.
         """
         claims = self._quarantined(numbers)
-        identities = [each.event.identity for each in claims]
+        identities = [claim.event.identity for claim in claims]
         for rival in self.transaction.claims.of(identities):
             if rival.reason != DROPPED and rival.seq not in numbers:
                 self._refuse_rival(rival, claims)
@@ -249,9 +254,9 @@ class EventLog:
             )
         if not claims:
             return
-        self._write("accept", {"at": at, "claims": [each.seq for each in claims]})
+        self._write("accept", {"at": at, "claims": [claim.seq for claim in claims]})
         self._apply(self._claims().accept(claims, self.state.epoch))
-        left = [each.seq for each in self.transaction.claims.numbered(numbers)]
+        left = [claim.seq for claim in self.transaction.claims.numbered(numbers)]
         if left:
             raise StateError(
                 f"found that the claim {left[0]} stays in quarantine, expected "
@@ -264,20 +269,20 @@ class EventLog:
         Raises:
             StateError: a claim is not in quarantine.
         """
-        claims = [each for each in self._quarantined(numbers) if each.reason != DROPPED]
+        claims = [claim for claim in self._quarantined(numbers) if claim.reason != DROPPED]
         if claims:
-            self._write("drop", {"at": at, "claims": [each.seq for each in claims]})
+            self._write("drop", {"at": at, "claims": [claim.seq for claim in claims]})
             self._apply(self._claims().drop(claims, self.state.epoch))
 
     def close_round(self, number: int, at: str | None) -> None:
         """Mark a round as closed; once more, unless at an earlier time, is not written."""
-        known = self.transaction.rounds()
-        if number not in known or (at is not None and at < (known[number] or LATEST)):
+        times = self.transaction.rounds()
+        if number not in times or (at is not None and at < (times[number] or LATEST)):
             self._write("round", {"at": at, "round": number})
             self.transaction.put_round(number, at)
 
     def close_epoch(
-        self, at: str | None, salt: str | None = None, said: Said | None = None
+        self, at: str | None, salt: str | None = None, said: RoundFiles | None = None
     ) -> Snapshot:
         """Close the open epoch and keep the snapshot of the next.
 
@@ -296,9 +301,9 @@ class EventLog:
         self.flag_colluders()
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
-        found = events_digest(lines)
+        evidence = events_digest(lines)
         self.state = next_epoch(self.state, events, self.in_force, self.transaction, said or {})
-        snapshot = Snapshot(self.state, self.rules.digest, before.digest, found)
+        snapshot = Snapshot(self.state, self.rules.digest, before.digest, evidence)
         self.transaction.put_snapshot(snapshot)
         entry = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
         self._write("epoch", {**entry, **more})
@@ -328,22 +333,16 @@ class EventLog:
             StateError: the state does not allow it; see `adoption.CODES`.
             TrustError: nobody has signed it who may.
         """
-        check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
+        adoption = check_adoption(self.in_force, rules, epoch, self.state.epoch, major=major)
         self._check_unnamed(rules.line, epoch)
-        line = rules.line
-        adoption = Adoption(
-            line=line,
-            epoch=epoch,
+        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
+        adoption = attrs.evolve(
+            adoption,
             block=authority.block,
-            rules=rules,
-            previous=self.in_force.lines[line].at(epoch).digest,
-            sequence=self.in_force.sequences.get(line, 0) + 1,
-            major=major,
             seq=self.entries + 1,
             statement=authority.statement,
+            signed_by=signed_by,
         )
-        signed_by = self.in_force.check("adopt", adoption, adoption.sequence, authority)
-        adoption = attrs.evolve(adoption, signed_by=signed_by)
         self._write_stating(ADOPTION, adoption.to_dict(), authority)
         self._follow(self.in_force.adopted(adoption))
         return adoption
@@ -358,13 +357,13 @@ class EventLog:
         last = check_withdrawal(self.in_force, line, self.state.epoch)
         sequence = self.in_force.sequences[last.line] + 1
         self.in_force.check("withdraw", last, sequence, authority)
-        said = {
+        body = {
             "epoch": last.epoch,
             "line": last.line,
             "rule_set": last.rules.digest,
             "sequence": sequence,
         }
-        self._write_stating(WITHDRAWAL, said, authority)
+        self._write_stating(WITHDRAWAL, body, authority)
         self._follow(self.in_force.withdrawn(last.line, sequence, self.entries))
         return last
 
@@ -408,8 +407,8 @@ class EventLog:
             auditor_streaks=streaks,
         )
         members = {"auditors": list(group.auditors), "primaries": list(group.primaries)}
-        asked = {"epoch": epoch, "round": number, "seed": seed, "skill_type": skill_type}
-        self._write("group", {**asked, **members})
+        request = {"epoch": epoch, "round": number, "seed": seed, "skill_type": skill_type}
+        self._write("group", {**request, **members})
         return group
 
     def finish(self) -> None:
@@ -420,7 +419,7 @@ class EventLog:
     def _write(self, kind: str, body: Mapping[str, Any]) -> None:
         try:
             text = canonical_bytes(body).decode()
-        except CanonicalizationError as error:
+        except CanonicalError as error:
             raise StateError(
                 f"found a value that has no canonical form ({error}), expected Unicode text and "
                 "whole numbers below 2^53"
@@ -435,14 +434,16 @@ class EventLog:
             TrustError: it is before a block that was stated earlier.
         """
         self._check_block(authority.block)
-        said: dict[str, Any] = {} if authority.block is None else {"block": authority.block}
+        stated: dict[str, Any] = {} if authority.block is None else {"block": authority.block}
         envelope, statement = authority.envelope, authority.statement
         if envelope is not None and statement is not None:
-            known = self.transaction.envelope(statement)
-            whole = envelope if known is None else stored_envelope(known, "store").joined(envelope)
+            stored = self.transaction.envelope(statement)
+            whole = (
+                envelope if stored is None else stored_envelope(stored, "store").joined(envelope)
+            )
             self.transaction.put_envelope(statement, envelope_text(whole))
-            said |= {"statement": statement}
-        self._write(kind, {**body, **said})
+            stated |= {"statement": statement}
+        self._write(kind, {**body, **stated})
 
     def _check_block(self, block: int | None) -> None:
         if block is None:
@@ -473,8 +474,8 @@ class EventLog:
                     code="unsigned" if batch is None else "not-in-batch",
                 )
         elif self.in_force.root is not None:
-            hearing = self.hearing
-            if any(rank is not Rank.OWN or not hearing.is_own(each) for each in events):
+            allowed = self.allowed
+            if any(rank is not Rank.OWN or not allowed.is_own(event) for event in events):
                 raise TrustError(
                     "found events that nobody has signed, expected signed ones, as this state has "
                     "a trust file: sign them with tallystick sign events",
@@ -487,14 +488,14 @@ class EventLog:
         return self._register
 
     def _quarantined(self, numbers: Sequence[int]) -> list[Claim]:
-        """The claims in quarantine with some numbers, in their order.
+        """Return the claims in quarantine with some numbers, in their order.
 
         Raises:
             StateError: one of them is not there.
         """
         wanted = sorted(set(numbers))
-        claims = sorted(self.transaction.claims.numbered(wanted), key=lambda each: each.seq)
-        missing = [n for n in wanted if n not in {each.seq for each in claims}]
+        claims = sorted(self.transaction.claims.numbered(wanted), key=lambda claim: claim.seq)
+        missing = [n for n in wanted if n not in {claim.seq for claim in claims}]
         if missing:
             raise StateError(
                 f"found the number {missing[0]}, expected that of a claim in quarantine: "
@@ -540,18 +541,18 @@ class EventLog:
         return entry
 
     def snapshot(self, epoch: int) -> Snapshot:
-        """The snapshot of an epoch.
+        """Return the snapshot of an epoch.
 
         Raises:
             StateError: the epoch has not begun.
         """
         begun = 0 <= epoch <= self.state.epoch
-        found = self.transaction.snapshot(epoch) if begun else None
-        if found is None:
+        snapshot = self.transaction.snapshot(epoch) if begun else None
+        if snapshot is None:
             raise StateError(
                 f"found the epoch {epoch}, expected 0 to {self.state.epoch}, the open one"
             )
-        return found
+        return snapshot
 
     def _follow(self, in_force: RulesInForce) -> None:
         """Go on under other rules to come."""

@@ -72,7 +72,7 @@ class Group:
 
 
 def is_ejected(rules: StateRules, miner: Miner) -> bool:
-    """Whether collusion flags keep the miner out of every group (E35 of docs/errata.md).
+    """Return whether collusion flags keep the miner out of every group (E35 of docs/errata.md).
 
     They come from a quorum of validators, or one of them is the engine's own.
     """
@@ -84,7 +84,7 @@ def is_ejected(rules: StateRules, miner: Miner) -> bool:
 
 
 def is_selectable(rules: StateRules, miner: Miner, skill_type: str) -> bool:
-    """Whether the miner is in the candidate pool of the type.
+    """Return whether the miner is in the candidate pool of the type.
 
     It declares the type, has a slot, is not ejected, and has at least the minimum reputation.
 
@@ -100,7 +100,7 @@ def candidate_pool(
     rules: StateRules,
     round: int,  # noqa: A002  # the field's word
 ) -> tuple[str, ...]:
-    """The hotkeys that a group of the type is selected from, in order: the best first.
+    """Return the hotkeys that a group of the type is selected from, in order: the best first.
 
     Raises:
         StateError: the rule set has no groups, or the round is outside [0, 2**64).
@@ -113,12 +113,16 @@ def candidate_pool(
         tie = hashlib.sha256(prefix + hotkey).digest() if by_digest else hotkey
         return -miner.reputation[skill_type], tie
 
-    selectable = (each for each in state.miners.values() if is_selectable(rules, each, skill_type))
+    selectable = (
+        candidate
+        for candidate in state.miners.values()
+        if is_selectable(rules, candidate, skill_type)
+    )
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
 
 
 def recovery_pool(state: State, skill_type: str, rules: StateRules) -> tuple[str, ...]:
-    """The hotkeys that the recovery slot may go to, ascending; none where there is no such slot.
+    """Return the hotkeys that the recovery slot may go to, ascending; none without such a slot.
 
     They miss nothing but the minimum reputation (E31 of docs/errata.md).
 
@@ -127,8 +131,8 @@ def recovery_pool(state: State, skill_type: str, rules: StateRules) -> tuple[str
     """
     if not rules.groups.recovery.enabled:
         return ()
-    eligible = (each for each in state.miners.values() if _is_eligible(rules, each, skill_type))
-    return tuple(sorted(each.hotkey for each in eligible if _is_below(rules, each, skill_type)))
+    eligible = (miner for miner in state.miners.values() if _is_eligible(rules, miner, skill_type))
+    return tuple(sorted(miner.hotkey for miner in eligible if _is_below(rules, miner, skill_type)))
 
 
 def auditor_pool(
@@ -139,7 +143,7 @@ def auditor_pool(
     round: int,  # noqa: A002  # the field's word
     auditor_streaks: Mapping[str, int],
 ) -> tuple[str, ...]:
-    """The candidates that are left to draw auditors from, in the order of the pool.
+    """Return the candidates that are left to draw auditors from, in the order of the pool.
 
     Arguments and errors are those of `select_group`.
     """
@@ -156,7 +160,7 @@ def select_group(  # noqa: PLR0913  # what a group follows from
     seed: str,
     auditor_streaks: Mapping[str, int],
 ) -> Group:
-    """The group of a dispatch.
+    """Return the group of a dispatch.
 
     A pool that is too small gives primaries first, then auditors (E33 of docs/errata.md).
 
@@ -192,7 +196,7 @@ def draw_ticket(
     round: int,  # noqa: A002  # the field's word
     seed: str,
 ) -> bytes:
-    """The ticket of a miner in the draw of auditors: 32 bytes; the lowest are drawn.
+    """Return the ticket of a miner in the draw of auditors: 32 bytes; the lowest are drawn.
 
     Raises:
         StateError: the round is outside [0, 2**64), or the seed is no Unicode text.
@@ -207,19 +211,19 @@ def draw_ticket(
 
 
 def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
-    """In how many of its latest rounds in a row a miner was auditor and nothing else.
+    """Return how many of its latest rounds in a row a miner was auditor and nothing else.
 
     Args:
         roles: of one miner in dispatches of one type, as (round, role) in any order. A round in
             which it had both roles counts as primary; one in which it had none does not count.
     """
-    found = list(roles)
-    latest_as_primary = max((number for number, role in found if role == "primary"), default=-1)
-    return len({number for number, _ in found if number > latest_as_primary})
+    rounds = list(roles)
+    latest_as_primary = max((number for number, role in rounds if role == "primary"), default=-1)
+    return len({number for number, _ in rounds if number > latest_as_primary})
 
 
 def _is_eligible(rules: StateRules, miner: Miner, skill_type: str) -> bool:
-    """Whether nothing but its reputation may keep the miner out of the pool."""
+    """Return whether nothing but its reputation may keep the miner out of the pool."""
     declared = miner.uid is not None and skill_type in miner.types
     # last, so that rules without groups say so, whatever the type
     return declared and not is_ejected(rules, miner) and skill_type in rules.rule_set.skill_types
@@ -232,21 +236,21 @@ def _is_below(rules: StateRules, miner: Miner, skill_type: str) -> bool:
 def _split(
     pool: tuple[str, ...], rules: StateRules, streaks: Mapping[str, int]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The primaries and the rest: who audited long enough takes the lowest slots (E34)."""
+    """Return the primaries and the rest: who audited long enough takes the lowest slots (E34)."""
     slots, rotation = rules.groups.primaries, rules.groups.rotation
     top, rest = pool[:slots], pool[slots:]
     if not rotation.enabled:
         return top, rest
-    due = [each for each in rest if streaks.get(each, 0) >= rotation.auditor_rounds][:slots]
-    kept = top[: len(top) - len(due)]
-    primaries = (*kept, *due)
-    return primaries, tuple(each for each in pool if each not in primaries)
+    due = [hotkey for hotkey in rest if streaks.get(hotkey, 0) >= rotation.auditor_rounds][:slots]
+    staying = top[: len(top) - len(due)]
+    primaries = (*staying, *due)
+    return primaries, tuple(hotkey for hotkey in pool if hotkey not in primaries)
 
 
 def _auditors(
     drawn: Sequence[str], recovering: Sequence[str], rules: StateRules
 ) -> tuple[str, ...]:
-    """The slots of the auditors, both lists in the order of the draw."""
+    """Return the slots of the auditors, both lists in the order of the draw."""
     slots, recovery = rules.groups.auditors, rules.groups.recovery
     if not recovering:
         return tuple(drawn[:slots])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 
-from tallystick.errors import MOST_TOLD, RecordError, RefusedError
+from tallystick.errors import MOST_TOLD, RecordError, RefusedError, TrustError
 from tallystick.io.sources import ItemSource, Source
 from tallystick.numbers.text import repr_as
 from tallystick.records.decoding import MISSED
@@ -34,7 +34,8 @@ from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
 from tallystick_state.answers import ClaimInfo
-from tallystick_state.arguments import one_of, path_or_items
+from tallystick_state.argument_checks import one_of, path_or_items
+from tallystick_state.authority import nothing_to_sign
 from tallystick_state.claims import (
     CLOSED,
     CONFLICT,
@@ -44,8 +45,8 @@ from tallystick_state.claims import (
     OVER,
     REASONS,
     UNKNOWN,
+    AllowedValidators,
     Claim,
-    Hearing,
     Rank,
 )
 from tallystick_state.event import StateEvent
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
     from tallystick_state.round_groups import RoundGroups
+    from tallystick_state.stored_state import StoredState
+    from tallystick_state.trust.statement import Statement
 
 Bad = Literal["refuse", "reject"]
 """The fate of a bad line: it refuses all of them, or is rejected alone."""
@@ -75,7 +78,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "unknown-miner": "no miner of this state has the hotkey",
     }
 )
-"""Why a state refuses the whole file of a good record or event, and what it means."""
+"""Codes of a good record or event for which a state refuses the whole file, with meanings."""
 LEFT_OUT = "event-left-out"
 UNHEARD, UNSIGNED, NOT_IN_BATCH = "unheard-validator", "unsigned", "not-in-batch"
 LINE_CODES: Mapping[str, str] = MappingProxyType(
@@ -87,12 +90,12 @@ LINE_CODES: Mapping[str, str] = MappingProxyType(
         UNSIGNED: "the state has a trust file, and no signed batch came with the events of others",
     }
 )
-"""Why a state refuses a line alone, or something of it, and what it means."""
+"""Codes of a line that a state refuses alone, or of a part of it, with meanings."""
 
 
 @attrs.frozen
 class Ingested:
-    """What became of a file of events.
+    """The outcome of ingesting a file of events.
 
     Attributes:
         events: how many were new and are recorded.
@@ -128,7 +131,7 @@ class Ingested:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every line is recorded, known, or only waits for its task."""
+        """True where every line is recorded, known, or only waits for its task."""
         return not self.refused and self.quarantined.keys() <= {UNKNOWN}
 
 
@@ -138,12 +141,12 @@ class Rounds:
 
     Attributes:
         only: the one round that all records are of; None for whichever they are of.
-        hearing: of a state that names its validator, only records of this one close rounds.
+        allowed: of a state that names its validator, only records of this one close rounds.
         epochs: the epoch of each round so far.
     """
 
     only: int | None = None
-    hearing: Hearing = EVERYONE
+    allowed: AllowedValidators = EVERYONE
     epochs: dict[int, int] = attrs.field(factory=dict)
     _basis: str = attrs.field(default="the records of the round {} before it", init=False)
 
@@ -162,9 +165,9 @@ class Rounds:
             self.epochs[number] = min(epochs, key=lambda epoch: (-epochs[epoch], epoch))
 
     def refusals(self, lines: Iterable[Line]) -> dict[int, Reject]:
-        """Why some records do not belong to the rounds, by line."""
-        found = ((line, self._refusal(line, event)) for line, event in lines)
-        return {line: reject for line, reject in found if reject is not None}
+        """Return by line the reject of each record that does not belong to the rounds."""
+        rejects = ((line, self._refusal(line, event)) for line, event in lines)
+        return {line: reject for line, reject in rejects if reject is not None}
 
     def _refusal(self, line: int, event: StateEvent) -> Reject | None:
         if not self._closes(event):
@@ -179,8 +182,8 @@ class Rounds:
         return None
 
     def _closes(self, event: StateEvent) -> bool:
-        """Whether an event closes its round: a late one does not, nor what others say of theirs."""
-        return event.is_record and self.hearing.validator in {None, event.validator}
+        """Return whether an event closes its round: late events and records of others do not."""
+        return event.is_record and self.allowed.validator in {None, event.validator}
 
 
 class _Lines:
@@ -203,30 +206,30 @@ class _Lines:
         self._left_out = Counter[str]()
 
     def heard(self, lines: Iterable[Line]) -> list[Line]:
-        """Those of validators that the state hears."""
-        hearing, found = self._log.hearing, list[Line]()
+        """Return the lines of accepted validators; refuse the others."""
+        allowed, accepted = self._log.allowed, list[Line]()
         for line, event in lines:
-            if hearing.hears(event.validator):
-                found.append((line, event))
+            if allowed.accepts(event.validator):
+                accepted.append((line, event))
             else:
                 wanted = "a validator that this state hears; it was named as the state began"
                 if self._log.in_force.root is not None:
                     wanted = "a validator that the trust file of this state names"
                 shown_as = shown(event.validator)
                 self._refuse(_reject(line, event, UNHEARD, "validator", shown_as, wanted))
-        return found
+        return accepted
 
     def signed(self, lines: Iterable[Line], closing: bool) -> Iterator[Line]:
-        """Those that their validators have signed, as far as the state asks for it.
+        """Yield the lines that their validators have signed, as far as the state requires it.
 
         Args:
             lines: of validators that are heard.
             closing: whether the file closes rounds, so that the state's own need no signature.
         """
-        hearing, batch = self._log.hearing, self._log.batch
+        allowed, batch = self._log.allowed, self._log.batch
         is_asked = self._log.in_force.root is not None
         for line, event in lines:
-            own = closing and hearing.is_own(event)
+            own = closing and allowed.is_own(event)
             if own or not is_asked or (batch and batch.holds(event)):
                 yield line, event
                 continue
@@ -237,61 +240,61 @@ class _Lines:
     def record(self, lines: Sequence[Line], rank: Rank) -> None:
         """Record events that the state admits, as far as nothing stands against them."""
         before = self._log.entries
-        taken = self._log.record([event for _, event in lines], rank)
-        self._lines.extend([0] * (self._log.entries - before - len(taken.entries)))
-        self._taken += len(taken.entries)
-        self._duplicates += taken.duplicates
-        self._lines.extend(lines[place][0] for place in taken.entries)
-        self._raised |= {seq: lines[place][0] for place, seq in taken.raised.items()}
-        for place in taken.refused:
-            self._refuse(_held(*lines[place], OVER, _WANTED[OVER]))
+        outcome = self._log.record([event for _, event in lines], rank)
+        self._lines.extend([0] * (self._log.entries - before - len(outcome.entries)))
+        self._taken += len(outcome.entries)
+        self._duplicates += outcome.duplicates
+        self._lines.extend(lines[index][0] for index in outcome.entries)
+        self._raised |= {seq: lines[index][0] for index, seq in outcome.raised.items()}
+        for index in outcome.refused:
+            self._refuse(_held(*lines[index], OVER, _WANTED[OVER]))
             if self._most is None or len(self._over) < self._most:
-                self._over.append((*lines[place], rank))
+                self._over.append((*lines[index], rank))
         if self._log.in_force.changes:
-            for place in taken.entries:
-                self._leave_out(*lines[place])
+            for index in outcome.entries:
+                self._leave_out(*lines[index])
 
     def ingested(self) -> Ingested:
-        """What became of them in the end."""
+        """Return the outcome of all lines."""
         moved, quarantined = dict(self._log.moved), dict[int, str]()
         displaced = list[int]()
-        released = known = 0
+        released = unchanged = 0
         for seq, (before, after) in moved.items():
             ours = seq >= self._first or seq in self._raised
             if ours and after != RECORDED:
                 quarantined[seq] = after
-            known += seq in self._raised and before == after == RECORDED
+            unchanged += seq in self._raised and before == after == RECORDED
             if not ours and before == RECORDED != after:
                 displaced.append(seq)
             released += not ours and before != RECORDED == after
         waiting = self._waiting(quarantined)
-        told = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
-        claims = [ClaimInfo.of(each, quarantined[each.seq], line) for line, each in waiting]
-        claims += [_above(*each) for each in self._over]
+        reports = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
+        claims = [ClaimInfo.of(claim, quarantined[claim.seq], line) for line, claim in waiting]
+        claims += [_above(*claim) for claim in self._over]
         return Ingested(
-            self._taken - len(quarantined) - known,
-            self._duplicates + known,
+            self._taken - len(quarantined) - unchanged,
+            self._duplicates + unchanged,
             dict(sorted(Counter(quarantined.values()).items())),
             dict(sorted(self._refused.items())),
             len(displaced),
             released,
             dict(sorted(self._left_out.items())),
-            tuple(sorted(told, key=attrgetter("line"))[:MOST_TOLD]),
+            tuple(sorted(reports, key=attrgetter("line"))[:MOST_TOLD]),
             tuple(sorted(claims, key=attrgetter("line"))[: self._most]),
             self._displaced(displaced),
         )
 
     def reject(self, rejects: Iterable[Reject]) -> None:
         """Refuse lines alone."""
-        for each in rejects:
-            self._refuse(each)
+        for reject in rejects:
+            self._refuse(reject)
 
     def _leave_out(self, line: int, event: StateEvent) -> None:
         """Tell which events of a late line do nothing, as the rules that count it drop them."""
         epoch = self._log.state.epoch
         now, then = (
-            self._log.in_force.dropped_events(event.skill_type, each)
-            for each in (epoch, event.epoch)
+            self._log.in_force.dropped_events(event.skill_type, number)
+            for number in (epoch, event.epoch)
         )
         left_out = (now - then).intersection(event.events)
         self._left_out.update(left_out)
@@ -307,30 +310,30 @@ class _Lines:
             self._told.append(reject)
 
     def _waiting(self, reasons: Mapping[int, str]) -> list[tuple[int, Claim]]:
-        """The claims of the file that are in quarantine, with their lines, the first ones."""
+        """Return the first claims of the file in quarantine, with their lines."""
         lines = {seq: self._line_of(seq) for seq in reasons}
         first = sorted(reasons, key=lines.__getitem__)
         if self._most is not None:
             first = first[: self._most]
         claims = self._log.transaction.claims.numbered(first)
-        return sorted(((lines[each.seq], each) for each in claims), key=itemgetter(0))
+        return sorted(((lines[claim.seq], claim) for claim in claims), key=itemgetter(0))
 
     def _quarantined(self, waiting: Iterable[tuple[int, Claim]]) -> Iterator[Reject]:
-        """Why lines of the file are in quarantine."""
+        """Yield a reject for each line in quarantine."""
         claims = self._log.transaction.claims
-        for line, each in waiting:
+        for line, claim in waiting:
             alone = None
-            if each.reason == CONFLICT and each.event.is_record:
-                alone = _without_group(claims.of([each.event.identity]))
-            reason = str(each.reason)
+            if claim.reason == CONFLICT and claim.event.is_record:
+                alone = _without_group(claims.of([claim.event.identity]))
+            reason = str(claim.reason)
             wanted = _WANTED[reason] if alone is None else _ALONE.format(alone)
-            yield _held(line, each.event, reason, wanted)
+            yield _held(line, claim.event, reason, wanted)
 
     def _displaced(self, numbers: Iterable[int]) -> tuple[ClaimInfo, ...]:
-        """Claims that were recorded and are in quarantine, the first ones."""
+        """Return the first claims that were recorded before and are in quarantine now."""
         claims = self._log.transaction.claims.numbered(sorted(numbers)[: self._most])
-        found = (ClaimInfo.of(each, str(each.reason)) for each in claims)
-        return tuple(sorted(found, key=attrgetter("seq")))
+        displaced = (ClaimInfo.of(claim, str(claim.reason)) for claim in claims)
+        return tuple(sorted(displaced, key=attrgetter("seq")))
 
     def _line_of(self, seq: int) -> int:
         return self._raised[seq] if seq in self._raised else self._lines[seq - self._first]
@@ -355,16 +358,16 @@ def ingest_from(  # noqa: PLR0913  # what an ingest needs
         StateError: ``bad`` is something else.
     """
     one_of(bad, "bad", get_args(Bad))
-    given = path_or_items(source, "a file of records, or an iterable of records")
+    items = path_or_items(source, "a file of records, or an iterable of records")
     joined = None
     if groups is not None:
         from tallystick_state.round_groups import groups_of  # seldom
 
         joined = groups_of(groups, scorer, log.transaction)
     take = ingest if bad == "refuse" else ingest_each
-    if isinstance(given, Path):
-        return take(log, source_of(given), scorer, str(given), rounds, progress, joined)
-    return take(log, ItemSource(given), scorer, "records", rounds, groups=joined)
+    if isinstance(items, Path):
+        return take(log, source_of(items), scorer, str(items), rounds, progress, joined)
+    return take(log, ItemSource(items), scorer, "records", rounds, groups=joined)
 
 
 def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
@@ -396,15 +399,15 @@ def ingest(  # noqa: PLR0913, PLR0917  # what an ingest needs
     for batch in events_of(source, scorer, groups):
         if progress is not None:
             progress(source.bytes_read, source.size)
-        found = [*lines.signed(lines.heard(batch.events), rounds is not None)]
-        others = {} if rounds is None else rounds.refusals(found)
-        admitted = [each for each in found if each[0] not in others]
-        refusals = (refusal(log.state, log.in_force, *each) for each in admitted)
+        lines_of_batch = [*lines.signed(lines.heard(batch.events), rounds is not None)]
+        others = {} if rounds is None else rounds.refusals(lines_of_batch)
+        admitted = [entry for entry in lines_of_batch if entry[0] not in others]
+        refusals = (refusal(log.state, log.in_force, *entry) for entry in admitted)
         refused += [*batch.rejects, *others.values(), *filter(None, refusals)]
         if not refused:
             _record(lines, log, admitted, rounds)
     if refused:
-        raise RefusedError(name, sorted(refused, key=lambda each: each.line))
+        raise RefusedError(name, sorted(refused, key=lambda entry: entry.line))
     if groups is not None:
         groups.check_joined(name)
     return lines.ingested()
@@ -433,7 +436,7 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
         if progress is not None:
             progress(source.bytes_read, source.size)
         defects.tell(batch.rejects)
-        results |= {each.record: each for each in batch.scored.results()}
+        results |= {result.record: result for result in batch.scored.results()}
         lines.reject(batch.rejects)
         admitted = list[Line]()
         for line in lines.signed(lines.heard(batch.events), rounds is not None):
@@ -450,7 +453,7 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
         others = rounds.refusals(chain.from_iterable(batches))
         lines.reject(others.values())
     for admitted in batches:
-        _record(lines, log, [each for each in admitted if each[0] not in others], rounds)
+        _record(lines, log, [line for line in admitted if line[0] not in others], rounds)
     if groups is not None:
         groups.check_joined(name)
     rejects = lines.rejects or {}
@@ -458,18 +461,70 @@ def ingest_each(  # noqa: PLR0913, PLR0917  # what an ingest needs
     return attrs.evolve(lines.ingested(), results=tuple(outcome for _, outcome in outcomes))
 
 
+def batch_statement(
+    state: StoredState,
+    path: Path,
+    validator: str,
+    groups: PathLike | None = None,
+) -> Statement:
+    """Return the statement that a validator signs so that others take its records and late events.
+
+    Args:
+        state: that of any validator of the network.
+        path: a file of the validator's records and events, and of nobody else's.
+        validator: its hotkey.
+        groups: a file of the groups of the records, whose consensus is signed with them.
+
+    Raises:
+        InputError: a file cannot be read.
+        RefusedError: lines of it are no records, events or groups, or contradict their group.
+        StateError: the state has no trust file.
+        TrustError: a line is of another validator, or there are too many.
+    """
+    from tallystick_state.trust import statement  # seldom
+
+    in_force = state.in_force
+    if in_force.root is None:
+        raise nothing_to_sign()
+    # a score is no part of the digest of an event, so that no snapshots of epochs are needed
+    scorer, source = state.scorer, source_of(path)
+    joined, digests = None, list[str]()
+    if groups is not None:
+        from tallystick_state.round_groups import groups_of
+
+        with state.store.reading() as transaction:
+            joined = groups_of(groups, scorer, transaction)
+    for batch in events_of(source, scorer, joined):
+        if batch.rejects:
+            raise RefusedError(str(path), batch.rejects)
+        for line, event in batch.events:
+            if event.validator != validator:
+                message = f"{path}:{line}: found an event of {event.validator!r}, expected those of"
+                raise TrustError(f"{message} {validator!r} alone", code="other-validator")
+            digests.append(event.claim_digest)
+    return statement.events(
+        genesis=in_force.genesis,
+        network=in_force.root.network,
+        validator=validator,
+        digests=digests,
+        file=path.name,
+        # complete once all is read
+        digest=source.digest,
+    )
+
+
 def _record(lines: _Lines, log: EventLog, admitted: list[Line], rounds: Rounds | None) -> None:
     """Record events that the state admits; what its own validator says first."""
-    is_own = log.hearing.is_own
-    own = [each for each in admitted if rounds is not None and is_own(each[1])]
+    is_own = log.allowed.is_own
+    own = [line for line in admitted if rounds is not None and is_own(line[1])]
     if own:
         lines.record(own, Rank.OWN)
-        admitted = [each for each in admitted if not is_own(each[1])]
+        admitted = [line for line in admitted if not is_own(line[1])]
     lines.record(admitted, Rank.IMPORTED if log.batch is None else Rank.SIGNED)
 
 
 def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) -> Reject | None:
-    """Why a state cannot take an event, if so; pinned epochs that are over are welcome (E40)."""
+    """Return the reject of an event that a state cannot take; past epochs are taken (E40)."""
     miner = state.miners.get(event.hotkey)
     path = "miner.hotkey" if event.is_record else "hotkey"
     if miner is None:
@@ -482,8 +537,8 @@ def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) 
         )
     rules = in_force.of_type(event.skill_type, event.epoch)
     if rules is None:
-        known = in_force.at(event.epoch).type_rules
-        wanted = f"one of the rules of epoch {event.epoch}: {', '.join(known)}"
+        types = in_force.at(event.epoch).type_rules
+        wanted = f"one of the rules of epoch {event.epoch}: {', '.join(types)}"
         return _reject(
             line, event, "unknown-skill-type", "skill_type", shown(event.skill_type), wanted
         )
@@ -498,7 +553,7 @@ def refusal(state: State, in_force: RulesInForce, line: int, event: StateEvent) 
 
 
 def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
-    """The events of a record that the rules of its own epoch no longer have.
+    """Return the events of a record that the rules of its own epoch no longer have.
 
     A missed deadline is none of them: by it a record says that there is no submission.
     """
@@ -511,7 +566,7 @@ def _dropped(in_force: RulesInForce, event: StateEvent) -> frozenset[str]:
 def _takes_any_epoch(
     in_force: RulesInForce, rules: StateRules, epoch: int, event: StateEvent
 ) -> bool:
-    """Whether rules take records of any epoch: they have none, and others are not scheduled."""
+    """Return whether rules take records of any epoch: they have none, and none are scheduled."""
     has_epochs = rules.rule_set.section(EPOCHS) is not None
     return not has_epochs and rules is in_force.of_type(event.skill_type, epoch)
 
@@ -519,13 +574,13 @@ def _takes_any_epoch(
 def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
     line: int, event: StateEvent, code: str, path: str, value: str, expected: str
 ) -> Reject:
-    """Why an event is refused, and whose it is."""
+    """Return the reject of an event, with its identity."""
     who = Identity(event.task_id, None, event.hotkey, event.validator)
     return Reject.of(RecordError(code, path, value, expected), line, who)
 
 
 def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
-    """Why a line is not recorded although it is good."""
+    """Return the reject of a good line that is not recorded."""
     path, value = ("task_id", event.task_id) if event.id is None else ("id", event.id)
     if code == OVER:
         path, value = "validator", event.validator
@@ -535,14 +590,14 @@ def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
 
 
 def _above(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
-    """A claim above a limit, which is kept nowhere."""
+    """Return a claim above a limit, which is kept nowhere."""
     return ClaimInfo.of(Claim(0, event, rank), OVER, line)
 
 
 def _without_group(claims: Iterable[Claim]) -> int | None:
-    """The claim without its group, where one of the record with it is all it conflicts with."""
-    rivals = [each for each in claims if each.reason == CONFLICT]
-    alone = [each.seq for each in rivals if each.event.alignment is None]
+    """Return the claim without its group, if its only rival is the same record with its group."""
+    rivals = [claim for claim in claims if claim.reason == CONFLICT]
+    alone = [claim.seq for claim in rivals if claim.event.alignment is None]
     return alone[0] if len(rivals) == 2 and len(alone) == 1 else None
 
 

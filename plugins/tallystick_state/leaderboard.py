@@ -11,14 +11,21 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING, get_args
 
 import attrs
 
+from tallystick.errors import StateError
 from tallystick.numbers.nano import to_decimal
+from tallystick.records.messages import shown
 from tallystick_state.groups import is_selectable
 from tallystick_state.model import Miner, State
 from tallystick_state.rules import StateRules
-from tallystick_state.sections.reputation import REPUTATION, Visibility
+from tallystick_state.sections.reputation import REPUTATION, OwnValue, PublicPage, Visibility
+
+if TYPE_CHECKING:
+    from tallystick_state.rules import StateRules
+    from tallystick_state.sections.reputation import Visibility
 
 
 @attrs.frozen
@@ -39,16 +46,16 @@ class Standing:
 
 
 def ranks(state: State, skill_type: str, rules: StateRules) -> dict[str, int]:
-    """The ranks by hotkey; who is not selectable has none.
+    """Return the ranks by hotkey; who is not selectable has none.
 
     Raises:
         StateError: the rule set has no groups.
     """
-    return {each.hotkey: each.rank for each in leaderboard(state, skill_type, rules)}
+    return {standing.hotkey: standing.rank for standing in leaderboard(state, skill_type, rules)}
 
 
 def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> int | None:
-    """The rank of a miner; None when it is unknown or not selectable.
+    """Return the rank of a miner; None when it is unknown or not selectable.
 
     Raises:
         StateError: the rule set has no groups.
@@ -57,16 +64,20 @@ def rank_of(state: State, hotkey: str, skill_type: str, rules: StateRules) -> in
 
 
 def leaderboard(state: State, skill_type: str, rules: StateRules) -> list[Standing]:
-    """The selectable miners of a type, the best first, by hotkey among equals.
+    """Return the selectable miners of a type, the best first, by hotkey among equals.
 
     Raises:
         StateError: the rule set has no groups.
     """
-    pool = [each for each in state.miners.values() if is_selectable(rules, each, skill_type)]
+    pool = [
+        candidate
+        for candidate in state.miners.values()
+        if is_selectable(rules, candidate, skill_type)
+    ]
     pool.sort(key=lambda miner: (-miner.reputation[skill_type], miner.hotkey))
     first = dict[int, int]()
-    for place, miner in enumerate(pool, 1):
-        first.setdefault(miner.reputation[skill_type], place)
+    for position, miner in enumerate(pool, 1):
+        first.setdefault(miner.reputation[skill_type], position)
     return [_standing(miner, skill_type, first) for miner in pool]
 
 
@@ -76,7 +87,7 @@ def rounds_dispatched(
     at: datetime | None,
     rules: StateRules,
 ) -> int:
-    """In how many rounds of the last hours a miner was dispatched.
+    """Return the number of rounds within the last hours in which a miner was dispatched.
 
     A round without a time counts at the time of the nearest round before it that has one. One that
     has none before it does not count, unless no time is recorded at all: then every round does. So
@@ -94,9 +105,9 @@ def rounds_dispatched(
     if visibility is None or not times:
         return len(rounds)
     end, timed = at or max(times.values()), sorted(times)
-    before = (bisect_right(timed, each) for each in rounds)
-    taken = (times[timed[count - 1]] for count in before if count)
-    return sum(_in_window(end - when, visibility) for when in taken)
+    before = (bisect_right(timed, number) for number in rounds)
+    counted = (times[timed[count - 1]] for count in before if count)
+    return sum(_in_window(end - when, visibility) for when in counted)
 
 
 def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standing:
@@ -105,10 +116,54 @@ def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standi
 
 
 def _in_window(age: timedelta, visibility: Visibility) -> bool:
-    """Whether something so long ago lies in the window; its edges as the rule set says."""
+    """Return whether an age lies in the window, whose edges the rule set includes or not."""
     length, now = timedelta(hours=visibility.window_hours), timedelta()
     return (
         now < age < length
         or (age == now and visibility.window_end == "inclusive")
         or (age == length and visibility.window_start == "inclusive")
     )
+
+
+WHOLE: Collection[str] = get_args(OwnValue)
+"""Values of a miner that its operator sees: all."""
+
+
+def seen_by(viewer: str, hotkey: str, *rules: StateRules) -> Collection[str]:
+    """Return the values of a miner that it may see of itself, by the rule set.
+
+    Args:
+        viewer: who asks.
+        hotkey: whom it asks for.
+        rules: of the state; of several lines, each has to show it.
+
+    Raises:
+        StateError: they are two miners; of others there are only public pages.
+    """
+    if viewer != hotkey:
+        raise StateError(
+            f"found {shown(viewer)}, who asks for {shown(hotkey)}, expected the hotkey of the same "
+            "miner: of others a miner sees what is public alone, such as tallystick state board"
+        )
+    shown_by = [visibility.own for visibility in map(_visibility, rules) if visibility is not None]
+    return [value for value in WHOLE if all(value in own for own in shown_by)]
+
+
+def check_public(page: PublicPage, rules: StateRules) -> None:
+    """Refuse to show everyone a page that the rule set does not make public.
+
+    Raises:
+        StateError: it does not.
+    """
+    visibility = _visibility(rules)
+    if visibility is not None and page not in visibility.public:
+        public = ", ".join(visibility.public) or "nothing"
+        raise StateError(
+            f"found that {rules.rule_set.reference} makes {public} public, expected {page}: only "
+            "the operator sees them"
+        )
+
+
+def _visibility(rules: StateRules) -> Visibility | None:
+    reputation = rules.rule_set.section(REPUTATION)
+    return None if reputation is None else reputation.visibility

@@ -15,33 +15,39 @@ from typing import TYPE_CHECKING, Any, Self
 from tallystick.errors import StateError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.logger import logger_of
-from tallystick.plugins.registry import installed_plugins
-from tallystick_state.answers import MinerInfo, SnapshotInfo
-from tallystick_state.arguments import check_text, path_or_items, texts, timestamp, whole
-from tallystick_state.authority import OPERATOR, Authority, stored_envelopes
-from tallystick_state.claims import EVERYONE, Hearing
+from tallystick_state.answers import (
+    ClosedEpoch,
+    ClosedRound,
+    MinerInfo,
+    SnapshotInfo,
+    Synced,
+)
+from tallystick_state.argument_checks import check_text, path_or_items, texts, timestamp, whole
+from tallystick_state.attributes import check_closed_with, read_attributes
+from tallystick_state.authority import OPERATOR, Authority, read_root, stored_envelopes
+from tallystick_state.claims import AllowedValidators
 from tallystick_state.event_log import RECORDED, EventLog
-from tallystick_state.miners import check_hotkey, miner_of
-from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced, synced
+from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, proved_rules_of
-from tallystick_state.rules_in_force import Adoption, RulesInForce
-from tallystick_state.rules_log import begun, check_format, genesis_hearing, read
-from tallystick_state.said import check_closed_with, read_said
+from tallystick_state.rules_in_force import (
+    Adoption,
+    begin_under,
+    check_format,
+    genesis_validators,
+    read,
+)
 from tallystick_state.store.store import PLACE, Store
-from tallystick_state.stored_snapshots import StoredSnapshots
-from tallystick_state.stored_state import StoredState
-from tallystick_state.trust_in_force import read_root
+from tallystick_state.stored_state import StoredSnapshots, StoredState
 
 if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
     from tallystick.plugins.registry import Registry
-    from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.receipt import Progress
-    from tallystick.scoring.scorer import RecordLike, Scorer
+    from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Bad, Ingested, Rounds
@@ -56,14 +62,6 @@ _LOG = logger_of(__name__)
 
 class Ledger(StoredState):
     """A stored state, and everything that changes it."""
-
-    def __init__(
-        self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
-    ) -> None:
-        """Use `open` or `create`."""
-        super().__init__(store, rules, hearing)
-        self._scorer: tuple[int, Scorer] | None = None
-        self._scorers: dict[str, Scorer] = {}
 
     @classmethod
     def create(  # noqa: PLR0913  # what a state begins with
@@ -103,29 +101,23 @@ class Ledger(StoredState):
             StoreError: there is something at that place already, or it cannot be written.
             TrustError: the trust file is none.
         """
-        from tallystick.scoring.scorer import load  # a query needs none
-
         place = path_text(where, PLACE)
-        heard = frozenset(texts(hear, "hear"))
-        for hotkey in sorted(heard if validator is None else heard | {validator}):
-            check_text(hotkey, "validator")
-            check_hotkey(hotkey)
-        if heard and trust is not None:
+        allowed = AllowedValidators.named(validator, texts(hear, "hear"))
+        if allowed.heard and trust is not None:
             raise StateError(
                 "found validators to hear beside a trust file, expected one of the two: the trust "
                 "file says whom the state hears"
             )
-        hearing = Hearing(validator, heard or None)
-        given: Any = reference
-        is_one = isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable)
-        references = [given] if is_one else [*given]
-        rules = [proved_rules_of(load(each, registry=registry)) for each in references]
-        root = None if trust is None else read_root(trust)
-        in_force = begun(rules, registry or installed_plugins())
-        shared = None if pools is None else pools_of(pools, in_force.lines, idle, burn)
-        in_force = in_force.begun_with(root, shared)
+        rule_sets: Any = reference
+        is_one = isinstance(rule_sets, str | bytes | os.PathLike) or not isinstance(
+            rule_sets, Iterable
+        )
+        in_force = begin_under([rule_sets] if is_one else [*rule_sets], registry, trust)
+        if pools is not None:
+            shares = pools_of(pools, in_force.lines, idle, burn)
+            in_force = in_force.begun_with(in_force.root, shares)
         with Store.create(place) as (store, transaction):
-            log = EventLog(transaction, in_force, hearing)
+            log = EventLog(transaction, in_force, allowed)
             log.begin()
             log.finish()
         if store.data_checksums() is False:
@@ -133,7 +125,7 @@ class Ledger(StoredState):
                 "found a PostgreSQL without checksums of its pages, expected them: have its server "
                 "make them with pg_checksums --enable, as a disk that errs is else found late"
             )
-        return cls(store, in_force, hearing)
+        return cls(store, in_force, allowed)
 
     @classmethod
     def open(
@@ -160,41 +152,10 @@ class Ledger(StoredState):
             check_format(genesis, store.shown)
             in_force = read(genesis, later, store.shown, registry, envelopes)
         rules = in_force.at(0 if head is None else head.epoch)
-        names = ", ".join(each.rule_set.reference for each in rules.lines)
-        told = {"state": store.shown, "rule_set": names, "digest": rules.digest}
-        _LOG.info("opened a state", extra=told)
-        return cls(store, in_force, genesis_hearing(genesis, store.shown))
-
-    @property
-    def scorer(self) -> Scorer:
-        """What scores records, each by the rules that its epoch has.
-
-        Raises:
-            RuleSetError: formulas, types and schemas do not fit.
-        """
-        return self._scorer_of(self.in_force)
-
-    @scorer.setter
-    def scorer(self, scorer: Scorer) -> None:
-        self._scorer = self._known.seq, scorer
-
-    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
-        known = self._scorer
-        if known is None or known[0] != in_force.seq:
-            from tallystick.scoring.bound_rules import bound_over
-            from tallystick.scoring.scorer import Scorer
-
-            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
-            known = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
-        return known[1]
-
-    def _bound(self, rules: StateRules) -> BoundRules:
-        """A rule set, bound once."""
-        if rules.digest not in self._scorers:
-            from tallystick.scoring.scorer import bind  # a query needs none
-
-            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
-        return self._scorers[rules.digest]
+        names = ", ".join(line.rule_set.reference for line in rules.lines)
+        details = {"state": store.shown, "rule_set": names, "digest": rules.digest}
+        _LOG.info("opened a state", extra=details)
+        return cls(store, in_force, genesis_validators(genesis, store.shown))
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
@@ -228,20 +189,12 @@ class Ledger(StoredState):
             InputError: the file cannot be read, or has no miners.
             RefusedError: a line is bad; nothing has changed.
         """
-        from tallystick_state.slots import slots_of  # a query needs none
+        from tallystick_state.miner_list import slots_of, sync  # a query needs none
 
-        given = path_or_items(source, "a file of miners, or an iterable of mappings")
-        name = str(given) if isinstance(given, Path) else "miners"
+        items = path_or_items(source, "a file of miners, or an iterable of mappings")
+        name = str(items) if isinstance(items, Path) else "miners"
         with self._writing() as log:
-            slots = slots_of(given, log.rules, name)
-            before = log.state.miners
-            present = {slot.hotkey for slot in slots}
-            gone = [h for h, each in before.items() if each.uid is not None and h not in present]
-            for hotkey in sorted(gone):
-                log.retire(hotkey)
-            for slot in slots:
-                log.register(slot.hotkey, slot.uid, slot.types)
-        return synced(before, slots, sorted(gone))
+            return sync(log, slots_of(items, log.rules, name))
 
     def clear(self, hotkey: str, at: datetime | None = None) -> int:
         """Clear the collusion flags of a miner; gives how many it had.
@@ -334,7 +287,7 @@ class Ledger(StoredState):
         """
         from tallystick_state.ingest import Rounds  # loads NumPy
 
-        pinned = Rounds(None if number is None else whole(number, "round"), self.hearing)
+        pinned = Rounds(None if number is None else whole(number, "round"), self.allowed)
         with self._writing() as log:
             if authority != OPERATOR:
                 log.begin_batch(authority)
@@ -342,7 +295,10 @@ class Ledger(StoredState):
             for closed in sorted(pinned.epochs):
                 log.close_round(closed, timestamp(at))
             queries = StateQueries(log.transaction, log.in_force)
-            rounds = tuple(queries.closed_round(*each) for each in sorted(pinned.epochs.items()))
+            rounds = tuple(
+                queries.closed_round(*closed_round)
+                for closed_round in sorted(pinned.epochs.items())
+            )
         return rounds, recorded
 
     def accept(self, claims: Iterable[int], at: datetime | None = None) -> None:
@@ -355,7 +311,7 @@ class Ledger(StoredState):
         Raises:
             StateError: a claim is not in quarantine, or another one stands against it.
         """
-        numbers = [whole(each, "claim") for each in claims]
+        numbers = [whole(number, "claim") for number in claims]
         with self._writing() as log:
             log.accept(numbers, timestamp(at))
 
@@ -369,7 +325,7 @@ class Ledger(StoredState):
         Raises:
             StateError: a claim is not in quarantine.
         """
-        numbers = [whole(each, "claim") for each in claims]
+        numbers = [whole(number, "claim") for number in claims]
         with self._writing() as log:
             log.drop(numbers, timestamp(at))
         return sum(after == RECORDED for _, after in log.moved.values())
@@ -405,12 +361,14 @@ class Ledger(StoredState):
                     "one: close the epochs before it first"
                 )
             at_time = timestamp(at)
-            said = None if round is None else read_said(round, log.in_force.at(wanted).lines)
+            attributes = (
+                None if round is None else read_attributes(round, log.in_force.at(wanted).lines)
+            )
             if already:
-                check_closed_with(log.transaction, wanted, salt, said)
+                check_closed_with(log.transaction, wanted, salt, attributes)
                 snapshot = log.snapshot(wanted + 1)
             else:
-                snapshot = log.close_epoch(at_time, salt, said)
+                snapshot = log.close_epoch(at_time, salt, attributes)
         return ClosedEpoch(wanted, already, SnapshotInfo.of(snapshot))
 
     def adopt(
@@ -484,8 +442,8 @@ class Ledger(StoredState):
         """
         epoch = whole(at_epoch, "epoch")
         with self._writing() as log:
-            found = pools_of(pools, log.in_force.lines, idle, burn)
-            return log.share(found, epoch, authority=authority)
+            shares = pools_of(pools, log.in_force.lines, idle, burn)
+            return log.share(shares, epoch, authority=authority)
 
     def select_group(
         self, skill_type: str, number: int, seed: str, epoch: int | None = None
@@ -544,39 +502,14 @@ class Ledger(StoredState):
         return back_up(self.store, path, follow_links=follow_links)
 
     @contextmanager
-    def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
-        """A scorer that scores each record by the rules and the snapshot that it is pinned to.
-
-        Args:
-            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
-                other, this one is used. By default the rules in force are bound.
-
-        Raises:
-            RuleSetError: rules of the state do not bind.
-            StateError: the scorer has a rule set that the state never follows.
-        """
-        with self.store.reading() as transaction:
-            in_force = self._in_force(transaction)
-            known = in_force.rule_sets()
-            if scorer is not None and scorer.digest not in known:
-                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in known.items())
-                raise StateError(
-                    f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
-                    f"that of the state, {names}"
-                )
-            if scorer is None or len(known) > 1:
-                scorer = self._scorer_of(in_force)
-            yield scorer.with_snapshots(StoredSnapshots(transaction))
-
-    @contextmanager
     def _writing(self, *, whole: bool = False) -> Iterator[EventLog]:
         with self.store.writing(whole=whole) as transaction:
-            log = EventLog(transaction, self._in_force(transaction), self.hearing)
+            log = EventLog(transaction, self._in_force(transaction), self.allowed)
             before = log.entries
             yield log
             log.finish()
-        told = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
-        _LOG.info("wrote to the log of the state", extra=told)
+        details = {"entries": log.entries - before, "last": log.entries, "hash": log.hash}
+        _LOG.info("wrote to the log of the state", extra=details)
 
     def _ingest(
         self,

@@ -12,15 +12,14 @@ from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.model import Miner, State
 from tallystick_state.reputation import initial_reputation
-from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import TypeRules
+from tallystick_state.rules import StateRules, TypeRules
 from tallystick_state.sections.reputation import REPUTATION
 
 Flags = Mapping[tuple[str, str], int]
-"""How many flags come to each miner from each validator; below 0 for those that go."""
+"""Numbers of flags by miner and validator; below 0 for flags that are withdrawn."""
 
 ENGINE = ""
-"""Who gave the flags that the engine itself computes: no validator has this hotkey."""
+"""Validator of the flags that the engine computes: no validator has this hotkey."""
 FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
 LONGEST_HOTKEY = 64
@@ -28,7 +27,7 @@ LONGEST_HOTKEY = 64
 
 
 def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
-    """The state with a miner registered in a slot.
+    """Return the state with a miner registered in a slot.
 
     A newcomer starts at the initial reputation for each type that it declares. Whoever held the
     slot is left behind with its reputations. A hotkey that registers again keeps its own, and now
@@ -45,12 +44,12 @@ def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Itera
         for name in declared
         if (of_type := rules.type_rules[name]).rule_set.section(REPUTATION) is not None
     }
-    kept = before.reputation if before is not None else {}
+    reputations = before.reputation if before is not None else {}
     others = {
         name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
         for name, miner in state.miners.items()
     }
-    reputation = {**fresh, **kept}
+    reputation = {**fresh, **reputations}
     miner = (
         Miner(hotkey, uid, declared, reputation)
         if before is None
@@ -60,7 +59,7 @@ def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Itera
 
 
 def retire(state: State, hotkey: str) -> State:
-    """The state with a miner that has no slot any more; it keeps its reputations and its types.
+    """Return the state with a miner without a slot, which keeps its reputations and types.
 
     Raises:
         StateError: there is no such miner.
@@ -70,7 +69,7 @@ def retire(state: State, hotkey: str) -> State:
 
 
 def clear(state: State, hotkey: str) -> State:
-    """The state with a miner's collusion flags cleared, which ends its ejection (E35).
+    """Return the state with a miner's collusion flags cleared, which ends its ejection (E35).
 
     Raises:
         StateError: there is no such miner.
@@ -80,7 +79,7 @@ def clear(state: State, hotkey: str) -> State:
 
 
 def flag(state: State, rules: TypeRules, flags: Flags) -> State:
-    """The state with so many more collusion flags for some miners, or so many fewer."""
+    """Return the state with so many more collusion flags for some miners, or so many fewer."""
     if not flags:
         return state
     changed = dict(state.miners)
@@ -98,7 +97,7 @@ def flag(state: State, rules: TypeRules, flags: Flags) -> State:
 
 
 def as_of(state: State, pinned: State, rules: TypeRules) -> State:
-    """The miners of a state as they are, with the reputations of a pinned one.
+    """Return the miners of a state as they are, with the reputations of a pinned one.
 
     A miner, or a type of it, that the pinned state lacks has the initial reputation. Of a type that
     the rules lack, of which there is no group, it is left as it is.
@@ -121,14 +120,14 @@ def as_of(state: State, pinned: State, rules: TypeRules) -> State:
 
 
 def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skill_type: str) -> int:
-    """The reputation of a miner in a pinned state, in nano; of one that it lacks, the initial."""
+    """Return the reputation of a miner in a pinned state, in nano; by default the initial one."""
     miner = pinned.miners.get(hotkey) if pinned is not None else None
-    known = miner.reputation.get(skill_type) if miner is not None else None
-    return initial_reputation(rules) if known is None else known
+    reputation = miner.reputation.get(skill_type) if miner is not None else None
+    return initial_reputation(rules) if reputation is None else reputation
 
 
 def miner_of(state: State, hotkey: str) -> Miner:
-    """The miner with a hotkey.
+    """Return the miner with a hotkey.
 
     Raises:
         StateError: there is none.
@@ -142,7 +141,7 @@ def miner_of(state: State, hotkey: str) -> Miner:
 
 
 def has_declared(miner: Miner, skill_type: str) -> bool:
-    """Whether a miner declares a type, or ever did."""
+    """Return whether a miner declares a type, or ever did."""
     return skill_type in miner.types or skill_type in miner.reputation
 
 
@@ -165,12 +164,12 @@ def _check(rules: TypeRules, hotkey: str, uid: int, types: tuple[str, ...]) -> N
     check_hotkey(hotkey)
     if not 0 <= uid <= LAST_UID:
         raise StateError(f"found the uid {uid}, expected 0 to {LAST_UID}")
-    known = rules.type_rules
+    names = rules.type_rules
     for name in types:
-        if name not in known:
+        if name not in names:
             raise StateError(
-                f"found the skill type {shown(name)}, expected some of {', '.join(known)}"
-                f"{nearest(name, known)}"
+                f"found the skill type {shown(name)}, expected some of {', '.join(names)}"
+                f"{nearest(name, names)}"
             )
     if not types:
-        raise StateError(f"found no skill type, expected some of {', '.join(known)}")
+        raise StateError(f"found no skill type, expected some of {', '.join(names)}")

@@ -65,7 +65,7 @@ class Miner:
 
 @attrs.frozen
 class State:
-    """What the next transition reads.
+    """The live state, which transitions read.
 
     Attributes:
         epoch: the open epoch, from 0.
@@ -107,13 +107,13 @@ class Snapshot:
 
 
 def unstructure(value: State | Snapshot) -> dict[str, Any]:
-    """A state or a snapshot as JSON values."""
-    found: dict[str, Any] = _converter().unstructure(value)
-    return found
+    """Return a state or a snapshot as JSON values."""
+    document: dict[str, Any] = _converter().unstructure(value)
+    return document
 
 
 def structure(found: Mapping[str, Any], cls: type[_T]) -> _T:
-    """The state or the snapshot that `unstructure` made JSON values of.
+    """Return the state or the snapshot that `unstructure` made JSON values of.
 
     Raises:
         KeyError: a key is missing.
@@ -145,7 +145,9 @@ def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
     read = make_dict_structure_fn(Miner, converter)
 
     def miners(found: Mapping[str, Any], _: object) -> dict[str, Miner]:
-        return {hotkey: read({"hotkey": hotkey, **each}, Miner) for hotkey, each in found.items()}
+        return {
+            hotkey: read({"hotkey": hotkey, **fields}, Miner) for hotkey, fields in found.items()
+        }
 
     converter.register_unstructure_hook(Miner, write)
     converter.register_structure_hook_func(lambda target: target == Mapping[str, Miner], miners)

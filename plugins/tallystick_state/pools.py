@@ -22,15 +22,16 @@ from tallystick_allocation.uint16 import LAST_UID
 POOLS = "pools"
 """The kind of the entries that change the pools."""
 Idle = Literal["equal", "proportional", "burn"]
-"""Where the share of an idle line goes: to the others in equal parts, or in proportion to their
-shares, or to a slot that burns it."""
+"""Receiver of the share of an idle line: the others in equal parts, or in proportion to their
+shares, or a slot that burns it.
+"""
 IDLE: tuple[Idle, ...] = get_args(Idle)
 _PLACES = 9
 
 
 @attrs.frozen
 class Pools:
-    """How the lines of a state share its weight.
+    """The shares of a state's weight, by line.
 
     Attributes:
         shares: of each line, in the order of names; they sum to 1.
@@ -44,7 +45,7 @@ class Pools:
     burn: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What an entry of the log says of them."""
+        """Return the pools as an entry of the log holds them."""
         shares = {line: str(share) for line, share in self.shares.items()}
         burn = {} if self.burn is None else {"burn": self.burn}
         return {"idle": self.idle, "shares": shares, **burn}
@@ -78,7 +79,7 @@ class PoolsChange:
     signed_by: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What its entry says, without what stands behind it."""
+        """Return the change as its entry holds it, without the authority behind it."""
         return {
             "epoch": self.epoch,
             "pools": self.pools.to_dict(),
@@ -89,7 +90,7 @@ class PoolsChange:
 
 @attrs.frozen
 class PoolsInForce:
-    """Which pools a state has in each epoch.
+    """The pools of a state in each epoch.
 
     Attributes:
         timeline: the pools from epoch to epoch; None where the lines share nothing.
@@ -103,7 +104,7 @@ class PoolsInForce:
 
     @classmethod
     def begun(cls, pools: Pools | None) -> PoolsInForce:
-        """Of a state that begins with pools, or without any."""
+        """Return the pools of a state that begins with some, or without any."""
         return cls(Timeline(pools))
 
     @property
@@ -112,17 +113,17 @@ class PoolsInForce:
         return self.timeline.first
 
     def at(self, epoch: int) -> Pools | None:
-        """The pools of an epoch."""
+        """Return the pools of an epoch."""
         return self.timeline.at(epoch)
 
     def change(self, pools: Pools, epoch: int) -> PoolsChange:
-        """The change that the state makes if it has other pools from an epoch on."""
+        """Return the change that the state makes if it has other pools from an epoch on."""
         before = self.at(max(epoch - 1, 0))
         previous = None if before is None else before.digest
         return PoolsChange(epoch, pools, previous, self.sequence + 1)
 
     def changed(self, change: PoolsChange) -> PoolsInForce:
-        """The pools after an entry that changes them.
+        """Return the pools after an entry that changes them.
 
         What was scheduled for its epoch or a later one is replaced.
 
@@ -132,14 +133,14 @@ class PoolsInForce:
         expected = self.change(change.pools, change.epoch)
         if (change.previous, change.sequence) != (expected.previous, expected.sequence):
             raise ValueError(change.sequence)
-        kept = tuple(each for each in self.timeline.later if each[0] < change.epoch)
-        timeline = Timeline(self.timeline.first, (*kept, (change.epoch, change.pools)))
-        changes = tuple(each for each in self.changes if each.epoch < change.epoch)
+        before = tuple(earlier for earlier in self.timeline.later if earlier[0] < change.epoch)
+        timeline = Timeline(self.timeline.first, (*before, (change.epoch, change.pools)))
+        changes = tuple(earlier for earlier in self.changes if earlier.epoch < change.epoch)
         return PoolsInForce(timeline, (*changes, change), change.sequence)
 
 
 NO_POOLS = PoolsInForce(Timeline(None))
-"""Of a state whose lines share nothing."""
+"""The pools of a state whose lines share nothing."""
 
 
 def pools_of(
@@ -148,7 +149,7 @@ def pools_of(
     idle: str = "proportional",
     burn: int | None = None,
 ) -> Pools:
-    """The pools of the lines of a state.
+    """Return the pools of the lines of a state.
 
     Args:
         shares: by line, more than 0, with up to nine places.
@@ -160,15 +161,15 @@ def pools_of(
         StateError: the shares are not those of the lines, or do not sum to 1; or nothing says, or
             two things say, where an idle share goes. Its ``code`` is ``bad-pools``.
     """
-    found = {line: _share(line, shares[line]) for line in sorted(shares)}
-    if [*found] != sorted(lines):
-        raise _bad(f"pools of {', '.join(map(shown, found)) or 'no line'}", _of_each(lines))
-    if len(found) < 2:  # one line has all weight
+    parts = {line: _share(line, shares[line]) for line in sorted(shares)}
+    if [*parts] != sorted(lines):
+        raise _bad(f"pools of {', '.join(map(shown, parts)) or 'no line'}", _of_each(lines))
+    if len(parts) < 2:  # one line has all weight
         raise _bad("pools of one line", "none, as they share the weight of several lines")
-    total = sum(found.values())
+    total = sum(parts.values())
     if total != 1:
         raise _bad(f"shares that sum to {total}", "shares of pools that sum to 1")
-    kind = next((each for each in IDLE if each == idle), None)
+    kind = next((name for name in IDLE if name == idle), None)
     if kind is None:
         raise _bad(f"the word {shown(idle)} for idle lines", f"one of {', '.join(IDLE)}")
     if (kind == "burn") != (burn is not None):
@@ -176,11 +177,11 @@ def pools_of(
         raise _bad(what, "a slot where idle lines burn their share, and only there")
     if burn is not None and not 0 <= burn <= LAST_UID:
         raise _bad(f"the slot {burn}", f"a slot from 0 to {LAST_UID}")
-    return Pools(found, kind, burn)
+    return Pools(parts, kind, burn)
 
 
 def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
-    """The pools that an entry of the log says; None where it says none.
+    """Return the pools that an entry of the log says; None where it says none.
 
     Raises:
         StateError: as `pools_of`.
@@ -189,13 +190,13 @@ def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN4
     if said is None:
         return None
     shares, idle, burn = said["shares"], said["idle"], said.get("burn")
-    texts = all(isinstance(each, str) for each in (*shares, *shares.values(), idle))
+    texts = all(isinstance(text, str) for text in (*shares, *shares.values(), idle))
     if not texts or not (burn is None or type(burn) is int):
         raise TypeError(said)
-    found = pools_of(shares, lines, idle, burn)
-    if found.to_dict() != said:
+    pools = pools_of(shares, lines, idle, burn)
+    if pools.to_dict() != said:
         raise TypeError(said)
-    return found
+    return pools
 
 
 def _share(line: str, share: str | Decimal) -> Decimal:

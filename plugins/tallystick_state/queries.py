@@ -13,118 +13,45 @@ from decimal import Decimal
 from functools import cached_property
 from operator import attrgetter
 
-import attrs
-
 from tallystick.canonical import digest
 from tallystick.errors import StateError, StoreError
-from tallystick.numbers.nano import to_decimals
+from tallystick.numbers.nano import from_decimal, to_decimals, to_text
+from tallystick.numbers.text import numbered
 from tallystick.records.messages import shown
 from tallystick_allocation.files import RoundFile
-from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun, SnapshotInfo
-from tallystick_state.chain_weights import Weights, by_slot, chain_weights, pooled
+from tallystick_allocation.rules import ALLOCATION, Collect
+from tallystick_state.answers import (
+    ClaimInfo,
+    ClosedRound,
+    EpochInfo,
+    MinerInfo,
+    Profile,
+    Rerun,
+    RoundInfo,
+    SnapshotInfo,
+    StateInfo,
+)
+from tallystick_state.attributes import NO_ATTRIBUTES, closed_attributes
+from tallystick_state.carry import carried_names
 from tallystick_state.claims import DROPPED
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
+from tallystick_state.groups import is_ejected
 from tallystick_state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
-from tallystick_state.line_records import LineRecords
-from tallystick_state.line_weights import LineWeights
 from tallystick_state.miners import miner_of, pinned_reputation
 from tallystick_state.model import Snapshot, State, unstructure
-from tallystick_state.outcomes import ClosedRound
-from tallystick_state.reasons import NO_LINE, NO_RECORD, REFUSED, no_candidates, no_weights
 from tallystick_state.round_scores import round_epoch, round_scores
-from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import EpochRules, RulesInForce
-from tallystick_state.said import NOTHING_SAID, said_of
+from tallystick_state.rules import EpochRules, StateRules
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.transaction import LogHead, Transaction
-
-
-@attrs.frozen
-class Profile:
-    """A miner, whole.
-
-    Attributes:
-        hotkey: who it is.
-        epoch: the open epoch.
-        reputation: by skill type.
-        rank: by declared skill type, its rank; None while it cannot be selected.
-        rounds: in how many rounds it was dispatched lately.
-    """
-
-    hotkey: str
-    epoch: int
-    reputation: Mapping[str, Decimal]
-    rank: Mapping[str, int | None]
-    rounds: int
-
-
-@attrs.frozen
-class StateInfo:
-    """A state at a glance.
-
-    Attributes:
-        epoch: the open epoch.
-        snapshot: the digest of the snapshot that it began with.
-        miners: how many hotkeys are known.
-        slots: how many of them hold a slot.
-        records_round: the last round with records; None when there is none.
-        closed_rounds: how many rounds are closed.
-        open_events: how many events are recorded in the open epoch.
-        entries: how many entries the log has.
-        hash: of the last entry.
-        quarantine: how many claims are in quarantine, without those that were dropped.
-    """
-
-    epoch: int
-    snapshot: str
-    miners: int
-    slots: int
-    records_round: int | None
-    closed_rounds: int
-    open_events: int
-    entries: int
-    hash: str
-    quarantine: int = 0
-
-
-@attrs.frozen
-class RoundInfo:
-    """A round with records.
-
-    Attributes:
-        round: its number.
-        epoch: the epoch that it is pinned to: the first that its records name.
-        closed: whether it was closed; records can come by an import alone.
-        at: when, as it was said; None when nobody said.
-        records: how many records there are.
-        miners: of how many miners.
-    """
-
-    round: int
-    epoch: int
-    closed: bool
-    at: str | None
-    records: int
-    miners: int
-
-
-@attrs.frozen
-class EpochInfo:
-    """An epoch that has begun.
-
-    Attributes:
-        epoch: its number.
-        is_open: whether it is the open one.
-        at: when it was closed, as it was said; None when nobody said, or it is open.
-        events: how many events were recorded while it was open.
-        snapshot: the state that it began with.
-    """
-
-    epoch: int
-    is_open: bool
-    at: str | None
-    events: int
-    snapshot: SnapshotInfo
+from tallystick_state.weights import (
+    LineRecords,
+    LineWeights,
+    Weights,
+    by_slot,
+    chain_weights,
+    pooled,
+)
 
 
 class StateQueries:
@@ -140,16 +67,16 @@ class StateQueries:
 
     @property
     def transaction(self) -> Transaction:
-        """What is asked."""
+        """The transaction that is read."""
         return self._transaction
 
     @cached_property
     def head(self) -> LogHead:
         """The end of the log, with the live state."""
-        found = self._transaction.head()
-        if found is None:
+        head = self._transaction.head()
+        if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
-        return found
+        return head
 
     @property
     def state(self) -> State:
@@ -162,7 +89,7 @@ class StateQueries:
         return self.in_force.at(self.state.epoch)
 
     def digest(self) -> str:
-        """The digest of the state: of the last snapshot, of the miners, and of what is recorded.
+        """Return the digest of the state: of the last snapshot, the miners and the open events.
 
         It is free of the order in which records came, of batches, and of times.
         """
@@ -180,14 +107,14 @@ class StateQueries:
         return self.in_force.digest_from(self.state.epoch)
 
     def pinned(self, epoch: int) -> State | None:
-        """The state at the start of an epoch; None for one that has not begun."""
+        """Return the state at the start of an epoch; None for one that has not begun."""
         if epoch not in self._states:
-            found = self._transaction.snapshot(epoch)
-            self._states[epoch] = found.state if found is not None else None
+            snapshot = self._transaction.snapshot(epoch)
+            self._states[epoch] = snapshot.state if snapshot is not None else None
         return self._states[epoch]
 
     def round_scores(self, number: int, line: str | None = None) -> dict[str, Decimal]:
-        """The scores of a round by hotkey, by the rules of the epoch it is pinned to.
+        """Return the scores of a round by hotkey, by the rules of the epoch it is pinned to.
 
         Args:
             number: of the round.
@@ -200,18 +127,18 @@ class StateQueries:
         return self._round_scores(name, self._transaction.events_of_round(number))
 
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
-        """By line, the scores of a round; see `round_scores`."""
+        """Return the scores of a round by line; see `round_scores`."""
         events = [*self._transaction.events_of_round(number)]
         return {line: self._round_scores(line, events) for line in self.in_force.lines}
 
     def reruns(self, number: int) -> list[Rerun]:
-        """The submissions of a round that are to be run again, in their order."""
+        """Return the submissions of a round that are to be run again, in their order."""
         events = self._transaction.events_of_round(number)
-        asked = (Rerun.of(each) for each in events if each.rerun)
-        return sorted(asked, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
+        reruns = (Rerun.of(event) for event in events if event.rerun)
+        return sorted(reruns, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
 
     def snapshot_digest(self, epoch: int) -> str:
-        """The digest of the snapshot of an epoch.
+        """Return the digest of the snapshot of an epoch.
 
         Raises:
             StateError: it has not begun.
@@ -219,14 +146,14 @@ class StateQueries:
         return self._snapshot(epoch).digest
 
     def recorded(self, number: int) -> frozenset[str]:
-        """The digests of the records of a round that are recorded."""
+        """Return the digests of the records of a round that are recorded."""
         events = self._transaction.events_of_round(number)
-        return frozenset(each.record for each in events if each.record is not None)
+        return frozenset(event.record for event in events if event.record is not None)
 
     def shadow_scores(
         self, number: int, scored: Mapping[str, StateEvent], rules: StateRules
     ) -> dict[str, Decimal]:
-        """What other rules would make of a round, by hotkey, with the reputations it had.
+        """Return the scores of a round under other rules, by hotkey, with the reputations it had.
 
         Args:
             number: the round.
@@ -234,12 +161,12 @@ class StateQueries:
             rules: the other rules.
         """
         events = self._transaction.events_of_round(number)
-        digests = (each.record for each in events)
-        theirs = [scored[each] for each in digests if each is not None and each in scored]
+        digests = (event.record for event in events)
+        theirs = [scored[event] for event in digests if event is not None and event in scored]
         return to_decimals(round_scores(theirs, rules, self._reputation_of))
 
     def profile(self, hotkey: str, at: datetime | None = None) -> Profile:
-        """A miner, whole.
+        """Return a miner, whole.
 
         Args:
             hotkey: of the miner.
@@ -261,7 +188,7 @@ class StateQueries:
         )
 
     def miner(self, hotkey: str) -> MinerInfo:
-        """A miner.
+        """Return a miner.
 
         Raises:
             StateError: there is none with the hotkey.
@@ -269,7 +196,7 @@ class StateQueries:
         return MinerInfo.of(miner_of(self.state, hotkey))
 
     def board(self, skill_type: str) -> list[Standing]:
-        """The leaderboard of a skill type.
+        """Return the leaderboard of a skill type.
 
         Raises:
             StateError: the rule set has no such type.
@@ -282,7 +209,7 @@ class StateQueries:
         line: str | None = None,
         found: LineWeights | None = None,
     ) -> Weights:
-        """The weights of the miners that have a slot.
+        """Return the weights of the miners that have a slot.
 
         They are what the allocation of the rules makes of the records; what reads the records of
         one round reads those of the last closed one, of several lines the last that has records of
@@ -306,7 +233,7 @@ class StateQueries:
     def shared_weights(
         self, immune: Collection[str] = (), found: Mapping[str, LineWeights] | None = None
     ) -> Weights | None:
-        """The weights that all lines come to by the pools of the open epoch; None without pools.
+        """Return the weights of all lines by the pools of the open epoch; None without pools.
 
         Args:
             immune: as for `weights`.
@@ -319,7 +246,7 @@ class StateQueries:
         if pools is None:
             return None
         of_lines = found or {line: self.line_weights(line, immune) for line in self.in_force.lines}
-        lines = {line: each.weights for line, each in of_lines.items()}
+        lines = {line: weights_of_line.weights for line, weights_of_line in of_lines.items()}
         weights = by_slot(pooled(pools, lines, self._slots), self._slots)
         lacking = sorted(hotkey for hotkey, uid in self._slots.items() if uid not in weights)
         without = dict.fromkeys(lacking, NO_LINE)
@@ -328,7 +255,7 @@ class StateQueries:
     def line_weights(
         self, line: str, immune: Collection[str] = (), said: RoundFile | None = None
     ) -> LineWeights:
-        """The weights of a line with every column that they come of.
+        """Return the weights of a line with every column that they come of.
 
         Args:
             line: whose rules give them.
@@ -351,7 +278,7 @@ class StateQueries:
         number: int | None = None,
         reasons: Collection[str] = (),
     ) -> Iterator[ClaimInfo]:
-        """The claims that are not recorded, in the order in which they came.
+        """Yield the claims that are not recorded, in the order in which they came.
 
         Args:
             validator: only those of this one.
@@ -366,18 +293,18 @@ class StateQueries:
                 yield ClaimInfo.of(claim, claim.reason)
 
     def no_candidates(self, skill_type: str) -> str:
-        """Why no group of a type, and no leaderboard, has anyone."""
+        """Return the reason why no group of a type, and no leaderboard, has anyone."""
         return no_candidates(self.state, skill_type, self.rules.of_type(skill_type))
 
     def info(self) -> StateInfo:
-        """The state at a glance."""
+        """Return the state at a glance."""
         head, newest = self.head, self._transaction.newest_rounds(1)
         miners = head.state.miners.values()
         return StateInfo(
             epoch=head.epoch,
             snapshot=self._snapshot(head.epoch).digest,
             miners=len(miners),
-            slots=sum(each.uid is not None for each in miners),
+            slots=sum(miner.uid is not None for miner in miners),
             records_round=newest[0] if newest else None,
             closed_rounds=len(self._transaction.rounds()),
             open_events=self._transaction.counted_events().get(head.epoch, 0),
@@ -391,39 +318,39 @@ class StateQueries:
         )
 
     def miners(self) -> list[MinerInfo]:
-        """The miners: those with a slot by their slots, then the others by hotkey."""
-        found = map(MinerInfo.of, self.state.miners.values())
-        return sorted(found, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
+        """Return the miners: those with a slot by their slots, then the others by hotkey."""
+        miners = map(MinerInfo.of, self.state.miners.values())
+        return sorted(miners, key=lambda each: (each.uid is None, each.uid or 0, each.hotkey))
 
     def rounds(self, last: int | None = None) -> list[RoundInfo]:
-        """The rounds with records, in their order; given ``last``, only so many of the end."""
+        """Return the rounds with records, in their order: the ``last`` ones, or all."""
         if last is None:
             return self._rounds()
         newest = self._transaction.newest_rounds(last)
         return self._rounds(newest[-1]) if newest else []
 
     def round(self, number: int) -> RoundInfo:
-        """One round.
+        """Return one round.
 
         Raises:
             StateError: it has no records.
         """
-        found = self._rounds(number, number)
-        if found:
-            return found[0]
+        rounds = self._rounds(number, number)
+        if rounds:
+            return rounds[0]
         every = self._rounds()
-        known = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
-        raise StateError(f"found no record of round {number}, expected a round that has: {known}")
+        others = f"some from {every[0].round} to {every[-1].round}" if every else "none has so far"
+        raise StateError(f"found no record of round {number}, expected a round that has: {others}")
 
     def closed_round(self, number: int, named: int) -> ClosedRound:
-        """A round that a file has closed, in which its records name an epoch."""
+        """Return a round that a file has closed, in which its records name an epoch."""
         epoch = self.round_epoch(number)
         return ClosedRound(number, named if epoch is None else epoch, self.scores_of_lines(number))
 
     def round_epoch(self, number: int) -> int | None:
-        """The epoch that a round is pinned to, as `RoundInfo` has it; None without records."""
-        found = self._transaction.recorded_rounds(number, number)
-        return found[0][-1] if found else None
+        """Return the epoch that a round is pinned to; None without records."""
+        rounds = self._transaction.recorded_rounds(number, number)
+        return rounds[0][-1] if rounds else None
 
     def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
         closed = self._transaction.rounds()
@@ -433,13 +360,13 @@ class StateQueries:
         ]
 
     def epochs(self, last: int | None = None) -> list[EpochInfo]:
-        """The epochs that have begun, in their order; given ``last``, only so many of the end."""
+        """Return the epochs that have begun, in their order: the ``last`` ones, or all."""
         begun = range(self.state.epoch + 1)
         # each has a snapshot to read
         return self._epochs(begun if last is None else begun[-last:])
 
     def epoch(self, number: int) -> EpochInfo:
-        """One epoch.
+        """Return one epoch.
 
         Raises:
             StateError: it has not begun.
@@ -448,14 +375,14 @@ class StateQueries:
             raise StateError(
                 f"found the epoch {number}, expected 0 to {self.state.epoch}, the open one"
             )
-        (found,) = self._epochs([number])
-        return found
+        (info,) = self._epochs([number])
+        return info
 
     def _epochs(self, numbers: Iterable[int]) -> list[EpochInfo]:
         times = {}
         for body in self._transaction.bodies_of_kind("epoch"):
-            said = json.loads(body)
-            times[said["epoch"]] = said["at"]
+            entry = json.loads(body)
+            times[entry["epoch"]] = entry["at"]
         counts, current = self._transaction.counted_events(), self.state.epoch
         return [
             EpochInfo(
@@ -475,7 +402,7 @@ class StateQueries:
         return rank_of(self.state, hotkey, skill_type, rules)
 
     def named_line(self, line: str | None) -> str:
-        """The name of a line, or of the only one.
+        """Return the name of a line, or of the only one.
 
         Raises:
             StateError: the state has no such line, or several where none is named.
@@ -498,11 +425,11 @@ class StateQueries:
         return to_decimals(scores)
 
     def _own(self, line: str, events: Iterable[StateEvent]) -> list[StateEvent]:
-        """The events of the skill types of a line."""
-        return [each for each in events if self.in_force.line_of(each.skill_type) == line]
+        """Return the events of the skill types of a line."""
+        return [event for event in events if self.in_force.line_of(event.skill_type) == line]
 
     def _weights_epoch(self, line: str) -> int:
-        """The epoch whose rules give the weights of a line: that of the last closed round.
+        """Return the epoch whose rules give the weights of a line: that of the last closed round.
 
         Before a round is closed it is that of the last one with records, of whichever line, and
         before that the open one.
@@ -517,7 +444,7 @@ class StateQueries:
         return self.state.epoch if epoch is None else epoch
 
     def weighing(self, line: str) -> StateRules:
-        """The rules that give the weights of a line: of the epoch of its last closed round."""
+        """Return the rules of the weights of a line: those of its last closed round's epoch."""
         return self.in_force.lines[line].at(self._weights_epoch(line))
 
     def _records(self, line: str, given: RoundFile | None) -> LineRecords:
@@ -525,13 +452,13 @@ class StateQueries:
 
         def said(epoch: int) -> RoundFile:
             if epoch < opened:
-                return said_of(transaction, in_force, line, epoch)
+                return closed_attributes(transaction, in_force, line, epoch)
             if given is not None:
                 return given
-            closed = said_of(transaction, in_force, line, opened - 1)
-            lines = (in_force.line_of(each.skill_type) for each in transaction.events(opened))
+            closed = closed_attributes(transaction, in_force, line, opened - 1)
+            lines = (in_force.line_of(event.skill_type) for event in transaction.events(opened))
             # the rounds so far are others than those that it was said of
-            return NOTHING_SAID if closed and line in lines else closed
+            return NO_ATTRIBUTES if closed and line in lines else closed
 
         return LineRecords(transaction, in_force, line, self.pinned, said=said)
 
@@ -540,7 +467,7 @@ class StateQueries:
         return {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
 
     def _without(self, found: LineWeights) -> dict[str, str]:
-        """By hotkey, why a miner with a slot has no weight."""
+        """Return by hotkey the reason why a miner with a slot has no weight."""
         if found.refused:
             return dict.fromkeys(sorted(self._slots), REFUSED)
         why = {} if found.allocation is None else found.allocation.without
@@ -548,7 +475,7 @@ class StateQueries:
         return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
 
     def _last_round(self, line: str) -> int | None:
-        """The last closed round; where there are several lines, the last with records of one."""
+        """Return the last closed round; in a state of several lines, with records of the line."""
         types = self.in_force.types_apart(line)
         return self._transaction.last_closed_round(types=types)
 
@@ -557,15 +484,80 @@ class StateQueries:
         return pinned_reputation(pinned, rules, event.hotkey, event.skill_type)
 
     def _own_rules(self, event: StateEvent) -> StateRules:
-        """The rules of the epoch that an event is pinned to."""
+        """Return the rules of the epoch that an event is pinned to."""
         return self.in_force.at(event.epoch).of_type(event.skill_type)
 
     def _snapshot(self, epoch: int) -> Snapshot:
-        found = self._transaction.snapshot(epoch)
-        if found is None:
+        snapshot = self._transaction.snapshot(epoch)
+        if snapshot is None:
             raise StateError(f"found no snapshot of the epoch {epoch}, expected 0 to the open one")
-        return found
+        return snapshot
 
     def _times(self) -> dict[int, datetime]:
         rounds = self._transaction.rounds().items()
         return {number: datetime.fromisoformat(at) for number, at in rounds if at is not None}
+
+
+_REGISTER = "register miners with tallystick miner register or miner sync"
+NO_MINERS = f"no miner is registered: {_REGISTER}"
+"""Reason of a state without miners."""
+NO_RECORD = "no record in the round"
+"""Reason of no weight under rules that weigh the records of one round alone."""
+REFUSED = "the rules refuse what they are given"
+"""Reason of no weight where a step refuses the round."""
+NO_LINE = "no weight in any line"
+"""Reason of no weight in a state whose lines share all."""
+NO_ROUNDS = "no record is recorded yet: record some with tallystick round close"
+"""Reason of a state without rounds."""
+
+
+def no_candidates(state: State, skill_type: str, rules: StateRules) -> str:
+    """Return the reason why no miner can be selected for a type."""
+    declared = [miner for miner in state.miners.values() if skill_type in miner.types]
+    if not declared:
+        return f"no miner declares {skill_type}: {_REGISTER}"
+    left = {
+        "without a slot": [miner for miner in declared if miner.uid is None],
+        "ejected by collusion flags": [
+            miner for miner in declared if miner.uid is not None and is_ejected(rules, miner)
+        ],
+    }
+    others = len(declared) - sum(map(len, left.values()))
+    parts = [f"{len(miners)} {why}" for why, miners in left.items() if miners]
+    if others:
+        minimum = to_text(from_decimal(rules.groups.minimum_reputation))
+        parts.append(f"{others} below the minimum reputation {minimum}")
+    return f"{numbered(len(declared), 'miner')} of {skill_type}: {', '.join(parts)}"
+
+
+def no_weights(state: State, rules: StateRules, last_round: int | None) -> str:
+    """Return the reason why no miner has a weight.
+
+    Args:
+        state: the live state.
+        rules: its rules.
+        last_round: the last closed round; None when none is.
+    """
+    if not state.miners:
+        return NO_MINERS
+    if all(miner.uid is None for miner in state.miners.values()):
+        return f"no miner holds a slot: {_REGISTER}"
+    allocation = rules.rule_set.section(ALLOCATION)
+    if allocation is None:
+        return (
+            f"{rules.rule_set.reference} has no [allocation]: it scores records, and weighs nobody"
+        )
+    steps = allocation.steps
+    if any(isinstance(step, Collect) and step.records == "window" for step in steps):
+        return (
+            "no miner with a slot has a score above 0 in its window: close rounds with tallystick "
+            "round close"
+        )
+    if carried_names(rules.rule_set):
+        return (
+            "no miner with a slot has a score above 0 in any round: close rounds with tallystick "
+            "round close"
+        )
+    if last_round is None:
+        return "no round is closed yet: close one with tallystick round close"
+    return f"no miner with a slot has a score above 0 in round {last_round}, the last closed one"

@@ -19,12 +19,14 @@ import msgspec
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, OtherSnapshotError, StateError, TrustError
 from tallystick.records.messages import shown
+from tallystick_state.attributes import of_body
 from tallystick_state.authority import (
     OPERATOR,
     Authority,
     Envelopes,
     authority_of,
     no_envelopes,
+    root_of,
     stored_envelopes,
 )
 from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
@@ -35,8 +37,7 @@ from tallystick_state.event_log import RANKS, EventLog
 from tallystick_state.ingest import refusal
 from tallystick_state.pools import read_pools
 from tallystick_state.rules import GENESIS
-from tallystick_state.rules_log import load_rules, renewed
-from tallystick_state.said import of_body
+from tallystick_state.rules_in_force import load_rules, renewed
 from tallystick_state.store.integrity import check_integrity
 from tallystick_state.store.integrity import data_checksums as checksums_of_pages
 from tallystick_state.store.store import Store
@@ -49,24 +50,22 @@ from tallystick_state.store.tables import (
     QUARANTINE,
     ROUNDS,
     SNAPSHOTS,
+    StoreTable,
 )
 from tallystick_state.store.transaction import STATING
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust_in_force import root_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
-
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.checkpoint import Checkpoint
 
 TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
-"""Everything that a store holds and its log leads to, the shortest to read first."""
+"""Tables that follow from the log, the shortest to read first."""
 FLAGS = "flag"
 """The kind of the entries that say whom the engine flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
-"""How many state events in a row are applied at a time."""
+"""Maximum number of state events in a row that are applied at a time."""
 
 
 class _Miner(TypedDict):
@@ -145,7 +144,7 @@ class _Group(TypedDict):
 
 @attrs.frozen
 class Verified:
-    """What was proved.
+    """The result of a replay that found no difference.
 
     Attributes:
         entries: so many entries of the log are chained and lead to what is stored.
@@ -183,11 +182,11 @@ class Renewal:
             if entry.kind == GENESIS:
                 body = renewed(entry)
             elif entry.kind == "epoch":
-                said, epoch = msgspec.json.decode(body), log.state.epoch
+                entry_body, epoch = msgspec.json.decode(body), log.state.epoch
                 derived = log.snapshot(epoch).digest
-                if said.get("snapshot") != derived:
+                if entry_body.get("snapshot") != derived:
                     self.other_snapshots.append(epoch)
-                    body = canonical_bytes({**said, "snapshot": derived}).decode()
+                    body = canonical_bytes({**entry_body, "snapshot": derived}).decode()
             self.hash = chained(self.hash, entry.seq, entry.kind, body).hash
 
 
@@ -212,13 +211,13 @@ def replay(
     """
     for _, group in groupby(entries, key=_run):
         chunk = list(group)
-        told = f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied"
+        message = f"entries {chunk[0].seq} to {chunk[-1].seq} of the log cannot be applied"
         try:
             _apply(log, chunk, envelopes)
         except TrustError as error:
-            raise TrustError(f"{told}: {error}", code=error.code) from error
+            raise TrustError(f"{message}: {error}", code=error.code) from error
         except (StateError, DamagedError, msgspec.MsgspecError) as error:
-            raise DamagedError(f"{told}: {error}") from error
+            raise DamagedError(f"{message}: {error}") from error
         if renewal is not None:
             renewal.renew(log, chunk)
         if log.hash != (chunk[-1].hash if renewal is None else renewal.hash):
@@ -251,7 +250,7 @@ def verify(
             str(Path(folder) / "replayed"), shown=f"the replay of {ledger.store.shown} in {folder}"
         ) as (_, transaction),
     ):
-        log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.hearing)
+        log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.allowed)
         replay(log, check(stored.entries()), stored_envelopes(stored.envelope, ledger.store.shown))
         log.finish()
         rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
@@ -267,8 +266,8 @@ def verify(
 def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
     """Compare the leaves that are kept, and those of a checkpoint, with what is computed anew."""
     with ledger.epoch_log(trust=False) as log:
-        kept = log.transaction.epoch_leaves()
-        for epoch, leaf in kept.items():
+        stored = log.transaction.epoch_leaves()
+        for epoch, leaf in stored.items():
             if epoch >= len(log.closed) or log.leaves[epoch].to_bytes() != leaf.encode():
                 raise DamagedError(
                     f"the leaf of the epoch {epoch}: found {leaf:.200}, expected what the log "
@@ -279,12 +278,12 @@ def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
 
 
 def _unlike(log: EventLog, entry: Entry) -> DamagedError:
-    """What an entry says that the entries before it do not lead to."""
+    """Return the error of an entry that does not follow from those before it."""
     if entry.kind == "epoch":
-        found = str(msgspec.json.decode(entry.body).get("snapshot"))[:80]
+        stated = str(msgspec.json.decode(entry.body).get("snapshot"))[:80]
         derived = log.snapshot(log.state.epoch).digest
-        if found != derived:
-            return OtherSnapshotError(entry.seq, log.state.epoch - 1, found, derived)
+        if stated != derived:
+            return OtherSnapshotError(entry.seq, log.state.epoch - 1, stated, derived)
     return DamagedError(
         f"entry {entry.seq} of the log ({entry.kind}): found {entry.body:.200}, expected what the "
         "entries before it lead to: the log was changed"
@@ -292,7 +291,7 @@ def _unlike(log: EventLog, entry: Entry) -> DamagedError:
 
 
 def _run(entry: Entry) -> tuple[str, int]:
-    """What entries that are applied together share: events in a row do, others stand alone."""
+    """Return the key of entries that are applied together: events in a row share one."""
     if entry.kind == FLAGS:
         return FLAGS, 0
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
@@ -302,17 +301,17 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
     if chunk[0].kind not in RANKS:
         _apply_one(log, chunk[0], envelopes)
         return
-    events, hearing = [StateEvent.from_line(entry.body) for entry in chunk], log.hearing
+    events, allowed = [StateEvent.from_line(entry.body) for entry in chunk], log.allowed
     for entry, event in zip(chunk, events, strict=True):
         refused = refusal(log.state, log.in_force, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
-        if not hearing.hears(event.validator):
+        if not allowed.accepts(event.validator):
             raise StateError(
                 f"found a claim of {shown(event.validator)}, whom the state does not hear"
             )
     rank = RANKS[chunk[0].kind]
-    if rank is Rank.OWN and not all(map(hearing.is_own, events)):
+    if rank is Rank.OWN and not all(map(allowed.is_own, events)):
         raise StateError("found an own claim of another validator than the state's own")
     log.record(events, rank)
 
@@ -407,15 +406,15 @@ _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
 """Every kind of entry that stands alone; claims are applied by `EventLog.record`."""
 
 
-def _same_rows(table: Table, stored: Transaction, replayed: Transaction) -> int:
-    """How many rows a table has, which are those that the log leads to."""
+def _same_rows(table: StoreTable, stored: Transaction, replayed: Transaction) -> int:
+    """Return the number of rows of a table, once each is found to follow from the log."""
     number = 0
-    for number, (found, wanted) in enumerate(
+    for number, (row, wanted) in enumerate(
         zip_longest(stored.rows(table), replayed.rows(table)), 1
     ):
-        if found != wanted:
+        if row != wanted:
             raise DamagedError(
-                f"row {number} of {table.name}: found {found!s:.200}, expected {wanted!s:.200}, to "
+                f"row {number} of {table.name}: found {row!s:.200}, expected {wanted!s:.200}, to "
                 "which the log leads: the store was changed, restore a copy"
             )
     return number

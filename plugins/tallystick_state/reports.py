@@ -16,12 +16,12 @@ from tallystick_state.sections.reputation import REPUTATION
 if TYPE_CHECKING:
     from tallystick_state.ledger import Ledger
     from tallystick_state.model import State
-    from tallystick_state.rules_in_force import EpochRules
+    from tallystick_state.rules import EpochRules
 
 
 @attrs.frozen
 class RoundReport:
-    """What a round has.
+    """The records of a round, counted.
 
     Attributes:
         records: how many records of it are recorded.
@@ -39,12 +39,12 @@ class RoundReport:
 def round_report(ledger: Ledger, number: int) -> RoundReport:
     """Return what a round has; nothing, where none of its records is recorded."""
     with ledger.store.reading() as transaction:
-        records = [each for each in transaction.events_of_round(number) if each.is_record]
+        records = [record for record in transaction.events_of_round(number) if record.is_record]
     return RoundReport(
         records=len(records),
-        miners=len({each.hotkey for each in records}),
-        late=sum(each.missed for each in records),
-        reruns=sum(bool(each.rerun) for each in records),
+        miners=len({record.hotkey for record in records}),
+        late=sum(record.missed for record in records),
+        reruns=sum(bool(record.rerun) for record in records),
     )
 
 
@@ -70,7 +70,7 @@ class ThresholdMove:
 
 @attrs.frozen
 class EpochReport:
-    """What closing an epoch did.
+    """The changes that closing an epoch made.
 
     Attributes:
         records: how many records it counted.
@@ -121,9 +121,9 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
     if before is None or after is None:
         raise StateError(f"found the epoch {epoch}, expected one that is closed")
     moves = [*_reputations(before.state, after.state, in_force.at(epoch))]
-    moved = [each for each in moves if each.before != each.after]
-    moved.sort(key=lambda each: (-abs(each.after - each.before), each.hotkey, each.skill_type))
-    begun = ((line, each.begins(epoch + 1)) for line, each in in_force.lines.items())
+    moved = [move for move in moves if move.before != move.after]
+    moved.sort(key=lambda move: (-abs(move.after - move.before), move.hotkey, move.skill_type))
+    begun = ((line, move.begins(epoch + 1)) for line, move in in_force.lines.items())
     return EpochReport(
         records=records.total(),
         miners=len(records),
@@ -134,13 +134,13 @@ def epoch_report(ledger: Ledger, epoch: int) -> EpochReport:
         thresholds=tuple(_thresholds(before.state, after.state)),
         tracked=sum(map(len, after.state.thresholds.values())),
         flagged={hotkey: many for hotkey, many in sorted(flagged.items()) if many},
-        begins={line: each.rule_set.reference for line, each in begun if each is not None},
+        begins={line: move.rule_set.reference for line, move in begun if move is not None},
         waiting={reason: many for reason, many in waiting.items() if reason != DROPPED},
     )
 
 
 def _reputations(before: State, after: State, rules: EpochRules) -> Iterator[ReputationMove]:
-    """Each reputation; who registered while the epoch was open began with the initial one."""
+    """Yield each reputation; who registered while the epoch was open began with the initial one."""
     for hotkey, miner in after.miners.items():
         for skill_type, nano in miner.reputation.items():
             own = rules.type_rules.get(skill_type)
@@ -151,7 +151,7 @@ def _reputations(before: State, after: State, rules: EpochRules) -> Iterator[Rep
 
 def _thresholds(before: State, after: State) -> Iterator[ThresholdMove]:
     for skill_type in sorted({*before.thresholds, *after.thresholds}):
-        old, new = (each.thresholds.get(skill_type, {}) for each in (before, after))
+        old, new = (state.thresholds.get(skill_type, {}) for state in (before, after))
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
                 yield ThresholdMove(skill_type, name, old.get(name), new.get(name))

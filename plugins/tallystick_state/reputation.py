@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Effect:
-    """What the events of one record do together, whatever their order (E28).
+    """The effect of the events of one record together, whatever their order (E28).
 
     Attributes:
         factor: the product of what multiplies, exact.
@@ -39,12 +39,12 @@ class Effect:
     takes_part: bool
 
     def delta(self, reputation: int) -> Fraction:
-        """What it changes of a reputation in nano: exact, in units of 1, not clamped."""
+        """Return the change of a reputation in nano, in units of 1: exact, not clamped."""
         return to_fraction(reputation) * (self.factor - 1) + self.added
 
 
 def initial_reputation(rules: StateRules) -> int:
-    """The reputation of a newcomer, in nano (reputation.txt, Initial Value).
+    """Return the reputation of a newcomer, in nano (reputation.txt, Initial Value).
 
     Raises:
         StateError: the rule set has no reputation.
@@ -53,7 +53,7 @@ def initial_reputation(rules: StateRules) -> int:
 
 
 def clamped(rules: StateRules, reputation: int) -> int:
-    """A reputation in nano, kept within floor and ceiling (reputation.txt, Clamping).
+    """Return a reputation in nano, kept within floor and ceiling (reputation.txt, Clamping).
 
     Raises:
         StateError: the rule set has no reputation.
@@ -63,7 +63,7 @@ def clamped(rules: StateRules, reputation: int) -> int:
 
 
 def consensus_event(rules: StateRules | BoundRules, consensus: int) -> str | None:
-    """The event that a published consensus is (reputation.txt, Update Rules).
+    """Return the event that a published consensus is (reputation.txt, Update Rules).
 
     Args:
         rules: the rules.
@@ -78,7 +78,7 @@ def consensus_event(rules: StateRules | BoundRules, consensus: int) -> str | Non
 
 
 def events_of_record(reported: Iterable[str], arisen: str | None) -> tuple[str, ...]:
-    """The events of a record, sorted: those that it reports, and the one that its consensus is.
+    """Return the events of a record, sorted: those that it reports, and that of its consensus.
 
     A missed deadline makes no consensus event, also where a late submission was given a consensus
     (E29 of docs/errata.md). What else is reported with it stays, or who misbehaves would only have
@@ -95,7 +95,7 @@ def events_of_record(reported: Iterable[str], arisen: str | None) -> tuple[str, 
 
 
 def effect(rules: StateRules, events: Iterable[str]) -> Effect:
-    """What some events of one record do together; one that comes n times counts n times.
+    """Return the effect of some events of one record; one that comes n times counts n times.
 
     Events that the rule set does not list change nothing (E39). A record is left out of the mean
     when it has events that keep it out, and no other event that the rule set lists (E29).
@@ -113,7 +113,7 @@ def effect(rules: StateRules, events: Iterable[str]) -> Effect:
 
 
 def record_delta(rules: StateRules, reputation: int, events: Iterable[str]) -> Fraction:
-    """``reputation · Π multiply + Σ add − reputation`` of the events of one record (E27, E28).
+    """Return ``reputation · Π multiply + Σ add − reputation`` of one record's events (E27, E28).
 
     Args:
         rules: the rules.
@@ -132,7 +132,7 @@ def record_delta(rules: StateRules, reputation: int, events: Iterable[str]) -> F
 def mean_delta(
     rules: StateRules, sums: Iterable[tuple[int, int]], unit: int = NANO
 ) -> Fraction | None:
-    """The mean delta of one miner and skill type over an epoch (E29), exact, in units of 1.
+    """Return the mean delta of one miner and skill type over an epoch (E29), exact, in units of 1.
 
     Args:
         rules: the rules.
@@ -156,7 +156,7 @@ def mean_delta(
 
 
 def _across(sums: list[tuple[int, int]]) -> Fraction:
-    """The mean of the means; those over equally many records are added as integers first."""
+    """Return the mean of the means; those over equally many records are added as integers first."""
     totals: dict[int, int] = defaultdict(int)
     for total, records in sums:
         totals[records] += total
@@ -164,7 +164,7 @@ def _across(sums: list[tuple[int, int]]) -> Fraction:
 
 
 def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:
-    """The reputation that the mean delta of an epoch leads to, clamped and published once.
+    """Return the reputation that the mean delta of an epoch leads to, clamped and published once.
 
     Args:
         rules: the rules.
@@ -180,6 +180,6 @@ def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:
     if mean is None:
         return reputation
     damping = rules.reputation.damping
-    kept = Fraction(damping.keep or 0) if damping.mode == "replace" else Fraction(1)
+    share = Fraction(damping.keep or 0) if damping.mode == "replace" else Fraction(1)
     # floor and ceiling are published values, so that clamping after publishing is the same
-    return clamped(rules, publish(kept * to_fraction(reputation) + Fraction(damping.apply) * mean))
+    return clamped(rules, publish(share * to_fraction(reputation) + Fraction(damping.apply) * mean))

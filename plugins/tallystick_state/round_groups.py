@@ -14,7 +14,7 @@ from tallystick.numbers.text import numbered
 from tallystick.records.rejects import Reject
 from tallystick_consensus.join import Join, with_consensus
 from tallystick_consensus.run import GroupFile, GroupScorer, Key, item_of, key_of
-from tallystick_state.arguments import path_or_items
+from tallystick_state.argument_checks import path_or_items
 
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tallystick_state.store.transaction import Transaction
 
 Alignment = tuple[str, str]
-"""How alike a member is to primaries and to auditors, as exact fractions."""
+"""Agreement of a member with primaries and with auditors, as exact fractions."""
 
 
 @attrs.define
@@ -49,7 +49,7 @@ class RoundGroups:
     def of(
         cls, items: Iterable[Item], rules: BoundRules, seeds: Mapping[tuple[str, int], str]
     ) -> RoundGroups:
-        """The groups of some lines or mappings.
+        """Return the groups of some lines or mappings.
 
         Args:
             items: the groups.
@@ -59,16 +59,16 @@ class RoundGroups:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        scorer, found = GroupScorer(rules, unique=True, seeds=seeds), cls()
-        for each in scorer.each(items):
-            if isinstance(each, Reject):
-                found.rejects.append(each)
+        scorer, groups = GroupScorer(rules, unique=True, seeds=seeds), cls()
+        for group in scorer.each(items):
+            if isinstance(group, Reject):
+                groups.rejects.append(group)
             else:
-                found._add(each)
-        return found
+                groups._add(group)
+        return groups
 
     def applied(self, record: Record, item: Item) -> Item:
-        """The item of a record, with the consensus of its group.
+        """Return the item of a record, with the consensus of its group.
 
         Raises:
             RecordError: the record says something else than its group, or has a consensus.
@@ -83,7 +83,7 @@ class RoundGroups:
             self._joined += self._join.may_have_group_of(item)
 
     def filled(self, event: StateEvent, item: Item) -> Item:
-        """The item of a record, with the consensus of its group, once its event is made."""
+        """Return the item of a record, with the consensus of its group, once its event is made."""
         return with_consensus(item, self._join.components(_key_of_event(event), event.hotkey))
 
     def check_joined(self, name: str) -> None:
@@ -102,7 +102,7 @@ class RoundGroups:
             )
 
     def noted(self, event: StateEvent) -> StateEvent:
-        """The event of a record, with what its group says of it."""
+        """Return the event of a record, with what its group says of it."""
         key = _key_of_event(event), event.hotkey
         alignment, rerun = self._alignments.get(key), key in self._reruns
         if alignment is None and not rerun:
@@ -124,7 +124,7 @@ def _key_of_event(event: StateEvent) -> Key:
 
 
 def seeds_of(transaction: Transaction) -> dict[tuple[str, int], str]:
-    """By skill type and round, the seed by which the last group was selected."""
+    """Return by skill type and round the seed by which the last group was selected."""
     bodies = map(json.loads, transaction.bodies_of_kind("group"))
     return {(body["skill_type"], body["round"]): body["seed"] for body in bodies}
 
@@ -132,16 +132,22 @@ def seeds_of(transaction: Transaction) -> dict[tuple[str, int], str]:
 def groups_of(
     source: PathLike | Iterable[GroupLike], rules: BoundRules, transaction: Transaction
 ) -> RoundGroups:
-    """The groups of records: a file of them, or mappings or lines.
+    """Return the groups of records: a file of them, or mappings or lines.
 
     Raises:
         InputError: the file cannot be read.
         RefusedError: a line is no group.
         RuleSetError: no rules have a consensus.
     """
-    given = path_or_items(source, "a file of groups, or an iterable of groups")
-    items = GroupFile(given).lines() if isinstance(given, Path) else map(item_of, given)
-    found = RoundGroups.of(items, rules, seeds_of(transaction))
-    if found.rejects:
-        raise RefusedError(str(given) if isinstance(given, Path) else "groups", found.rejects)
-    return found
+    file_or_items = path_or_items(source, "a file of groups, or an iterable of groups")
+    items = (
+        GroupFile(file_or_items).lines()
+        if isinstance(file_or_items, Path)
+        else map(item_of, file_or_items)
+    )
+    groups = RoundGroups.of(items, rules, seeds_of(transaction))
+    if groups.rejects:
+        raise RefusedError(
+            str(file_or_items) if isinstance(file_or_items, Path) else "groups", groups.rejects
+        )
+    return groups

@@ -21,7 +21,7 @@ from tallystick_state.samples import samples_of
 
 
 def round_epoch(events: Iterable[StateEvent]) -> int | None:
-    """The epoch that a round is pinned to: the first one that its records name.
+    """Return the epoch that a round is pinned to: the first one that its records name.
 
     A sound round names one; of another one it does not matter which record came first. None without
     records.
@@ -36,7 +36,7 @@ def round_scores(
     *,
     own_rules: Callable[[StateEvent], StateRules] | None = None,
 ) -> dict[str, int]:
-    """The round scores, in nano, by hotkey; empty where the rule set has none.
+    """Return the round scores, in nano, by hotkey; empty where the rule set has none.
 
     Args:
         events: of one round; events that came alone and records of types without an emission do
@@ -55,13 +55,18 @@ def round_scores(
     if step is None or (allocation is not None and allocation.groups):
         return {}
     collect = CollectStep(
-        rules=step, inputs=(), shape="flat", origin=(), groups=(UNGROUPED,), grouping=""
+        rules=step,
+        inputs=(),
+        shape="flat",
+        origin=(),
+        groups=(UNGROUPED,),
+        grouping="",
     )
     own = [*events]
     records = _OfRound(reputation_of, own_rules or (lambda _: rules))
-    found = samples_of(AllocationRules((step,)), records, {each.hotkey for each in own}, own)
-    samples = found.of_round.get(step.value, {}).get(UNGROUPED, {})
-    ratios = {hotkey: collect.ratio(each) or _empty(step) for hotkey, each in samples.items()}
+    collected = samples_of(AllocationRules((step,)), records, {event.hotkey for event in own}, own)
+    samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
+    ratios = {hotkey: collect.ratio(event) or _empty(step) for hotkey, event in samples.items()}
     return {hotkey: publish(Fraction(*ratio)) for hotkey, ratio in ratios.items() if ratio}
 
 
@@ -77,6 +82,6 @@ class _OfRound:
     rules_of: Callable[[StateEvent], StateRules]
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        """None: nothing looks further back."""
+        """Return no records: the score of a round reads that round alone."""
         del hotkey
         return ()

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import attrs
 
+from tallystick.canonical import digest
+from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import Registry
+from tallystick.records.messages import shown
 from tallystick.rules.model import RuleSet
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.rules.timeline import Timeline
 from tallystick_state.sections.epochs import EPOCHS, Epochs
 from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION, Reputation
@@ -51,7 +55,7 @@ class StateRules:
 
     @classmethod
     def of(cls, loaded: LoadedRuleSet) -> StateRules:
-        """A rule set that is loaded, with the plugins that it was loaded with."""
+        """Return a rule set that is loaded, with the plugins that it was loaded with."""
         return cls(loaded, loaded.registry)
 
     @property
@@ -65,7 +69,7 @@ class StateRules:
         return self.loaded.digest
 
     def to_dict(self) -> dict[str, str]:
-        """What an entry of the log says of it: the rule set, whole."""
+        """Return the rule set, whole, as an entry of the log holds it."""
         return {
             "digest": self.digest,
             "reference": self.rule_set.reference,
@@ -79,12 +83,12 @@ class StateRules:
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
-        """By skill type, these rules: for who asks by type, whatever lines there are."""
+        """These rules by each of their skill types."""
         return dict.fromkeys(self.rule_set.skill_types, self)
 
     @property
     def quorum(self) -> int:
-        """How many validators the flags have to come from that eject a miner."""
+        """The number of validators whose flags eject a miner."""
         reputation = self.rule_set.section(REPUTATION)
         collusion = None if reputation is None else reputation.collusion
         return 1 if collusion is None else collusion.quorum
@@ -97,7 +101,7 @@ class StateRules:
 
     @cached_property
     def base_weights(self) -> Mapping[str, int]:
-        """By skill type, the base weight in nano; types without an emission are left out."""
+        """The base weights in nano, by skill type; types without an emission are left out."""
         types = self.rule_set.skill_types.items()
         weights = {name: rules.base_weight for name, rules in types}
         return {name: from_decimal(w) for name, w in weights.items() if w is not None}
@@ -111,7 +115,7 @@ class StateRules:
 
     @cached_property
     def tiers(self) -> Mapping[str, Tiers]:
-        """By skill type, its tiers; types without tiers are left out."""
+        """The tiers by skill type; types without tiers are left out."""
         from tallystick.scoring.binding import bind_tiers  # proves formulas
 
         tiers = bind_tiers(self.loaded, self.registry)
@@ -119,15 +123,17 @@ class StateRules:
 
     @cached_property
     def seeds(self) -> Mapping[str, Thresholds]:
-        """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
+        """The tracked thresholds by skill type, in nano, at the seed baselines."""
         epochs = self.rule_set.section(EPOCHS)
         tracked = set() if epochs is None else set(epochs.thresholds)
-        found: dict[str, Thresholds] = {}
+        tracked_seeds: dict[str, Thresholds] = {}
         for name, tiers in self.tiers.items():
             seeds = tiers.thresholds(dict.fromkeys(tiers.tracked, self._baselines[name]))
             names = {*tiers.tracked, *tracked}
-            found[name] = {each: nano for each, nano in seeds.items() if each in names}
-        return found
+            tracked_seeds[name] = {
+                threshold: nano for threshold, nano in seeds.items() if threshold in names
+            }
+        return tracked_seeds
 
     @property
     def _baselines(self) -> Mapping[str, int]:
@@ -137,7 +143,7 @@ class StateRules:
 
     @property
     def reputation(self) -> Reputation:
-        """How reputations come about.
+        """The rules of reputations.
 
         Raises:
             StateError: the rule set does not say.
@@ -146,7 +152,7 @@ class StateRules:
 
     @property
     def groups(self) -> Groups:
-        """How groups are selected.
+        """The rules by which groups are selected.
 
         Raises:
             StateError: the rule set does not say.
@@ -155,7 +161,7 @@ class StateRules:
 
     @property
     def epochs(self) -> Epochs:
-        """What happens when an epoch ends.
+        """The rules of the end of an epoch.
 
         Raises:
             StateError: the rule set does not say.
@@ -170,13 +176,93 @@ class StateRules:
         return section
 
 
+class TypeRules(Protocol):
+    """The rules of some skill types, of one line or of several."""
+
+    @property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """The rules of its line, by skill type."""
+
+    @property
+    def quorum(self) -> int:
+        """The number of validators whose flags eject a miner; the largest of any line."""
+
+
+@attrs.frozen(eq=False, slots=False)
+class EpochRules:
+    """The rules of every line in one epoch.
+
+    Attributes:
+        lines: of each line, in the order of their names.
+    """
+
+    lines: tuple[StateRules, ...]
+
+    def __repr__(self) -> str:
+        return f"<EpochRules of {' and '.join(rules.rule_set.reference for rules in self.lines)}>"
+
+    @cached_property
+    def type_rules(self) -> Mapping[str, StateRules]:
+        """The rules of its line, by skill type."""
+        return {name: rules for rules in self.lines for name in rules.rule_set.skill_types}
+
+    @property
+    def quorum(self) -> int:
+        """The number of validators whose flags eject a miner; the largest of any line."""
+        return max(rules.quorum for rules in self.lines)
+
+    @property
+    def seeds(self) -> Mapping[str, Thresholds]:
+        """The tracked thresholds by skill type, in nano, at the seed baselines."""
+        return {name: seeds for rules in self.lines for name, seeds in rules.seeds.items()}
+
+    @property
+    def digest(self) -> str:
+        """The digest that a snapshot names: of the only rule set, or of all of them by line."""
+        if len(self.lines) == 1:
+            return self.lines[0].digest
+        return digest({rules.line: rules.digest for rules in self.lines})
+
+    def only(self) -> StateRules:
+        """Return the rules of a state that has one line.
+
+        Raises:
+            StateError: it has several.
+        """
+        if len(self.lines) > 1:
+            names = ", ".join(rules.line for rules in self.lines)
+            raise StateError(f"found a state of the lines {names}, expected one line: name it")
+        return self.lines[0]
+
+    def watching(self) -> StateRules:
+        """Return the rules of the hours over which dispatches count: of the first line with any."""
+        candidates = (
+            rules for rules in self.lines if rules.rule_set.section(REPUTATION) is not None
+        )
+        return next((r for r in candidates if r.reputation.visibility is not None), self.lines[0])
+
+    def of_type(self, skill_type: str) -> StateRules:
+        """Return the rules of the line that has a skill type.
+
+        Raises:
+            StateError: no line has it.
+        """
+        if skill_type not in self.type_rules:
+            types = self.type_rules
+            raise StateError(
+                f"found the skill type {shown(skill_type)}, expected one of {', '.join(types)}"
+                f"{nearest(skill_type, types)}"
+            )
+        return self.type_rules[skill_type]
+
+
 def state_rules_of(rules: BoundRules) -> StateRules:
-    """The rules of a state that follows the bound rule set."""
+    """Return the rules of a state that follows the bound rule set."""
     return StateRules(rules.loaded, rules.registry)
 
 
 def proved_rules_of(rules: BoundRules) -> StateRules:
-    """The same of a rule set that a state begins with or adopts.
+    """Return the same of a rule set that a state begins with or adopts.
 
     Raises:
         RuleSetError: a formula of its allocation cannot be proved safe.
@@ -185,3 +271,43 @@ def proved_rules_of(rules: BoundRules) -> StateRules:
 
     proved_allocation(rules)
     return state_rules_of(rules)
+
+
+def first_block(epoch: int, timeline: Timeline[StateRules]) -> int | None:
+    """Return the first block of an epoch; None where rules without epochs hold before it.
+
+    Args:
+        epoch: from 0.
+        timeline: the rules of a line.
+    """
+    blocks = 0
+    for start, end, rules in timeline.spans():
+        if epoch <= start:
+            break
+        epochs = rules.rule_set.section(EPOCHS)
+        if epochs is None:
+            return None
+        last = epoch if end is None else min(epoch, end)
+        blocks += (last - start) * epochs.blocks
+    return blocks
+
+
+def epoch_of(block: int, timeline: Timeline[StateRules]) -> int:
+    """Return the epoch that a block belongs to.
+
+    Args:
+        block: from 0.
+        timeline: the rules of a line.
+
+    Raises:
+        StateError: the block is negative, or rules without epochs hold by then.
+    """
+    if block < 0:
+        raise StateError(f"found the block {block}, expected at least 0")
+    before = 0
+    for start, end, rules in timeline.spans():
+        epoch = start + (block - before) // rules.epochs.blocks
+        if end is None or epoch < end:
+            return epoch
+        before += (end - start) * rules.epochs.blocks
+    raise AssertionError  # the last span has no end

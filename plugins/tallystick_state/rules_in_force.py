@@ -7,110 +7,46 @@ the log alone says which rules an epoch has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.canonical import digest
-from tallystick.diagnostics import nearest
-from tallystick.errors import StateError
+from tallystick.canonical import canonical_bytes, digest
+from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
 from tallystick.numbers.text import numbered
-from tallystick.plugins.registry import Plugins
-from tallystick.records.messages import shown
+from tallystick.plugins.registry import Plugins, installed_plugins
+from tallystick.rules.reading import read_again
 from tallystick.rules.timeline import Timeline
-from tallystick_state.authority import Authority
-from tallystick_state.pools import NO_POOLS, Pools, PoolsChange, PoolsInForce
-from tallystick_state.rules import StateRules
-from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.trust_in_force import OPERATORS, TrustInForce
+from tallystick_state.authority import (
+    OPERATORS,
+    ROTATION,
+    Authority,
+    Envelopes,
+    TrustInForce,
+    authority_of,
+    no_envelopes,
+    read_root,
+    root_of,
+)
+from tallystick_state.chain import Entry
+from tallystick_state.claims import AllowedValidators
+from tallystick_state.pools import NO_POOLS, POOLS, Pools, PoolsChange, PoolsInForce, read_pools
+from tallystick_state.rules import GENESIS, EpochRules, StateRules, proved_rules_of
+from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
-    from tallystick.scoring.threshold_snapshots import Thresholds
+    from tallystick.io.paths import PathLike
+    from tallystick.plugins.registry import Registry
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Action, Statement
 
 ADOPTION, WITHDRAWAL = "rules", "withdraw"
 """The kinds of the entries that change which rules are in force."""
-
-
-class TypeRules(Protocol):
-    """The rules of some skill types, of one line or of several."""
-
-    @property
-    def type_rules(self) -> Mapping[str, StateRules]:
-        """By skill type, the rules of its line."""
-
-    @property
-    def quorum(self) -> int:
-        """How many validators flags have to come from that eject a miner; the most of any line."""
-
-
-@attrs.frozen(eq=False, slots=False)
-class EpochRules:
-    """The rules of every line in one epoch.
-
-    Attributes:
-        lines: of each line, in the order of their names.
-    """
-
-    lines: tuple[StateRules, ...]
-
-    def __repr__(self) -> str:
-        return f"<EpochRules of {' and '.join(each.rule_set.reference for each in self.lines)}>"
-
-    @cached_property
-    def type_rules(self) -> Mapping[str, StateRules]:
-        """By skill type, the rules of its line."""
-        return {name: rules for rules in self.lines for name in rules.rule_set.skill_types}
-
-    @property
-    def quorum(self) -> int:
-        """How many validators flags have to come from that eject a miner; the most of any line."""
-        return max(rules.quorum for rules in self.lines)
-
-    @property
-    def seeds(self) -> Mapping[str, Thresholds]:
-        """By skill type, the thresholds that a state tracks, in nano, at the seed baselines."""
-        return {name: seeds for rules in self.lines for name, seeds in rules.seeds.items()}
-
-    @property
-    def digest(self) -> str:
-        """What a snapshot names: the digest of the only rule set, or that of all by their lines."""
-        if len(self.lines) == 1:
-            return self.lines[0].digest
-        return digest({rules.line: rules.digest for rules in self.lines})
-
-    def only(self) -> StateRules:
-        """The rules of a state that has one line.
-
-        Raises:
-            StateError: it has several.
-        """
-        if len(self.lines) > 1:
-            names = ", ".join(rules.line for rules in self.lines)
-            raise StateError(f"found a state of the lines {names}, expected one line: name it")
-        return self.lines[0]
-
-    def watching(self) -> StateRules:
-        """The rules that say over which hours dispatches count: those of the first line that do."""
-        told = (each for each in self.lines if each.rule_set.section(REPUTATION) is not None)
-        return next((r for r in told if r.reputation.visibility is not None), self.lines[0])
-
-    def of_type(self, skill_type: str) -> StateRules:
-        """The rules of the line that has a skill type.
-
-        Raises:
-            StateError: no line has it.
-        """
-        if skill_type not in self.type_rules:
-            known = self.type_rules
-            raise StateError(
-                f"found the skill type {shown(skill_type)}, expected one of {', '.join(known)}"
-                f"{nearest(skill_type, known)}"
-            )
-        return self.type_rules[skill_type]
 
 
 @attrs.frozen
@@ -142,7 +78,7 @@ class Adoption:
     signed_by: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """What its entry says."""
+        """Return the adoption as its entry holds it."""
         optional = {"block": self.block, "statement": self.statement, "major": self.major or None}
         return {
             "epoch": self.epoch,
@@ -156,7 +92,7 @@ class Adoption:
 
 @attrs.frozen(eq=False, slots=False)
 class RulesInForce:
-    """Which rules each line of a state has in each epoch.
+    """The rules of each line of a state in each epoch.
 
     Attributes:
         lines: by name, in the order of names; most states have one.
@@ -182,42 +118,42 @@ class RulesInForce:
 
     @classmethod
     def of(cls, rules: StateRules | RulesInForce) -> RulesInForce:
-        """A rule set that holds in every epoch; rules in force as they are."""
+        """Return a rule set that holds in every epoch; rules in force as they are."""
         if isinstance(rules, RulesInForce):
             return rules
         return cls({rules.line: Timeline(rules)}, rules.registry)
 
     def at(self, epoch: int) -> EpochRules:
-        """The rules of every line in an epoch."""
+        """Return the rules of every line in an epoch."""
         return self._epochs.at(epoch)
 
     def of_type(self, skill_type: str, epoch: int) -> StateRules | None:
-        """The rules of a skill type in an epoch; None where they have no such type then."""
+        """Return the rules of a skill type in an epoch; None where they have no such type then."""
         return self.at(epoch).type_rules.get(skill_type)
 
     def line_of(self, skill_type: str) -> str | None:
-        """The line that has a skill type in some epoch; None where none ever has."""
+        """Return the line that has a skill type in some epoch; None where none ever has."""
         return self._line_of.get(skill_type)
 
     def types_apart(self, line: str) -> Sequence[str] | None:
-        """The skill types that a line has in some epoch; None where all are of the only line."""
+        """Return the skill types of a line in any epoch; None in a state of one line."""
         if len(self.lines) == 1:
             return None
         return [name for name, owner in self._line_of.items() if owner == line]
 
     def rule_sets(self) -> Mapping[str, StateRules]:
-        """Every rule set that is ever in force, by digest, each once, by line and epoch."""
+        """Return every rule set that is ever in force, by digest, each once, by line and epoch."""
         every = (rules for timeline in self.lines.values() for rules in timeline.values())
         return {rules.digest: rules for rules in every}
 
     def dropped_events(self, skill_type: str, epoch: int) -> frozenset[str]:
-        """The events that some earlier rules of a type list, and those of an epoch no longer do."""
+        """Return the events of a type's earlier rules that those of an epoch no longer have."""
         line = self.line_of(skill_type)
         return frozenset() if line is None else self._dropped[line].at(epoch)
 
     @property
     def changes(self) -> bool:
-        """Whether the rules of some line ever change."""
+        """True where the rules of some line ever change."""
         return bool(self._epochs.later)
 
     @property
@@ -243,13 +179,13 @@ class RulesInForce:
         Pools are among them, where the lines share their weight. No state digest covers what is
         scheduled, so peers compare this one beside it.
         """
-        lines = {name: _ahead(each, epoch) for name, each in self.lines.items()}
+        lines = {name: _ahead(timeline, epoch) for name, timeline in self.lines.items()}
         pools = _ahead(self.pools.timeline, epoch)
         shared = {"pools": pools} if pools != _NO_POOLS_AHEAD else {}
         return digest({"format": 1, "lines": lines, **shared})
 
     def statement(self, action: Action, adoption: Adoption, sequence: int) -> Statement | None:
-        """What has to be signed to adopt rules, or to withdraw them; None without a trust file.
+        """Return the statement to sign for an adoption or a withdrawal; None without a trust file.
 
         Args:
             action: ``adopt`` or ``withdraw``.
@@ -298,12 +234,12 @@ class RulesInForce:
 
         envelope = authority.signed(what)
         authorise(self.root, action, statement, envelope, authority.block)
-        known = self.root.keys.values()
-        signers = envelope.signers(each.public for each in known)
-        return tuple(sorted(each.name for each in known if each.public in signers))
+        keys = self.root.keys.values()
+        signers = envelope.signers(key.public for key in keys)
+        return tuple(sorted(key.name for key in keys if key.public in signers))
 
     def pools_statement(self, change: PoolsChange) -> Statement | None:
-        """What has to be signed to change the pools; None without a trust file."""
+        """Return the statement to sign for a change of pools; None without a trust file."""
         if self.root is None:
             return None
         from tallystick_state.trust.statement import pools as statement  # if signed
@@ -327,17 +263,17 @@ class RulesInForce:
         return self._authorised("pools", "adopt", self.pools_statement(change), authority)
 
     def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
-        """The same rules in a state that begins with a trust file and pools, or without them."""
+        """Return the rules of a state that begins with a trust file and pools, or without them."""
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
         return attrs.evolve(self, trust=trust, pools=shared)
 
     def at_genesis(self) -> RulesInForce:
-        """The rules as the state began, without any adoption."""
+        """Return the rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
         return RulesInForce(lines, self.plugins).begun_with(self.trust.first, self.pools.first)
 
     def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
-        """The same rules after an entry that puts a trust file in force.
+        """Return the same rules after an entry that puts a trust file in force.
 
         Raises:
             TrustError: as `TrustInForce.rotated`.
@@ -345,7 +281,7 @@ class RulesInForce:
         return attrs.evolve(self, trust=self.trust.rotated(root, authority), seq=seq)
 
     def with_pools(self, change: PoolsChange, seq: int) -> RulesInForce:
-        """The same rules after an entry that changes the pools.
+        """Return the same rules after an entry that changes the pools.
 
         Raises:
             ValueError: it is not the next change.
@@ -353,7 +289,7 @@ class RulesInForce:
         return attrs.evolve(self, pools=self.pools.changed(change), seq=seq)
 
     def adopted(self, adoption: Adoption) -> RulesInForce:
-        """The rules after an entry that adopts a rule set, which its line allows."""
+        """Return the rules after an entry that adopts a rule set, which its line allows."""
         line = adoption.line
         timeline = self.lines[line].extended(adoption.epoch, adoption.rules)
         return attrs.evolve(
@@ -365,7 +301,7 @@ class RulesInForce:
         )
 
     def withdrawn(self, line: str, sequence: int, seq: int) -> RulesInForce:
-        """The rules after an entry that withdraws the last adoption of a line."""
+        """Return the rules after an entry that withdraws the last adoption of a line."""
         return attrs.evolve(
             self,
             lines={**self.lines, line: self.lines[line].shortened()},
@@ -380,7 +316,8 @@ class RulesInForce:
         lines = self.lines.values()
         starts = sorted({epoch for timeline in lines for epoch, _ in timeline.later})
         first, *later = (
-            EpochRules(tuple(each.at(start) for each in lines)) for start in (0, *starts)
+            EpochRules(tuple(line_timeline.at(start) for line_timeline in lines))
+            for start in (0, *starts)
         )
         return Timeline(first, tuple(zip(starts, later, strict=True)))
 
@@ -399,10 +336,10 @@ class RulesInForce:
 
 
 def _dropped(timeline: Timeline[StateRules]) -> Timeline[frozenset[str]]:
-    listed, found = timeline.first.events, Timeline(frozenset[str]())
+    listed, dropped = timeline.first.events, Timeline(frozenset[str]())
     for epoch, rules in timeline.later:
-        found, listed = found.extended(epoch, listed - rules.events), listed | rules.events
-    return found
+        dropped, listed = dropped.extended(epoch, listed - rules.events), listed | rules.events
+    return dropped
 
 
 _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
@@ -410,9 +347,344 @@ _NO_POOLS_AHEAD: Mapping[str, Any] = {"in_force": None, "scheduled": []}
 
 def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
     """Return the digests of the rules of an epoch, and of later ones with their epochs."""
-    later = [(start, found) for start, found in timeline.later if start > epoch]
+    later = [(start, rules) for start, rules in timeline.later if start > epoch]
     now = timeline.at(epoch)
     return {
         "in_force": None if now is None else now.digest,
-        "scheduled": [{"epoch": start, "digest": found.digest} for start, found in later],
+        "scheduled": [{"epoch": start, "digest": rules.digest} for start, rules in later],
     }
+
+
+FORMAT = 3
+"""The version of a state: of the entries of its log, and of what they lead to.
+
+Under 1, and 2 for several lines, late submissions moved baselines and thresholds (E96).
+"""
+RULE_SETS = "rules"
+"""The key of the rule sets in a first entry; an engine that knows no format above 2 finds none."""
+
+
+def read(
+    genesis: Entry | None,
+    later: Iterable[Entry],
+    where: str,
+    plugins: Plugins | None = None,
+    envelopes: Envelopes = no_envelopes,
+) -> RulesInForce:
+    """Return the rules that the entries of a log say, each as the trust file before it allows.
+
+    Args:
+        genesis: the first entry, if the log has one.
+        later: the entries that adopt, withdraw and rotate, in their order.
+        where: the store or the file, for errors.
+        plugins: what the rule sets are loaded with; by default the installed ones.
+        envelopes: what stands behind entries.
+
+    Raises:
+        DamagedError: an entry is none of its kind, or the installed plugins give a rule set
+            another meaning than it had.
+        StoreError: a rule set does not load with this version and the installed plugins.
+    """
+    loading = plugins or installed_plugins()
+    body = first_body(genesis, where)
+    try:
+        rules = [_load_logged(rule_set, where, loading) for rule_set in _rule_sets(body)]
+    except (KeyError, TypeError):
+        raise DamagedError(
+            f"{where}: found a first entry without a rule set, expected one: restore a copy"
+        ) from None
+    root = root_of(body["trust"], where) if "trust" in body else None
+    try:
+        in_force = begun(rules, loading)
+        pools = read_pools(body.get("pools"), in_force.lines)
+    except StateError as error:
+        raise DamagedError(f"{where}: {error}: restore a copy") from None
+    except (KeyError, TypeError, AttributeError):
+        raise DamagedError(
+            f"{where}: found a first entry with pools that are none, expected shares of the lines: "
+            "restore a copy"
+        ) from None
+    in_force = in_force.begun_with(root, pools)
+    return continued(in_force, later, where, envelopes)
+
+
+def _rule_sets(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if RULE_SETS in said:
+        rule_sets: list[Mapping[str, Any]] = said[RULE_SETS]
+    else:
+        rule_sets = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
+    return rule_sets
+
+
+def format_of(genesis: Entry | None, where: str) -> int:
+    """Return the format of the state that a log leads to.
+
+    Raises:
+        DamagedError: the first entry is none.
+        StoreError: the format is newer than this engine.
+    """
+    number = first_body(genesis, where).get("format")
+    if type(number) is not int or number < 1:
+        raise DamagedError(
+            f"{where}: found a first entry without a format, expected one: restore a copy"
+        )
+    if number > FORMAT:
+        raise StoreError(
+            f"{where}: found a state of the format {number}, expected at most {FORMAT}: "
+            "update tallystick"
+        )
+    return number
+
+
+def check_format(genesis: Entry | None, where: str) -> None:
+    """Refuse the store of a state of an older format, with the way to make it again.
+
+    Raises:
+        DamagedError: the first entry is none.
+        StoreError: it is of an older format, or of a newer one.
+    """
+    number = format_of(genesis, where)
+    if number < FORMAT:
+        source = shlex.quote(where)
+        raise StoreError(
+            f"{where}: found a state of the format {number}, expected {FORMAT}, under which late "
+            "submissions move no thresholds: make it again from its export, with tallystick state "
+            f"export FILE --state {source} and tallystick state import FILE --state NEW"
+        )
+
+
+def renewed(genesis: Entry) -> str:
+    """Return the body of the first entry of an older log, as this format has it."""
+    body = dict(first_body(genesis, "the log"))
+    rule_sets = _rule_sets(body)
+    for name in ("rule_set", "rule_sets"):
+        body.pop(name, None)
+    return canonical_bytes({**body, "format": FORMAT, RULE_SETS: rule_sets}).decode()
+
+
+def begin_under(
+    references: Iterable[PathLike], registry: Registry | None, trust: PathLike | None
+) -> RulesInForce:
+    """Return the rules of a state that begins.
+
+    Args:
+        references: a rule set of each of its lines.
+        registry: the plugins; by default the installed ones.
+        trust: the trust file; None where the operator decides alone.
+
+    Raises:
+        InputError: the trust file cannot be read.
+        RuleSetError: a rule set does not load, or its allocation is not proved safe.
+        StateError: the rule sets do not go together; see `begun`.
+        TrustError: the trust file is none.
+    """
+    from tallystick.scoring.scorer import load  # a query needs none
+
+    rules = [proved_rules_of(load(reference, registry=registry)) for reference in references]
+    root = None if trust is None else read_root(trust)
+    return begun(rules, registry or installed_plugins()).begun_with(root)
+
+
+def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
+    """Return the rules of a state that begins, one rule set for each of its lines.
+
+    Args:
+        rules: of the lines, in any order.
+        plugins: what later rule sets are loaded with.
+
+    Raises:
+        StateError: there is none, two are of one line, two lines have one skill type, or epochs of
+            two lengths.
+    """
+    lines: dict[str, Timeline[StateRules]] = {}
+    owners: dict[str, str] = {}
+    lengths: dict[int, str] = {}
+    for line_rules in sorted(rules, key=lambda found: found.line):
+        reference, epochs = line_rules.rule_set.reference, line_rules.rule_set.section(EPOCHS)
+        if line_rules.line in lines:
+            other = lines[line_rules.line].first.rule_set.reference
+            raise StateError(
+                f"found {other} and {reference}, expected one "
+                f"rule set of the line {line_rules.line}",
+                code="same-line",
+            )
+        for skill_type in line_rules.rule_set.skill_types:
+            if skill_type in owners:
+                raise StateError(
+                    f"found the skill type {skill_type} in {owners[skill_type]} and in "
+                    f"{reference}, expected it in one line only",
+                    code="types-overlap",
+                )
+            owners[skill_type] = reference
+        if epochs is not None:
+            lengths.setdefault(epochs.blocks, reference)
+        lines[line_rules.line] = Timeline(line_rules)
+    if not lines:
+        raise StateError("found no rule set, expected one for each line of the state")
+    if len(lengths) > 1:
+        (one, first), (other, second), *_ = lengths.items()
+        raise StateError(
+            f"found epochs of {one} blocks in {first} and of {other} in {second}, expected epochs "
+            "of one length in every line of a state",
+            code="clock-differs",
+        )
+    return RulesInForce(lines, plugins)
+
+
+def continued(
+    in_force: RulesInForce,
+    later: Iterable[Entry],
+    where: str,
+    envelopes: Envelopes = no_envelopes,
+) -> RulesInForce:
+    """Return the rules after more entries that adopt, withdraw and rotate; see `read`."""
+    for entry in later:
+        try:
+            in_force = _after(in_force, entry, where, envelopes)
+        except TrustError as error:
+            raise DamagedError(
+                f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
+                f"{error}: the store was changed, restore a copy"
+            ) from error
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, StateError):
+            raise DamagedError(
+                f"{where}: found the entry {entry.seq} ({entry.kind}) {entry.body:.80}, expected "
+                "rules that a line adopts or withdraws: restore a copy"
+            ) from None
+    return in_force
+
+
+def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) -> RulesInForce:
+    body = json.loads(entry.body)
+    authority = authority_of(body, envelopes)
+    if entry.kind == ROTATION:
+        return found.rotated(root_of(body, where), entry.seq, authority)
+    if entry.kind == POOLS:
+        return _with_pools(found, body, entry.seq, authority)
+    line, sequence = _text(body["line"]), int(body["sequence"])
+    if sequence != found.sequences.get(line, 0) + 1:
+        raise ValueError(sequence)
+    if entry.kind == WITHDRAWAL:
+        found.check("withdraw", found.adoptions[line][-1], sequence, authority)
+        return found.withdrawn(line, sequence, entry.seq)
+    adoption = Adoption(
+        line=line,
+        epoch=int(body["epoch"]),
+        block=body.get("block"),
+        rules=_load_logged(body["rule_set"], where, found.plugins),
+        previous=_text(body["previous"]),
+        sequence=sequence,
+        major=bool(body.get("major", False)),
+        seq=entry.seq,
+        statement=body.get("statement"),
+    )
+    signed_by = found.check("adopt", adoption, sequence, authority)
+    return found.adopted(attrs.evolve(adoption, signed_by=signed_by))
+
+
+def _with_pools(
+    found: RulesInForce, said: Mapping[str, Any], seq: int, authority: Authority
+) -> RulesInForce:
+    pools = read_pools(said["pools"], found.lines)
+    if pools is None:
+        raise TypeError(said)
+    change = PoolsChange(
+        epoch=int(said["epoch"]),
+        pools=pools,
+        previous=said["previous"],
+        sequence=int(said["sequence"]),
+        block=said.get("block"),
+        statement=said.get("statement"),
+    )
+    signed_by = found.check_pools(change, authority)
+    return found.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
+
+
+def genesis_validators(genesis: Entry | None, where: str) -> AllowedValidators:
+    """Return the allowed validators that the first entry of a log names.
+
+    Args:
+        genesis: the first entry, if the log has one.
+        where: the store or the file, for errors.
+
+    Raises:
+        DamagedError: it says no such thing.
+    """
+    body = first_body(genesis, where)
+    validator, heard = body.get("validator"), body.get("hears", [])
+    texts = isinstance(heard, list) and all(isinstance(hotkey, str) for hotkey in heard)
+    if not texts or not isinstance(validator, str | None):
+        raise DamagedError(
+            f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
+            "copy"
+        )
+    return AllowedValidators(validator, frozenset(heard) or None)
+
+
+def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+    """Load the rule set of an entry; refuse one that does not load, with the way out.
+
+    Raises:
+        DamagedError: as `load_rules`.
+        KeyError: as `load_rules`.
+        StoreError: it does not load.
+        TypeError: as `load_rules`.
+    """
+    try:
+        return load_rules(said, where, plugins)
+    except RuleSetError as error:
+        name = said["reference"]
+        raise StoreError(
+            f"{where}: found a state whose rule set {name} does not load, expected one "
+            "that this version and its plugins know: use the tallystick and the plugins that the "
+            "state was begun with, or begin anew with tallystick state init and record its rounds "
+            f"again; the rule set has: {error}"
+        ) from error
+
+
+def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+    """Return the rule set that an entry holds.
+
+    Raises:
+        DamagedError: the plugins give it another meaning than the entry says.
+        KeyError: the entry holds no rule set.
+        RuleSetError: it does not load.
+        TypeError: as `KeyError`.
+    """
+    # whoever forged the entry may have put anything there
+    text, name, expected = (_text(said[key]) for key in ("text", "reference", "digest"))
+    loaded = read_again(text, Path(f"{where}#{name}"), expected, plugins)
+    if loaded.digest != expected:
+        raise DamagedError(
+            f"{where}: found that {name} means {loaded.digest} with the installed "
+            f"plugins, expected {expected}: install the plugins that the state began with"
+        )
+    return StateRules.of(loaded)
+
+
+def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
+    """Return the JSON object of the entry that begins a log.
+
+    Raises:
+        DamagedError: the log begins with something else.
+    """
+    if genesis is None or genesis.kind != GENESIS:
+        kind = "nothing" if genesis is None else genesis.kind
+        raise DamagedError(
+            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
+        )
+    try:
+        body = json.loads(genesis.body)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise DamagedError(
+            f"{where}: found a first entry without a rule set, expected one: restore a copy"
+        )
+    return body
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value

@@ -21,13 +21,13 @@ class Records(Protocol):
     """The records of one line of a state, as far as an allocation reads them."""
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        """Those of a miner, newest first: by round, task, skill type and validator."""
+        """Return the records of a miner, newest first: by round, task, skill type and validator."""
 
     def reputation(self, event: StateEvent) -> int:
-        """The reputation, in nano, that the round of a record pins."""
+        """Return the reputation, in nano, that the round of a record pins."""
 
     def rules_of(self, event: StateEvent) -> StateRules:
-        """The rules by which a record was scored: those of the epoch that it names."""
+        """Return the rules by which a record was scored: those of the epoch that it names."""
 
 
 def samples_of(
@@ -37,7 +37,7 @@ def samples_of(
     of_round: Iterable[StateEvent],
     last: int | None = None,
 ) -> Collected:
-    """What the steps collect.
+    """Collect the samples of the steps.
 
     Args:
         rules: the steps.
@@ -49,20 +49,20 @@ def samples_of(
     Raises:
         StateError: a mean is weighed by what no state knows.
     """
-    found = Collected(rules, records)
-    found.check_factors()
+    collected = Collected(rules, records)
+    collected.check_factors()
     for event in of_round:
         if event.is_record and event.hotkey in hotkeys:
-            found.take(event)
-    for hotkey in hotkeys if found.windows else ():
+            collected.take(event)
+    for hotkey in hotkeys if collected.windows else ():
         newest = records.newest(hotkey)
-        found.take_windows(newest if last is None else (e for e in newest if e.round <= last))
-    return found
+        collected.take_windows(newest if last is None else (e for e in newest if e.round <= last))
+    return collected
 
 
 @attrs.frozen(eq=False, slots=False)
 class Collected:
-    """What steps collect, by their ``value``, by group and by hotkey.
+    """Samples that steps collect, by their ``value``, by group and by hotkey.
 
     Attributes:
         rules: the steps.
@@ -78,25 +78,25 @@ class Collected:
 
     @property
     def hotkeys(self) -> set[str]:
-        """Of whom there is anything."""
+        """The hotkeys of all samples."""
         return {
             hotkey
             for samples in (self.of_round, self.of_all)
             for groups in samples.values()
-            for held in groups.values()
-            for hotkey in held
+            for samples_by_hotkey in groups.values()
+            for hotkey in samples_by_hotkey
         }
 
     @cached_property
     def windows(self) -> Mapping[str, int | None]:
-        """What is collected of all rounds, and over how many tasks at most; None over all."""
-        found: dict[str, int | None] = {}
-        for each in self._collects:
-            if each.records == "window":
-                most = found.get(each.value, 0)
-                unlimited = each.last is None or most is None
-                found[each.value] = None if unlimited else max(most or 0, each.last or 0)
-        return found
+        """The values collected of all rounds, each with its maximum number of tasks (None: all)."""
+        windows: dict[str, int | None] = {}
+        for step in self._collects:
+            if step.records == "window":
+                most = windows.get(step.value, 0)
+                unlimited = step.last is None or most is None
+                windows[step.value] = None if unlimited else max(most or 0, step.last or 0)
+        return windows
 
     @cached_property
     def _collects(self) -> tuple[Collect, ...]:
@@ -104,7 +104,7 @@ class Collected:
 
     @cached_property
     def _factors(self) -> tuple[str, ...]:
-        return tuple(sorted({n for each in self._collects for n in (*each.times, *each.over)}))
+        return tuple(sorted({n for step in self._collects for n in (*step.times, *step.over)}))
 
     def check_factors(self) -> None:
         """Refuse means that are weighed by what no state knows.
@@ -133,7 +133,9 @@ class Collected:
                 for event in events:
                     self._take(value, event, self.of_all)
                 # the tasks of each group are counted on their own, so that all have to be read
-                scored = any(not each.missed and _value(each, value) is not None for each in events)
+                scored = any(
+                    not sampled.missed and _value(sampled, value) is not None for sampled in events
+                )
                 if scored and most is not None and not self.rules.groups:
                     left[value] = most - 1
             left = {value: most for value, most in left.items() if most is None or most > 0}
@@ -142,22 +144,22 @@ class Collected:
 
     @cached_property
     def _values_of_round(self) -> tuple[str, ...]:
-        return tuple(sorted({each.value for each in self._collects if each.records == "round"}))
+        return tuple(sorted({step.value for step in self._collects if step.records == "round"}))
 
     def _take(
         self, value: str, event: StateEvent, to: dict[str, dict[str, dict[str, list[Sample]]]]
     ) -> None:
         """Take a value of a record, if records of its type have such."""
-        found = _value(event, value)
+        measured = _value(event, value)
         if value == EMISSION:
             if event.skill_type not in self.records.rules_of(event).base_weights:
                 return
-            if found is None and not event.missed:
+            if measured is None and not event.missed:
                 raise _no_emission(event)
-        if found is None and not event.missed:
+        if measured is None and not event.missed:
             return
         weights = {name: _FACTORS[name](self.records, event) for name in self._factors}
-        sample = Sample(found, _task(event), event.missed, weights)
+        sample = Sample(measured, _task(event), event.missed, weights)
         group = self._group(event)
         to.setdefault(value, {}).setdefault(group, {}).setdefault(event.hotkey, []).append(sample)
 
@@ -172,7 +174,7 @@ _FACTORS: Mapping[str, Callable[[Records, StateEvent], int]] = {
     "base_weight": lambda records, event: records.rules_of(event).base_weights[event.skill_type],
     "reputation": lambda records, event: records.reputation(event),
 }
-"""What a weighted mean of a state can weigh a record by, in nano."""
+"""Factors in nano by which a weighted mean of a state can weigh a record."""
 
 
 def _value(event: StateEvent, value: str) -> int | Fraction | None:

@@ -33,9 +33,8 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import attrs
-import msgspec
 
-from tallystick.canonical import canonical_bytes
+from tallystick.canonical import canonical_bytes, plain_encoder
 from tallystick.numbers.nano import from_text, to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
@@ -56,21 +55,21 @@ from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.trust.merkle import TileTree, leaf_hash
 
 Step = Literal["inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights"]
-"""What is computed of an epoch, each of those before it."""
+"""A step of an epoch; each reads the results of those before it."""
 STEPS: tuple[Step, ...] = get_args(Step)
 FORMAT = 1
 """The version of leaves."""
 Key = tuple[str | int, ...]
-"""By what the rows of a step are sorted."""
+"""Sort key of the rows of a step."""
 Row = Sequence[Any]
 """The parts of a key, and a value."""
 ALIGNMENT = "alignment"
-"""Of the value of a result what no record says: its group does."""
+"""Key of the part of a result's value that comes from its group, not from the record."""
 KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
-"""How many parts the keys of a step have."""
+"""Numbers of parts of the keys of each step."""
 
-# RFC 8785 as long as keys are ASCII and numbers are whole
-_json = msgspec.json.Encoder(order="sorted").encode
+# keys are ASCII and numbers are whole
+_json = plain_encoder()
 
 
 @attrs.frozen
@@ -88,7 +87,7 @@ class StepRoot:
 
 @attrs.frozen
 class EpochLeaf:
-    """What a log of epochs holds of one that is closed.
+    """The leaf of a closed epoch in the log of epochs.
 
     Attributes:
         epoch: its number.
@@ -110,7 +109,7 @@ class EpochLeaf:
     salt: str | None = None
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value, of ``epoch-leaf-1``."""
+        """Return the leaf as a JSON object of ``epoch-leaf-1``."""
         return {
             "epoch": self.epoch,
             "format": FORMAT,
@@ -124,7 +123,7 @@ class EpochLeaf:
 
     @classmethod
     def of_value(cls, value: Mapping[str, Any]) -> EpochLeaf:
-        """The leaf that a JSON value of ``epoch-leaf-1`` is."""
+        """Return the leaf that a JSON value of ``epoch-leaf-1`` is."""
         return cls(
             epoch=value["epoch"],
             genesis=value["genesis"],
@@ -136,13 +135,13 @@ class EpochLeaf:
         )
 
     def to_bytes(self) -> bytes:
-        """The data of the leaf: its RFC 8785 form."""
+        """Return the data of the leaf: its RFC 8785 form."""
         return canonical_bytes(self.to_value())
 
 
 @attrs.frozen
 class Counted:
-    """What the rows of an epoch are made of.
+    """The inputs of the rows of an epoch.
 
     Attributes:
         epoch: its number.
@@ -169,15 +168,15 @@ class Counted:
     scores: Mapping[tuple[str, str], Share]
 
     def closings(self) -> Iterable[Closing]:
-        """What each line closes over; its state has the reputations and thresholds of before."""
+        """The closing of each line; its state has the reputations and thresholds of before."""
         for line, rules in self.rules.items():
-            own = tuple(each for each in self.events if self.line_of(each.skill_type) == line)
+            own = tuple(event for event in self.events if self.line_of(event.skill_type) == line)
             yield Closing(rules, self.pinned, own, self.before, self.rules_at[line])
 
 
 @attrs.frozen
 class Share:
-    """What the weight of a miner comes of, in one line.
+    """The weight of a miner in one line, with the values that it comes from.
 
     Attributes:
         uid: its slot.
@@ -197,17 +196,19 @@ class Share:
 
 
 def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
-    """The rows of every step, as the data of leaves, in the order of their keys."""
+    """Return the rows of every step, as the data of leaves, in the order of their keys."""
     # what the engine says itself follows from the results, and changes deltas
-    events = [each for each in found.events if each.validator != ENGINE]
-    records = [each for each in events if each.is_record]
-    has_facts = all(each.facts is not None or each.missed for each in records)
-    kept = records and has_facts and any(each.facts is not None for each in records)
+    events = [event for event in found.events if event.validator != ENGINE]
+    records = [event for event in events if event.is_record]
+    has_facts = all(event.facts is not None or event.missed for event in records)
+    keeps_facts = records and has_facts and any(event.facts is not None for event in records)
     return {
-        "inputs": sorted_rows((*key_of(each), each.claim_digest) for each in events),
-        "facts": sorted_rows((*key_of(each), each.facts) for each in records) if kept else None,
-        "results": sorted_rows(result_row(each) for each in events),
-        "deltas": sorted_rows(row for each in found.closings() for row in delta_rows(each)),
+        "inputs": sorted_rows((*key_of(event), event.claim_digest) for event in events),
+        "facts": sorted_rows((*key_of(event), event.facts) for event in records)
+        if keeps_facts
+        else None,
+        "results": sorted_rows(result_row(event) for event in events),
+        "deltas": sorted_rows(row for event in found.closings() for row in delta_rows(event)),
         "reputations": sorted_rows(_reputation_rows(found)),
         "thresholds": sorted_rows(_threshold_rows(found)),
         "weights": sorted_rows(weight_row(*owner, share) for owner, share in found.scores.items()),
@@ -215,33 +216,33 @@ def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
 
 
 def step_tree(rows: Iterable[bytes]) -> TileTree:
-    """The tree of the rows of a step."""
+    """Return the tree of the rows of a step."""
     return TileTree(map(leaf_hash, rows))
 
 
 def sorted_rows(rows: Iterable[Row]) -> list[bytes]:
-    """Rows in the order of their keys, as the data of leaves."""
+    """Return rows in the order of their keys, as the data of leaves."""
     return [_json(row) for row in sorted(rows, key=row_key)]
 
 
 def row_key(row: Row) -> Key:
-    """The key of a row: everything but its value."""
+    """Return the key of a row: everything but its value."""
     return tuple(row[:-1])
 
 
 def row_data(row: Row) -> bytes:
-    """A row as the data of its leaf."""
+    """Return a row as the data of its leaf."""
     return _json(row)
 
 
 def key_of(event: StateEvent) -> Key:
-    """The key of an event in the first three steps."""
+    """Return the key of an event in the first three steps."""
     dispatch = event.validator, event.round, event.task_id, event.epoch
     return (event.hotkey, event.skill_type, *dispatch, event.id or "")
 
 
 def result_row(event: StateEvent) -> Row:
-    """What an event says of its record, as it was scored."""
+    """Return the row of an event with the result of its record, as it was scored."""
     value = {
         "emission": _text(event.emission),
         "events": event.events,
@@ -256,7 +257,7 @@ def result_row(event: StateEvent) -> Row:
 
 
 def event_of(row: Row) -> StateEvent:
-    """The event that a row of results is of, without the digests that it has elsewhere."""
+    """Return the event that a row of results is of, without the digests that it has elsewhere."""
     hotkey, skill_type, validator, number, task, epoch, identifier, value = row
     return StateEvent(
         validator=validator,
@@ -278,7 +279,7 @@ def event_of(row: Row) -> StateEvent:
 
 
 def delta_rows(closing: Closing) -> Iterable[Row]:
-    """What each record of a line changes."""
+    """Yield the rows of the deltas of a line, by record."""
     for key, (delta, takes_part) in record_deltas(closing).items():
         validator, hotkey, skill_type, task, number, epoch = key
         value = {"delta": str(delta), "takes_part": takes_part}
@@ -292,7 +293,7 @@ def reputation_row(
     rules: StateRules | None,
     adopted: StateRules | None,
 ) -> Row:
-    """How a reputation moves.
+    """Return the row of a reputation before, after and next.
 
     Args:
         owner: whose, and of which type.
@@ -316,7 +317,7 @@ def reputation_row(
 
 
 def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row]:
-    """How the thresholds of a line move.
+    """Yield the rows of the thresholds of a line.
 
     Args:
         closing: its events, and the thresholds of before in its state.
@@ -334,18 +335,21 @@ def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row
     after = moved.state.thresholds
     following = after if adopted is None else adopt(moved.state, rules, adopted).thresholds
     owners = {
-        (name, each) for known in (before, following) for name in known for each in known[name]
+        (name, threshold)
+        for thresholds in (before, following)
+        for name in thresholds
+        for threshold in thresholds[name]
     }
-    for name, each in owners:
+    for name, threshold in owners:
         value = {
-            part: _text(known.get(name, {}).get(each))
-            for part, known in (("after", after), ("before", before), ("next", following))
+            part: _text(thresholds.get(name, {}).get(threshold))
+            for part, thresholds in (("after", after), ("before", before), ("next", following))
         }
-        yield (name, each, value)
+        yield (name, threshold, value)
 
 
 def weight_row(hotkey: str, line: str, share: Share) -> Row:
-    """What a miner weighs in a line."""
+    """Return the row of the weight of a miner in a line."""
     value: dict[str, Any] = {
         "epoch": share.epoch,
         "round": share.round,
@@ -375,16 +379,18 @@ def _reputation_rows(found: Counted) -> Iterable[Row]:
             before = _before(found, owner, rules)
             *_, value = reputation_row(owner, before, means.get(owner), rules, adopted)
             # what is stored is shown, also where it is not what it should be
-            shown = {"next": to_text(nano)} | ({"after": to_text(nano)} if adopted is None else {})
-            yield (*owner, value | shown)
+            following = {"next": to_text(nano)} | (
+                {"after": to_text(nano)} if adopted is None else {}
+            )
+            yield (*owner, value | following)
 
 
 def _before(found: Counted, owner: Owner, rules: StateRules | None) -> int | None:
-    """The reputation that a miner has as the epoch ends, before it is closed."""
+    """Return the reputation that a miner has as the epoch ends, before it is closed."""
     miner, skill_type = found.before.miners.get(owner[0]), owner[1]
-    known = None if miner is None else miner.reputation.get(skill_type)
-    if known is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
-        return known
+    reputation = None if miner is None else miner.reputation.get(skill_type)
+    if reputation is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
+        return reputation
     return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
 
 
@@ -392,20 +398,20 @@ def _threshold_rows(found: Counted) -> Iterable[Row]:
     stored = found.after.thresholds
     for closing in found.closings():
         adopted = found.adopted.get(closing.rules.line)
-        for name, each, value in threshold_rows(closing, adopted):
+        for name, threshold, value in threshold_rows(closing, adopted):
             # as with reputations
-            nano = _text(stored.get(name, {}).get(each))
-            shown = {"next": nano} | ({"after": nano} if adopted is None else {})
-            yield (name, each, value | shown)
+            nano = _text(stored.get(name, {}).get(threshold))
+            following = {"next": nano} | ({"after": nano} if adopted is None else {})
+            yield (name, threshold, value | following)
 
 
 def _adopted(
     owner: Owner, after: int | None, old: StateRules | None, new: StateRules
 ) -> int | None:
-    """The reputation that the next epoch begins with, under other rules."""
+    """Return the reputation that the next epoch begins with, under other rules."""
     hotkey, skill_type = owner
-    kept = {} if after is None else {skill_type: after}
-    state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), kept)}, {})
+    reputation = {} if after is None else {skill_type: after}
+    state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), reputation)}, {})
     return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tallystick.errors import StateError
+from tallystick.scoring.threshold_snapshots import ThresholdSnapshot
 from tallystick_state.authority import stored_envelopes
-from tallystick_state.claims import EVERYONE, Hearing
+from tallystick_state.claims import EVERYONE, AllowedValidators
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.rules_log import continued
+from tallystick_state.rules_in_force import RulesInForce, continued
 from tallystick_state.store.store import Store
+from tallystick_state.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick.scoring.scorer import Scorer
     from tallystick_state.epoch_log import EpochLog
     from tallystick_state.store.transaction import Transaction
 
@@ -23,11 +27,13 @@ class StoredState:
     """A store and the rules that its state follows."""
 
     def __init__(
-        self, store: Store, rules: StateRules | RulesInForce, hearing: Hearing = EVERYONE
+        self, store: Store, rules: StateRules | RulesInForce, allowed: AllowedValidators = EVERYONE
     ) -> None:
         """Take what was read of the store: its rules so far, and its allowed validators."""
-        self.store, self.hearing = store, hearing
+        self.store, self.allowed = store, allowed
         self._known = RulesInForce.of(rules)
+        self._scorer: tuple[int, Scorer] | None = None
+        self._scorers: dict[str, Scorer] = {}
 
     def __repr__(self) -> str:
         name, lines = type(self).__name__, " and ".join(self._known.lines)
@@ -35,7 +41,7 @@ class StoredState:
 
     @property
     def in_force(self) -> RulesInForce:
-        """Which rules the state has in each epoch, as its log says now."""
+        """The rules of the state in each epoch, as its log has them now."""
         with self.store.reading() as transaction:
             return self._in_force(transaction)
 
@@ -50,19 +56,19 @@ class StoredState:
             return queries.rules.only()
 
     def open_epoch(self) -> int:
-        """The number of the open epoch."""
+        """Return the number of the open epoch."""
         with self.queries() as queries:
             return queries.state.epoch
 
     @contextmanager
     def queries(self) -> Iterator[StateQueries]:
-        """Queries that all see the state at one instant."""
+        """Give queries that all see the state at one instant."""
         with self.store.reading() as transaction:
             yield StateQueries(transaction, self._in_force(transaction))
 
     @contextmanager
     def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
-        """The closed epochs, with their leaves and rows.
+        """Yield the closed epochs, with their leaves and rows.
 
         Args:
             keep: whether leaves that are computed are kept in the store.
@@ -73,16 +79,92 @@ class StoredState:
         with self.store.writing() if keep else self.store.reading() as transaction:
             yield EpochLog(transaction, self._in_force(transaction), keep, trust)
 
+    @contextmanager
+    def scoring(self, scorer: Scorer | None = None) -> Iterator[Scorer]:
+        """Give a scorer that scores each record by its pinned rules and snapshot.
+
+        Args:
+            scorer: of a rule set that the state follows, in whatever epoch; where it follows no
+                other, this one is used. By default the rules in force are bound.
+
+        Raises:
+            RuleSetError: rules of the state do not bind.
+            StateError: the scorer has a rule set that the state never follows.
+        """
+        with self.store.reading() as transaction:
+            in_force = self._in_force(transaction)
+            rule_sets = in_force.rule_sets()
+            if scorer is not None and scorer.digest not in rule_sets:
+                names = " or ".join(f"{r.rule_set.reference} {d}" for d, r in rule_sets.items())
+                raise StateError(
+                    f"found the rule set {scorer.rule_set.reference} {scorer.digest}, expected "
+                    f"that of the state, {names}"
+                )
+            if scorer is None or len(rule_sets) > 1:
+                scorer = self._scorer_of(in_force)
+            yield scorer.with_snapshots(StoredSnapshots(transaction))
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer of the state, which scores each record by the rules of its epoch.
+
+        Raises:
+            RuleSetError: formulas, types and schemas do not fit.
+        """
+        return self._scorer_of(self.in_force)
+
+    @scorer.setter
+    def scorer(self, scorer: Scorer) -> None:
+        self._scorer = self._known.seq, scorer
+
+    def _scorer_of(self, in_force: RulesInForce) -> Scorer:
+        cached = self._scorer
+        if cached is None or cached[0] != in_force.seq:
+            from tallystick.scoring.bound_rules import bound_over
+            from tallystick.scoring.scorer import Scorer
+
+            lines = [timeline.map(self._bound) for timeline in in_force.lines.values()]
+            cached = self._scorer = in_force.seq, Scorer.of(bound_over(lines))
+        return cached[1]
+
+    def _bound(self, rules: StateRules) -> BoundRules:
+        """Return a rule set, bound once."""
+        if rules.digest not in self._scorers:
+            from tallystick.scoring.scorer import bind  # a query needs none
+
+            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
+        return self._scorers[rules.digest]
+
     def _in_force(self, transaction: Transaction) -> RulesInForce:
-        """The rules as a transaction sees them: another process may have adopted some."""
+        """Return the rules as a transaction sees them: another process may have adopted some."""
         # a local, as another thread may be in a transaction that sees another log
-        last, known = transaction.last_rules_seq(), self._known
-        if last < known.seq:
+        last, in_force = transaction.last_rules_seq(), self._known
+        if last < in_force.seq:
             # an older copy is in its place now
-            known = known.at_genesis()
-        if last > known.seq:
-            later, where = transaction.rules_entries(known.seq + 1), self.store.shown
+            in_force = in_force.at_genesis()
+        if last > in_force.seq:
+            later, where = transaction.rules_entries(in_force.seq + 1), self.store.shown
             envelopes = stored_envelopes(transaction.envelope, where)
-            known = continued(known, later, where, envelopes)
-        self._known = known
-        return known
+            in_force = continued(in_force, later, where, envelopes)
+        self._known = in_force
+        return in_force
+
+
+class StoredSnapshots(Mapping[int, ThresholdSnapshot]):
+    """The snapshots of a store by epoch, each read when a record first names its epoch."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def __getitem__(self, epoch: int) -> ThresholdSnapshot:
+        snapshot = self._transaction.snapshot(epoch)
+        if snapshot is None:
+            raise KeyError(epoch)
+        return ThresholdSnapshot(snapshot.state.thresholds, snapshot.digest)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __len__(self) -> int:
+        head = self._transaction.head()
+        return head.epoch + 1 if head is not None else 0

@@ -25,17 +25,22 @@ from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.registry import Registry
-from tallystick_state.authority import Envelopes, stored_envelope, stored_envelopes
+from tallystick_state.authority import (
+    ROTATION,
+    Envelopes,
+    read_root,
+    stored_envelope,
+    stored_envelopes,
+)
 from tallystick_state.chain import Entry, check
 from tallystick_state.event_log import EventLog
 from tallystick_state.replay import Renewal, replay
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_log import FORMAT as STATE_FORMAT
-from tallystick_state.rules_log import format_of, genesis_hearing, read
+from tallystick_state.rules_in_force import FORMAT as STATE_FORMAT
+from tallystick_state.rules_in_force import format_of, genesis_validators, read
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.transaction import STATING, Transaction
 from tallystick_state.stored_state import StoredState
-from tallystick_state.trust_in_force import ROTATION, read_root
 
 if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
@@ -52,7 +57,7 @@ _START = b'{"entries":'
 
 @attrs.frozen
 class Exported:
-    """What a file holds.
+    """The entries and hash of an exported file.
 
     Attributes:
         entries: how many entries.
@@ -71,7 +76,7 @@ class Exported:
     other_snapshots: tuple[int, ...] = ()
 
     def to_line(self) -> bytes:
-        """The header of the file."""
+        """Return the header of the file."""
         plain, signed = (OLDER, SIGNED_OLDER) if self.older else (FORMAT, SIGNED_FORMAT)
         version = signed if self.signed else plain
         header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
@@ -93,8 +98,8 @@ def export_state(
     store = ledger if isinstance(ledger, Store) else ledger.store
     if store.holds(path):
         raise OutputError(f"{path}: found a file of the store itself, expected another one")
-    place = output_path(path, follow_links=follow_links)
-    with store.reading() as transaction, atomic_files(place) as (file,):
+    target = output_path(path, follow_links=follow_links)
+    with store.reading() as transaction, atomic_files(target) as (file,):
         head = transaction.head()
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
@@ -112,15 +117,15 @@ def export_state(
 
 
 def _statement_of(entry: Entry) -> str | None:
-    """The signed statement that an entry names, if it does."""
+    """Return the signed statement that an entry names, if it does."""
     if entry.kind not in STATING:
         return None
-    found: str | None = json.loads(entry.body).get("statement")
-    return found
+    statement: str | None = json.loads(entry.body).get("statement")
+    return statement
 
 
 def _envelope_line(statement: str, text: str | None) -> bytes:
-    """The line of an envelope in the file."""
+    """Return the line of an envelope in the file."""
     if text is None:
         raise DamagedError(
             f"found no envelope of {statement}, expected the one that the log names: restore a copy"
@@ -129,7 +134,7 @@ def _envelope_line(statement: str, text: str | None) -> bytes:
 
 
 def line_of(entry: Entry) -> bytes:
-    """The line of an entry in the file."""
+    """Return the line of an entry in the file."""
     head = f'{{"hash":"{entry.hash}","seq":{entry.seq},"kind":"{entry.kind}","body":'
     return head.encode() + entry.body.encode() + b"}\n"
 
@@ -165,17 +170,17 @@ def import_state(  # noqa: PLR0913  # what an import may be asked for
         TrustError: something that must be signed is not as it must, or the state has another first
             trust file.
     """
-    path, place = path_of(path, "a file with a state"), path_text(where, PLACE)
+    path, target = path_of(path, "a file with a state"), path_text(where, PLACE)
     pinned = None if trust is None else read_root(trust)
 
     def check_whole(log: EventLog) -> None:
-        for each in log.in_force.at(log.state.epoch).lines:
-            accept(each)
+        for rules in log.in_force.at(log.state.epoch).lines:
+            accept(rules)
         if pinned is not None:
             _check_first(path, log.transaction, pinned)
 
     try:
-        return _imported(path, place, registry, check_whole, renew=renew)
+        return _imported(path, target, registry, check_whole, renew=renew)
     except DamagedError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -206,7 +211,7 @@ def _imported(
         renewal = Renewal() if header.older else None
         rules = read(genesis, (), str(path), registry)
         with Store.create(where) as (_, transaction):
-            log = EventLog(transaction, rules, genesis_hearing(genesis, str(path)))
+            log = EventLog(transaction, rules, genesis_validators(genesis, str(path)))
             replay(log, [genesis], renewal=renewal)
             try:
                 replay(log, entries, lines.envelopes_of(transaction), renewal)
@@ -229,7 +234,7 @@ def _imported(
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file begins as `export_state` begins one; not of what is no file.
+    """Return whether a file begins as `export_state` begins one; False where there is no file.
 
     Raises:
         InputError: it cannot be read.
@@ -247,18 +252,18 @@ def _check_first(path: Path, transaction: Transaction, pinned: TrustRoot) -> Non
     if first is None:
         rotations = map(json.loads, transaction.bodies_of_kind(ROTATION))
         first = next(rotations, None)
-    found = "none" if first is None else first["digest"]
-    if found != pinned.digest:
-        message = f"{path}: found {found} as the first trust file, expected {pinned.digest}"
+    first_digest = "none" if first is None else first["digest"]
+    if first_digest != pinned.digest:
+        message = f"{path}: found {first_digest} as the first trust file, expected {pinned.digest}"
         raise TrustError(message, code="other-root")
 
 
 def _header(path: Path, line: bytes) -> Exported:
     try:
-        found = json.loads(line)
-        version = found["tallystick_state"]
+        header = json.loads(line)
+        version = header["tallystick_state"]
         signed, older = version in (SIGNED_FORMAT, SIGNED_OLDER), version in (OLDER, SIGNED_OLDER)
-        exported = Exported(found["entries"], found["hash"], signed, older)
+        exported = Exported(header["entries"], header["hash"], signed, older)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _bad_header(path) from None
     if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT}:
@@ -289,7 +294,7 @@ class _Lines:
         self.signed, self.last = False, ""
 
     def entries(self) -> Iterator[Entry]:
-        """The entries, one after the other; the envelope before one is kept for it."""
+        """Yield the entries, one after the other; the envelope before one is kept for it."""
         lines = iter(lambda: self._file.readline(LONGEST_ENTRY), b"")
         before: str | None = None
         for number, line in enumerate(lines, 2):
@@ -306,7 +311,7 @@ class _Lines:
             yield entry
 
     def envelopes_of(self, transaction: Transaction) -> Envelopes:
-        """The envelopes: those that were read and not used yet, and those that are stored."""
+        """Return the envelopes: those read and not yet used, and those of the store."""
         stored = stored_envelopes(transaction.envelope, str(self._path))
 
         def envelopes(statement: str) -> Envelope | None:
@@ -319,20 +324,20 @@ _ENVELOPE = b'{"envelope":'
 
 
 def _envelope(path: Path, number: int, line: bytes) -> tuple[str, Envelope]:
-    """The envelope of a line, behind the digest of its statement."""
+    """Return the envelope of a line, behind the digest of its statement."""
     text, _, statement = line.removeprefix(_ENVELOPE).rpartition(b',"statement":"')
-    found = stored_envelope(text.decode("utf-8", "replace"), f"{path}:{number}")
-    digest = found.statement_digest
+    envelope = stored_envelope(text.decode("utf-8", "replace"), f"{path}:{number}")
+    digest = envelope.statement_digest
     if statement != f'{digest}"}}\n'.encode():
         raise _bad_line(path, number, line)
-    return digest, found
+    return digest, envelope
 
 
 def _entry(path: Path, number: int, line: bytes) -> Entry:
     try:
-        found = json.loads(line)
+        parsed = json.loads(line)
         body = line.partition(b',"body":')[2].removesuffix(b"}\n").decode()
-        entry = Entry(found["seq"], found["kind"], body, found["hash"])
+        entry = Entry(parsed["seq"], parsed["kind"], body, parsed["hash"])
     except (ValueError, KeyError, TypeError, RecursionError):
         entry = None
     if entry is None or line_of(entry) != line:

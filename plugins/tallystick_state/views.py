@@ -10,33 +10,47 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from tallystick.json_values import JsonObject as View
+from tallystick.json_values import nano_value as decimals
 from tallystick.numbers.nano import to_text
-from tallystick.views import View, decimals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from decimal import Decimal
 
-    from tallystick_state.answers import ClaimInfo, MinerInfo, Rerun
-    from tallystick_state.chain_weights import Weights
-    from tallystick_state.claims import Hearing
+    from tallystick_state.answers import (
+        ClaimInfo,
+        ClosedEpoch,
+        ClosedRound,
+        EpochInfo,
+        MinerInfo,
+        Profile,
+        Rerun,
+        RoundInfo,
+        StateInfo,
+        Synced,
+    )
+    from tallystick_state.claims import AllowedValidators
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
-    from tallystick_state.outcomes import ClosedEpoch, ClosedRound, Synced
     from tallystick_state.pools import Pools, PoolsChange, PoolsInForce
-    from tallystick_state.queries import EpochInfo, Profile, RoundInfo, StateInfo
     from tallystick_state.replay import Verified
-    from tallystick_state.rules_in_force import Adoption, EpochRules, RulesInForce
+    from tallystick_state.rules import EpochRules
+    from tallystick_state.rules_in_force import Adoption, RulesInForce
     from tallystick_state.transfer import Exported
     from tallystick_state.trust.policy import TrustRoot
+    from tallystick_state.weights import Weights
 
 
 def begun(
-    rules: EpochRules, hearing: Hearing, root: TrustRoot | None = None, shared: Pools | None = None
+    rules: EpochRules,
+    allowed: AllowedValidators,
+    root: TrustRoot | None = None,
+    shared: Pools | None = None,
 ) -> View:
     """A state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **hearing.to_dict(), **trusted(root)}
+    return {**_under(rules), **pools(shared), "epoch": 0, **allowed.to_dict(), **trusted(root)}
 
 
 def pools(found: Pools | None) -> View:
@@ -104,7 +118,7 @@ def info(
     where: str,
     rules: EpochRules,
     found: StateInfo,
-    hearing: Hearing,
+    allowed: AllowedValidators,
     root: TrustRoot | None = None,
 ) -> View:
     """A state at a glance; whom it hears, trusts and what waits only where there is any."""
@@ -121,7 +135,7 @@ def info(
         "open_events": found.open_events,
         "entries": found.entries,
         "hash": found.hash,
-        **hearing.to_dict(),
+        **allowed.to_dict(),
         **trusted(root),
         **waiting,
     }
@@ -129,7 +143,7 @@ def info(
 
 def adoption(found: Adoption, in_force: RulesInForce) -> View:
     """Rules that a line adopts, or was to adopt, with the block that they begin with."""
-    from tallystick_state.epoch_clock import first_block  # where it is asked for
+    from tallystick_state.rules import first_block  # where it is asked for
 
     return {
         "line": found.line,
@@ -182,7 +196,7 @@ def _span(start: int, end: int | None, epoch: int) -> View:
 
 
 def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
-    from tallystick_state.epoch_clock import first_block
+    from tallystick_state.rules import first_block
 
     timeline = found.lines[line]
     adoptions = {each.epoch: each for each in found.adoptions.get(line, ())}
@@ -262,7 +276,7 @@ def cleared(hotkey: str, flags: int) -> View:
 
 
 def profile(found: Profile, seen: Collection[str]) -> View:
-    """A miner, as far as somebody sees it; see `tallystick_state.visibility`."""
+    """A miner, as far as somebody sees it; see `tallystick_state.leaderboard`."""
     view: View = {"hotkey": found.hotkey}
     if "reputation" in seen:
         view["reputation"] = decimals(found.reputation)

@@ -1,13 +1,12 @@
-"""Who validates a subnet and with what stake: of a file, never from a network.
+"""Validators of a subnet and their stake: from a file, never from a network.
 
 A file is CSV with a header that has ``hotkey`` and ``stake``, or a JSON object with the lists
-``hotkeys`` and ``stake``, as a metagraph has them. A column or a list ``validator_permit`` says who
-of them validates; without it, all that have stake do. What else a file has is not read.
+``hotkeys`` and ``stake``, as a metagraph has them. A column or a list ``validator_permit`` says
+who of them validates; without it, all that have stake do. What else a file has is not read.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -17,6 +16,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import InputError, NumberError, RecordError
+from tallystick.io.csv_table import CsvTable
 from tallystick.io.inputs import whole
 from tallystick.numbers.nano import NANO, from_decimal, from_double
 from tallystick.records.messages import shown
@@ -27,7 +27,7 @@ LARGEST = 1 << 24
 """The most bytes of a file: each of 65 536 uids has 256."""
 
 _EXPECTED = "the columns hotkey and stake, or a JSON object with the lists hotkeys and stake"
-_BYTE_ORDER_MARK = "\ufeff"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _PERMITS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -64,29 +64,23 @@ def validators_of(path: Path) -> tuple[Validator, ...]:
         InputError: the file cannot be read, or does not say who validates.
     """
     data = whole(path, LARGEST, "a list of validators")
-    try:
-        text = data.decode().removeprefix(_BYTE_ORDER_MARK)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: found byte {error.start + 1}, which is not UTF-8, expected text in UTF-8"
-        ) from error
-    is_json = text.lstrip().startswith("{")
-    found, seen = dict[str, int](), dict[str, str]()
-    for entry in _of_json(path, text) if is_json else _of_csv(path, text):
+    is_json = data.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{")
+    stakes, seen = dict[str, int](), dict[str, str]()
+    for entry in _of_json(path, data) if is_json else _of_csv(path, data):
         hotkey, stake = _hotkey(entry), _stake(entry)
         before = seen.setdefault(hotkey, entry.where)
         if before != entry.where:
             raise InputError(f"{entry.where}: found {shown(hotkey)} again, expected it once")
         if stake and _is_permitted(entry):
-            found[hotkey] = stake
-    if not found:
+            stakes[hotkey] = stake
+    if not stakes:
         raise InputError(f"{path}: found nobody with stake, expected a validator at least")
-    unit = 1 if any(stake % NANO for stake in found.values()) else NANO
-    validators = [Validator(hotkey, stake // unit) for hotkey, stake in found.items()]
-    total = sum(each.stake for each in validators)
+    unit = 1 if any(stake % NANO for stake in stakes.values()) else NANO
+    validators = [Validator(hotkey, stake // unit) for hotkey, stake in stakes.items()]
+    total = sum(validator.stake for validator in validators)
     if total > MOST_STAKE:
         raise InputError(f"{path}: found a stake of {total} in all, expected at most {MOST_STAKE}")
-    return tuple(sorted(validators, key=lambda each: (-each.stake, each.hotkey)))
+    return tuple(sorted(validators, key=lambda validator: (-validator.stake, validator.hotkey)))
 
 
 def _hotkey(entry: _Entry) -> str:
@@ -125,9 +119,9 @@ def _is_permitted(entry: _Entry) -> bool:
     return permit
 
 
-def _of_json(path: Path, text: str) -> Iterator[_Entry]:
+def _of_json(path: Path, data: bytes) -> Iterator[_Entry]:
     try:
-        document = parse(text.encode())
+        document = parse(data.removeprefix(_BYTE_ORDER_MARK))
     except RecordError as error:
         raise InputError(f"{path}: found {error.value}, expected {error.expected}") from error
     lists = {name: _list(path, document, name) for name in ("hotkeys", "stake")}
@@ -141,32 +135,22 @@ def _of_json(path: Path, text: str) -> Iterator[_Entry]:
                 f"{path}: {name}: found {len(values)} entries, expected {many}, one for each hotkey"
             )
     pairs = zip(lists["hotkeys"], lists["stake"], permits, strict=True)
-    for place, (hotkey, stake, permit) in enumerate(pairs):
-        yield _Entry(f"{path}: entry {place}", hotkey, stake, permit)
+    for index, (hotkey, stake, permit) in enumerate(pairs):
+        yield _Entry(f"{path}: entry {index}", hotkey, stake, permit)
 
 
 def _list(path: Path, document: Any, name: str) -> list[Any]:  # noqa: ANN401  # any JSON value
-    found = document.get(name) if isinstance(document, Mapping) else None
-    if not isinstance(found, list):
-        raise InputError(f"{path}: {name}: found {shown(found)}, expected a list")
-    return found
+    items = document.get(name) if isinstance(document, Mapping) else None
+    if not isinstance(items, list):
+        raise InputError(f"{path}: {name}: found {shown(items)}, expected a list")
+    return items
 
 
-def _of_csv(path: Path, text: str) -> Iterator[_Entry]:
-    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if not {"hotkey", "stake"} <= {*header} or len({*header}) < len(header):
-            said = ",".join(header)[:80]
-            raise InputError(f"{path}: found the header {said!r}, expected {_EXPECTED}")
-        for cells in reader:
-            if not cells:
-                continue
-            where = f"{path}:{reader.line_num}"
-            if len(cells) != len(header):
-                raise InputError(f"{where}: found {len(cells)} cells, expected {len(header)}")
-            row = dict(zip(header, cells, strict=True))
-            permit = row.get("validator_permit", "true")
-            yield _Entry(where, row["hotkey"].strip(), row["stake"], permit)
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: found no CSV ({error})") from error
+def _of_csv(path: Path, data: bytes) -> Iterator[_Entry]:
+    table = CsvTable(io.BytesIO(data), path, is_spaced=True)
+    if not {"hotkey", "stake"} <= {*table.header}:
+        header = ",".join(table.header)[:80]
+        raise InputError(f"{path}: found the header {header!r}, expected {_EXPECTED}")
+    for line, row in table:
+        permit = row.get("validator_permit", "true")
+        yield _Entry(f"{path}:{line}", row["hotkey"], row["stake"], permit)

@@ -9,7 +9,7 @@ COMMANDS = CommandRows(
         Command(
             ("yuma",),
             "tallystick_yuma.command:yuma",
-            "What the chain makes of the weights of all validators.",
+            "Compute the chain's epochs from the weights of all validators.",
             heading="score",
         ),
     ),

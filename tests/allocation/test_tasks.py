@@ -18,9 +18,7 @@ BASES = {"rag_knowledge": "0.5", "executable_python": "1", "agent_composition": 
 
 def step(**keys: object) -> CollectStep:
     rules = Collect(name="x", do="collect", value="emission", **keys)  # type: ignore[arg-type]  # its keys
-    return CollectStep(
-        name="x", rules=rules, inputs=(), shape="flat", origin=(), groups=("",), grouping=""
-    )
+    return CollectStep(rules=rules, inputs=(), shape="flat", origin=(), groups=("",), grouping="")
 
 
 def weighted(**keys: object) -> CollectStep:

@@ -41,8 +41,8 @@ from tallystick_state.rules import state_rules_of
 from tallystick_state.store.store import Store
 from tallystick_state.transfer import export_state, import_state
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.key_files import read_wallet
 from tallystick_state.trust.policy import reached
+from tallystick_state.trust.signers import read_wallet
 from tallystick_state.trust.statement import statement_of
 from tallystick_state.trust.trust_file import read as read_trust_file
 

@@ -23,16 +23,14 @@ import tallystick
 from tallystick.lock import lock_file
 from tallystick.lock.write import lock_of
 from tallystick.plugins.registry import installed_plugins
-from tallystick_state.audit import mapping
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit import published
+from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
 from tallystick_state.audit.results_audit import audit_results
 from tallystick_state.audit.side import opened_side
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.ledger import Ledger
-from tallystick_state.trust.checkpoint import read_checkpoint
-from tallystick_state.trust.note import read_note
+from tallystick_state.trust.checkpoint import read_checkpoint, read_note
 from tallystick_state.trust.proof import Proof, proof_bytes, read_proof
 
 RULES = "skills@1.1.0"
@@ -169,7 +167,9 @@ def mapped(folder: Path, random: Random) -> str:
             ours = {"line": "record", "task": "task_id", "who": "miner_hotkey", "level": "tier"}
             text = text.replace(f'"{name}"', f'"{ours.get(name, "quality")}"')
     path.write_bytes(hostile_files.rule_set(random, text.encode()))
-    found = audit_results(tallystick.load(RULES), records, results, mapping=mapping.read(path))
+    found = audit_results(
+        tallystick.load(RULES), records, results, mapping=published.read_mapping(path)
+    )
     assert found.records == records.read_bytes().count(b"\n")
     return found.verdict
 

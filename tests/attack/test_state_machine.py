@@ -25,7 +25,7 @@ from state.subnet import Record, event, missed, record, written
 import tallystick
 from tallystick.errors import TallystickError
 from tallystick_state.chain import check
-from tallystick_state.claims import Hearing
+from tallystick_state.claims import AllowedValidators
 from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
@@ -86,14 +86,14 @@ class Hostile(RuleBasedStateMachine):
         self.entries = 0
 
     def _begun(self, name: str) -> Ledger:
-        rules, hearing = _scorer(), Hearing(OWN, frozenset(VALIDATORS[1:3]))
+        rules, allowed = _scorer(), AllowedValidators(OWN, frozenset(VALIDATORS[1:3]))
         with Store.create(str(self.folder / name)) as (store, transaction):
-            log = EventLog(transaction, state_rules_of(rules), hearing)
+            log = EventLog(transaction, state_rules_of(rules), allowed)
             log.begin()
             for uid, hotkey in enumerate(MINERS):
                 log.register(hotkey, uid, [TYPE])
             log.finish()
-        ledger = Ledger(store, state_rules_of(rules), hearing)
+        ledger = Ledger(store, state_rules_of(rules), allowed)
         # bound once for all examples
         ledger.scorer = rules
         return ledger

@@ -18,7 +18,6 @@ from tallystick_state.audit.side import RuleText, Side
 from tallystick_state.audit.step_rows import StepRows
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
-from tallystick_state.line_weights import weights_of
 from tallystick_state.model import Miner, State
 from tallystick_state.rules import StateRules
 from tallystick_state.step_roots import (
@@ -34,6 +33,7 @@ from tallystick_state.step_roots import (
     step_tree,
 )
 from tallystick_state.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree, leaf_hash
+from tallystick_state.weights import weights_of
 
 TYPES = ("executable_python", "mcp_server", "rag_knowledge")
 MINERS = 250

@@ -23,12 +23,11 @@ from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import TallystickError, TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.resources import schema_path
-from tallystick_state.audit.comparison import Place
-from tallystick_state.audit.dispute import Dispute, dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.dispute import Dispute, dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
-from tallystick_state.audit.records import RecordsOf, records_of
+from tallystick_state.audit.judgement import RecordsOf, records_of
 from tallystick_state.audit.side import opened_side
+from tallystick_state.audit.step_rows import Place
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import step_tree
 from tallystick_state.transfer import export_state

@@ -5,8 +5,7 @@ from pathlib import Path
 from state.test_attributes import begun, rules, said, sent
 
 from tallystick.scoring.scorer import Scorer
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.side import opened_side
 from tallystick_state.transfer import export_state
 

@@ -16,10 +16,9 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick.resources import schema_path
-from tallystick_state.audit.dispute import Dispute, dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.dispute import Dispute, dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
-from tallystick_state.audit.records import RecordsOf, records_of
+from tallystick_state.audit.judgement import RecordsOf, records_of
 from tallystick_state.audit.side import opened_side
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state

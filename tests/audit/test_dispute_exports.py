@@ -15,10 +15,9 @@ from state.test_forged_logs import rechained
 
 from tallystick.errors import InputError, OtherSnapshotError
 from tallystick.plugins.registry import installed_plugins
-from tallystick_state.audit.dispute import Dispute, dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.dispute import Dispute, dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
-from tallystick_state.audit.records import RecordsOf, records_of
+from tallystick_state.audit.judgement import RecordsOf, records_of
 from tallystick_state.audit.side import opened_side
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state, import_state

@@ -11,10 +11,9 @@ from state.subnet import written
 from state.test_lines import EPOCHS, PYTHON, SKILLS, WORKFLOW, lived, skills_of, workflows_of
 
 from tallystick.plugins.registry import installed_plugins
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
+from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.evidence import write_evidence
-from tallystick_state.audit.records import records_of
+from tallystick_state.audit.judgement import records_of
 from tallystick_state.audit.side import opened_side
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state

@@ -9,12 +9,10 @@ from audit.large import real_record, with_row, write_large
 from audit.planted import nano_more, other_digit
 
 from tallystick.plugins.registry import installed_plugins
-from tallystick_state.audit.comparison import first_difference
-from tallystick_state.audit.dispute import dispute
-from tallystick_state.audit.dispute_file import dispute_bytes, read_dispute
-from tallystick_state.audit.records import record_key
+from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
+from tallystick_state.audit.judgement import record_key
 from tallystick_state.audit.side import Side, opened_side
-from tallystick_state.audit.step_rows import StepRows
+from tallystick_state.audit.step_rows import StepRows, first_difference
 from tallystick_state.step_roots import Key, Step
 
 MOST_TILES = 4

@@ -9,8 +9,8 @@ from state.subnet import Record, event, missed, record
 from tallystick.errors import TrustError
 from tallystick.plugins.registry import installed_plugins
 from tallystick_state.audit.dispute import dispute
+from tallystick_state.audit.judgement import Verdict
 from tallystick_state.audit.side import opened_side
-from tallystick_state.audit.verdict import Verdict
 from tallystick_state.ledger import Ledger
 from tallystick_state.transfer import export_state
 

@@ -21,7 +21,7 @@ from generators import SKILL_TYPES, record
 import tallystick
 from tallystick.errors import InputError
 from tallystick.resources import schema_path
-from tallystick_state.audit.mapping import ColumnMapping, read
+from tallystick_state.audit.published import ColumnMapping, read_mapping
 from tallystick_state.audit.results_audit import (
     CODES,
     Finding,
@@ -356,7 +356,7 @@ def test_columns_of_others_are_read_by_a_mapping(audit: Audit, rows: list[Json])
     tiers = {row["tier"] for row in rows if row["tier"] is not None}
     path = audit.folder / "theirs.toml"
     path.write_text(MAPPING + "".join(f'"{t.upper()}" = "{t}"\n' for t in tiers), encoding="utf-8")
-    mapping = read(path)
+    mapping = read_mapping(path)
     published = [theirs(row) for row in rows]
     Random(1).shuffle(published)
     found, told = audit.rows(published, mapping=mapping)
@@ -411,7 +411,7 @@ def test_a_bad_mapping_is_told(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "mapping.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=told):
-        read(path)
+        read_mapping(path)
 
 
 def test_the_schema_of_mappings_is_one() -> None:
@@ -423,14 +423,14 @@ def test_the_schema_of_mappings_is_one() -> None:
 def bad_files() -> Iterator[tuple[str, bytes, str]]:
     yield "x.jsonl", b'{"record": 1, "quality": "1"', "x.jsonl:1: found no JSON"
     yield "x.jsonl", b"[1]", "found no JSON object"
-    yield "x.jsonl", b'{"record": 1, "record": 1, "quality": 1}', "a key stands twice"
+    yield "x.jsonl", b'{"record": 1, "record": 1, "quality": 1}', 'the key "record" stands twice'
     yield "x.jsonl", b'{"record": "one", "quality": 1}', "found 'one' for record"
     yield "x.jsonl", b'{"record": 0, "quality": 1}', "found 0 for record"
     yield "x.jsonl", b'{"record": 1, "tier": "x"}', "found no column of scores"
     yield "x.jsonl", b"", "the file is empty"
     yield "x.csv", b"record,quality\n1\n", "x.csv:2: found 1 cells, expected 2"
-    yield "x.csv", b"record,record,quality\n", "found a column twice"
-    yield "x.csv", b"record,quality\n1,\xff\n", "found no CSV"
+    yield "x.csv", b"record,record,quality\n", "found the column record twice"
+    yield "x.csv", b"record,quality\n1,\xff\n", "expected text in UTF-8"
     yield "x.csv", b'record,quality\n1,"1', "found no CSV"
     yield "x.parquet", b"PAR1", "x.parquet: "
     yield "x.txt", b"", "found no format in the name"

@@ -21,8 +21,8 @@ from audit.large import write_large
 from audit.planted import at, planted
 from audit.test_dispute_scale import PLANTED, place_of
 
-from tallystick_state.audit.comparison import first_difference
 from tallystick_state.audit.side import Side, opened_side
+from tallystick_state.audit.step_rows import first_difference
 from tallystick_state.step_roots import STEPS, Step
 
 REPEATS = 20

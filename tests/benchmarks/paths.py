@@ -21,10 +21,9 @@ from tallystick.scoring.facts.results import Scoring
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
-from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
 from tallystick_governance.backtest.run import backtest, outcome_of
-from tallystick_governance.backtest.sweep import parse_sweep
 
 RULES = "skills@1.0.0"
 SWEPT = "axes.policy.weight"

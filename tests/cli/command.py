@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 from unittest import mock
@@ -107,6 +108,12 @@ def walk(
             inner = command.get_command(context, name)
             assert inner is not None
             yield from walk(inner, (*path, name))
+
+
+@cache
+def paths(*, of_groups: bool) -> frozenset[tuple[str, ...]]:
+    """Return the words of every command, or of every group of commands."""
+    return frozenset(path for path, each in walk(cli) if isinstance(each, click.Group) is of_groups)
 
 
 def command_of(words: Sequence[str]) -> click.Command:

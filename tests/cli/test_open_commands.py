@@ -255,7 +255,7 @@ def test_a_command_whose_home_cannot_be_used_says_so(
 
 @pytest.mark.parametrize(
     ("path", "sentence"),
-    [(("score",), "Score a file of records."), (("yuma",), "What the chain makes")],
+    [(("score",), "Score a file of records."), (("yuma",), "Compute the chain's")],
 )
 def test_nobody_takes_a_command_of_the_engine(
     tmp_path: Path, path: tuple[str, ...], sentence: str

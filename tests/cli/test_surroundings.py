@@ -383,7 +383,10 @@ def test_a_reader_that_has_enough_ends_a_pipe() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("-o", "-", "--format", "parquet"), "-: found Parquet, expected text"),
+        (
+            ("-o", "-", "--format", "parquet"),
+            "-: found the format 'parquet', expected one that can be a stream",
+        ),
         (("-o", "-", "--rejects", "-"), "-: found the standard output, expected the name of"),
         (("-o", "-", "--json"), "--json and -o - both want the standard output"),
     ],

@@ -17,7 +17,7 @@ from tallystick_state.adoption import CODES as OF_ADOPTIONS
 from tallystick_state.claims import REASONS
 from tallystick_state.ingest import CODES as OF_FILES
 from tallystick_state.ingest import LINE_CODES
-from tallystick_state.slots import CODES as OF_LISTS
+from tallystick_state.miner_list import CODES as OF_LISTS
 from tallystick_state.trust.errors import CODES as OF_SIGNATURES
 
 OF_STATES = {**OF_FILES, **LINE_CODES, **REASONS, **OF_LISTS}

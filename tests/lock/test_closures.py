@@ -19,19 +19,8 @@ from state.trusted import FIRST, NEW, OLD, OWN, signed_adoption
 
 from tallystick.lock.listing import installed_files
 from tallystick.resources import folder
-from tallystick_state.store.checksums import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[2]
-OLDER = (
-    "DROP TABLE tallystick_checksums",
-    *(f"ALTER TABLE {table} DROP COLUMN checksum" for table in COLUMNS),
-    "DROP INDEX tallystick_log_kinds",
-    "DROP TABLE tallystick_envelopes",
-    "DROP TABLE tallystick_epochs",
-    "ALTER TABLE tallystick_signals DROP COLUMN epoch",
-    "UPDATE tallystick_version SET version_num = '0001'",
-)
-"""Makes a store of this version one of the first."""
 SCORE = (
     *("score", "plugins/tallystick_skills/examples.jsonl", "--rules", "skills@1.1.0"),
     *("-o", "out.jsonl", "--locked"),
@@ -75,12 +64,13 @@ for name in {rules!r}:
     scorer.score_file("facts.parquet", "from-facts.jsonl")
 """
 _STEP = """
-import sqlite3
 from pathlib import Path
 import tallystick
 from tallystick_state.authority import Authority
 from tallystick_state.backup import restore
 from tallystick_state.ledger import Ledger
+from tallystick_state.store.schema import migrate
+from tallystick_state.store.store import Store
 from tallystick_state.transfer import import_state
 from tallystick_state.trust.envelope import Envelope
 folder = Path({folder!r})
@@ -108,11 +98,8 @@ ledger.backup("backup.db")
 ledger.close()
 import_state("state.jsonl", "imported.db")
 restore("backup.db", "restored.db")
-with sqlite3.connect("open.db") as connection:
-    for change in {older!r}:
-        connection.execute(change)
-connection.close()
-Ledger.open("open.db").close()
+with Store.open("open.db").writing() as transaction:
+    migrate(transaction.connection)
 for answer in tallystick.consensus((folder / "groups.jsonl").read_bytes().splitlines(), {new!r}):
     pass
 tallystick.allocate("workflow@1.1.0", folder / "quality.csv")
@@ -183,7 +170,7 @@ HOMES = (
 def used(program: str, place: Path, inputs: Path) -> set[Path]:
     """The files of the project that a process has as modules, or that it opened."""
     values = {"folder": str(inputs), "rules": RULES, "old": OLD, "new": NEW, "own": OWN}
-    text = _WATCH + program.format(**values, older=OLDER) + _TELL
+    text = _WATCH + program.format(**values) + _TELL
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=place, check=False, capture_output=True, text=True
     )

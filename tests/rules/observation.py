@@ -27,10 +27,10 @@ from tallystick.rules.timeline import Timeline
 from tallystick_consensus import rules as consensus_rules
 from tallystick_state import views
 from tallystick_state.collusion import AlignmentRow, flags_of
-from tallystick_state.epoch_clock import epoch_of
+from tallystick_state.leaderboard import check_public, seen_by
 from tallystick_state.reputation import consensus_event
+from tallystick_state.rules import epoch_of
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.visibility import check_public, seen_by
 
 Told = Iterator[tuple[str, Any]]
 

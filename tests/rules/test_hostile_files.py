@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tallystick.errors import MOST_TOLD, RuleSetError
+from tallystick.json_values import error_value as view_of
 from tallystick.plugins.registry import Registry
 from tallystick.resources import folder
 from tallystick.rules.reading import LARGEST, read_text
-from tallystick.views import error as view_of
 
 GOOD = (folder("rules") / "skills" / "1.0.0.toml").read_text(encoding="utf-8")
 NUMBER = "expected a decimal of at most nine decimal places and thirty digits before the point"

@@ -10,8 +10,7 @@ from vectors.builders import RECORDS
 import tallystick
 from tallystick.errors import RuleSetError
 from tallystick.plugins.registry import installed
-from tallystick_governance.backtest.candidates import candidates_of
-from tallystick_governance.backtest.sweep import parse_sweep
+from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 from tallystick_governance.lint.linting import report_of
 
 ON = "budget_abort_enabled = 1 "

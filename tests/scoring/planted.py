@@ -10,7 +10,7 @@ from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
 from tallystick.scoring.planner import ColumnScorer, Facts, Plan, ScoreColumns
 from tallystick.scoring.threshold_snapshots import Thresholds
-from tallystick_governance.backtest import epoch_replay
+from tallystick_governance.backtest import replay
 
 MARK = "planted"
 """The task whose record makes the engine fail."""
@@ -92,7 +92,7 @@ PLANTS = {
 """Where failures are planted, by what fails."""
 OF_BACKTEST = {
     "candidates": (planner.Plan, "run", failing_candidates),
-    "replay": (epoch_replay._Replay, "_event", failing_replay),
+    "replay": (replay._EpochReplay, "_event", failing_replay),
 }
 """Where else a back-test can fail."""
 

@@ -11,8 +11,7 @@ from tallystick.formula.facts import integer
 from tallystick.formula.tree import Node, label, published
 from tallystick.plugins.registry import installed
 from tallystick.scoring.compiled import Compiled, compile_tree
-from tallystick_governance.backtest.candidates import candidates_of
-from tallystick_governance.backtest.sweep import parse_sweep
+from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 
 A, B = integer("submission.a"), integer("submission.b")
 WIDE, POSITIVE = Domain(0, 10), Domain(1, 10)

@@ -20,8 +20,7 @@ from tallystick.scoring.planner import Target, plan_of
 from tallystick.scoring.products import finished, partial, product_of
 from tallystick.scoring.scores import score_facts
 from tallystick_conformance.testing.samples import of_type
-from tallystick_governance.backtest.candidates import candidates_of
-from tallystick_governance.backtest.sweep import parse_sweep
+from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 
 WEIGHTS = (
     ["0.30", "0.30", "0.15", "0.10", "0.15"],

@@ -205,6 +205,20 @@ def killed(sign: Sign, delay: float, target: Callable[..., None], *arguments: ob
     return max([last, *(sign for sign, _ in _received(ours))])
 
 
+def died_at(sign: Sign, target: Callable[..., None], *arguments: object) -> tuple[Sign, bool]:
+    """Let a process kill itself at a sign; gives its last sign, and whether it gave that one.
+
+    However busy the machine is, the process is where it is meant to be.
+    """
+    ours, theirs = _CONTEXT.Pipe(duplex=False)
+    process = started(target, *arguments, theirs, sign)
+    theirs.close()
+    signs = [each for each, _ in _received(ours)]
+    process.join()
+    assert process.exitcode == (-signal.SIGKILL if sign in signs else 0)
+    return max(signs), sign in signs
+
+
 def settled(where: str) -> None:
     """Wait until the server of PostgreSQL, if there is one, has seen that its clients are gone.
 
@@ -234,8 +248,8 @@ def _received(pipe: Connection) -> list[Mark]:
 class _Signs:
     """Tells through a pipe how far a process is."""
 
-    def __init__(self, pipe: Connection) -> None:
-        self.pipe, self.step, self.numbers = pipe, 0, count()
+    def __init__(self, pipe: Connection, fatal: Sign | None = None) -> None:
+        self.pipe, self.step, self.numbers, self.fatal = pipe, 0, count(), fatal
         whole = Place.transaction
 
         @contextmanager
@@ -254,13 +268,18 @@ class _Signs:
         self.reached()
 
     def reached(self, *_: object) -> None:
-        self.pipe.send(((self.step, next(self.numbers)), time.monotonic()))
+        sign = self.step, next(self.numbers)
+        self.pipe.send((sign, time.monotonic()))
+        if sign == self.fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
-def go_on(where: str, sources: Sequence[Path], first: int, pipe: Connection) -> None:
-    """Take all steps from one on."""
+def go_on(
+    where: str, sources: Sequence[Path], first: int, pipe: Connection, fatal: Sign | None = None
+) -> None:
+    """Take all steps from one on, or as far as a sign at which the process kills itself."""
     with Ledger.open(where) as ledger:
-        signs = _Signs(pipe)
+        signs = _Signs(pipe, fatal)
         for step in range(first, STEPS):
             signs.begin(step)
             take(ledger, sources, step)

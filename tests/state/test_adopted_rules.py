@@ -26,12 +26,11 @@ from tallystick.plugins.registry import installed
 from tallystick.rules.timeline import Timeline
 from tallystick_state.adoption import CODES, LAST_EPOCH, check_adoption
 from tallystick_state.authority import Authority
-from tallystick_state.epoch_clock import epoch_of, first_block
 from tallystick_state.event_log import EventLog
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import Verified, verify
-from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.rules import StateRules, epoch_of, first_block, state_rules_of
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.transfer import export_state, import_state

@@ -23,11 +23,11 @@ from tallystick.errors import DamagedError, InputError, StateError
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.explanation import explained
+from tallystick_state.attributes import read_attributes
 from tallystick_state.ledger import Ledger
-from tallystick_state.line_weights import before_carried
 from tallystick_state.replay import verify
-from tallystick_state.said import read_said
 from tallystick_state.transfer import export_state, import_state
+from tallystick_state.weights import before_carried
 
 __all__ = ["database", "server", "where"]
 
@@ -162,7 +162,7 @@ def carry_of(ledger: Ledger) -> dict[str, int]:
 def weights_of(ledger: Ledger, told: Mapping[str, Any] | None = None) -> dict[str, int]:
     with ledger.queries() as queries:
         rules = [queries.weighing("parcels")]
-        given = None if told is None else read_said(told, rules)["parcels"]
+        given = None if told is None else read_attributes(told, rules)["parcels"]
         found = queries.line_weights("parcels", (), given)
     return {h: weight for h, weight in sorted(found.weights.items()) if weight}
 
@@ -343,7 +343,7 @@ def test_every_column_is_explained_in_a_state(rules: tuple[Path, Scorer], tmp_pa
     with begun(tmp_path / "state.db", rules) as ledger:
         for number in (0, 1):
             ledger.close_round([line for line in sent(0) if line["round"] == number])
-        told = read_said(said(0), [ledger.rules])["parcels"]
+        told = read_attributes(said(0), [ledger.rules])["parcels"]
         with ledger.queries() as queries:
             found = queries.line_weights("parcels", (), told)
     assert found.allocation is not None

@@ -17,7 +17,8 @@ from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.store.checksums import LEAVES, delete
+from tallystick_state.store.checksums import delete
+from tallystick_state.store.tables import LEAVES
 from tallystick_state.transfer import export_state, import_state
 from tallystick_state.trust.checkpoint import Checkpoint
 from tallystick_state.trust.proof import proof_bytes

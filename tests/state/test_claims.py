@@ -19,7 +19,7 @@ from tallystick.errors import RuleSetError, StateError
 from tallystick.plugins.registry import installed
 from tallystick.resources import folder
 from tallystick.rules.reading import read_text
-from tallystick_state.claims import Claim, Hearing, Rank
+from tallystick_state.claims import AllowedValidators, Claim, Rank
 from tallystick_state.event import StateEvent
 from tallystick_state.event_log import EventLog
 from tallystick_state.groups import is_ejected
@@ -83,7 +83,7 @@ def said(draw: st.DrawFn) -> Said:
 @contextmanager
 def writing(store: Store) -> Iterator[EventLog]:
     with store.writing() as transaction:
-        log = EventLog(transaction, rules(), Hearing(OWN))
+        log = EventLog(transaction, rules(), AllowedValidators(OWN))
         yield log
         log.finish()
 
@@ -93,7 +93,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state of two miners, in its second epoch."""
     where = tmp_path_factory.mktemp("claims") / "empty.db"
     with Store.create(str(where)) as (_, transaction):
-        log = EventLog(transaction, rules(), Hearing(OWN))
+        log = EventLog(transaction, rules(), AllowedValidators(OWN))
         log.begin()
         for uid, hotkey in enumerate(("hk-0", "hk-1")):
             log.register(hotkey, uid, [PYTHON])
@@ -108,7 +108,7 @@ def began(empty: Path, name: str) -> Ledger:
     for old in (where, *(where.with_name(f"{name}-{end}") for end in ("wal", "shm"))):
         old.unlink(missing_ok=True)
     shutil.copy(empty, where)
-    return Ledger(Store.open(str(where)), rules(), Hearing(OWN))
+    return Ledger(Store.open(str(where)), rules(), AllowedValidators(OWN))
 
 
 def fed(ledger: Ledger, claims: Sequence[Said], random: Random) -> None:
@@ -237,7 +237,7 @@ def replayed(ledger: Ledger, folder: Path) -> None:
     import_state(folder / "export.jsonl", str(folder / "imported.db"))
     with Ledger.open(str(folder / "imported.db")) as again:
         assert digest_of(again) == digest_of(ledger)
-        assert again.hearing == ledger.hearing
+        assert again.allowed == ledger.allowed
         with again.queries() as one, ledger.queries() as two:
             assert list(one.quarantine()) == list(two.quarantine())
 

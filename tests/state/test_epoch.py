@@ -26,11 +26,10 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick.rules.timeline import Timeline
 from tallystick_state.epoch import close_epoch
-from tallystick_state.epoch_clock import epoch_of
 from tallystick_state.event import StateEvent
 from tallystick_state.model import Miner, State, unstructure
 from tallystick_state.reputation import initial_reputation
-from tallystick_state.rules import StateRules
+from tallystick_state.rules import StateRules, epoch_of
 from tallystick_state.sections.reputation import REPUTATION
 
 SKILLS = ("skills@1.0.0", "skills@1.1.0")

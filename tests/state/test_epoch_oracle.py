@@ -12,7 +12,7 @@ from state.agreement import fractions_of, levels_of
 from state.random_epochs import EPOCH, NANO, changed, random_epoch
 
 from tallystick_state import epoch as module
-from tallystick_state import reputation, thresholds
+from tallystick_state import reputation
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.model import State
@@ -150,9 +150,9 @@ _RECORD_KEY = module._RECORD_KEY
     ("where", "name", "mutant"),
     [
         (reputation, "publish", _rounded_down),
-        (thresholds, "round_half_even", lambda n, d: n // d),
-        (thresholds, "median", lambda values: sorted(values)[len(values) // 2]),
-        (thresholds, "nlargest", lambda count, values: sorted(values)[:count]),
+        (module, "round_half_even", lambda n, d: n // d),
+        (module, "median", lambda values: sorted(values)[len(values) // 2]),
+        (module, "nlargest", lambda count, values: sorted(values)[:count]),
         (module, "_RECORD_KEY", _whatever_the_epoch),
         (module, "_records", _without_late_events),
         (module, "pinned_reputation", _unpinned),

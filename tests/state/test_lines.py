@@ -19,13 +19,13 @@ from state.test_workflow_state import task
 from tallystick.canonical import digest
 from tallystick.errors import DamagedError, StateError
 from tallystick.resources import folder
+from tallystick_state.answers import ClosedRound
 from tallystick_state.chain import chained
 from tallystick_state.claims import united
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
-from tallystick_state.outcomes import ClosedRound
 from tallystick_state.replay import verify
-from tallystick_state.rules_log import read
+from tallystick_state.rules_in_force import read
 from tallystick_state.sections.claims import Claims
 from tallystick_state.transfer import export_state, import_state
 

@@ -17,9 +17,10 @@ from state.subnet import Record, missed, record, written
 from state.test_workflow_state import task
 
 import tallystick
+from tallystick.json_values import json_value
 from tallystick.numbers.nano import NANO, from_decimal
 from tallystick_governance.adoption_effect import effect_on
-from tallystick_governance.adoption_text import as_json, as_text
+from tallystick_governance.adoption_text import as_text
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
 from tallystick_state.ledger import Ledger
@@ -271,7 +272,7 @@ def test_an_average_begins_empty_and_keeps_its_value_when_adopted(
             effect = effect_on(queries, queries.rules.only().digest, published)
         assert effect.dropped == (("average", 1),)
         assert "carried column average: dropped, of 1 miner" in as_text(effect)
-        assert as_json(effect)["dropped"] == (("average", 1),)
+        assert json_value(effect)["dropped"] == [["average", 1]]
         ledger.adopt(BEFORE, 4, major=True)
         ledger.close_round([record("t3", name(0), round=3, epoch=3)])
         before = weights_of(ledger)

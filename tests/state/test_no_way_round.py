@@ -145,7 +145,7 @@ OF_LOG = {"adopt", "withdraw", "rotate", "begin_batch", "record", "share"}
 """The methods of the log of a state that write what must be signed."""
 OPERATORS_OF_LOG = {"begin", "register", "retire", "clear", "accept", "drop", "close_round"}
 OPERATORS_OF_LOG |= {"close_epoch", "flag_colluders", "select_group", "finish"}
-NOT_WRITING = {"snapshot", "rules", "hearing", "write_batch"}
+NOT_WRITING = {"snapshot", "rules", "allowed", "write_batch"}
 """What reads, and what writes a batch that was found to hold."""
 
 
@@ -162,7 +162,7 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
         rules = ledger.in_force.lines["skills"].first
         path = written_root(tmp_path, NEXT)
         with ledger.store.writing() as transaction:
-            log = EventLog(transaction, ledger.in_force, ledger.hearing)
+            log = EventLog(transaction, ledger.in_force, ledger.allowed)
             for rank in Rank:
                 with pytest.raises(TrustError, match="expected"):
                     log.record([new], rank)
@@ -277,4 +277,4 @@ def _copy(ledger: Ledger, folder: Path) -> None:
 
 def _before(ledger: Ledger) -> Ledger:
     """The ledger of who does not look."""
-    return Ledger(ledger.store, ledger._known, ledger.hearing)  # as a forger has it
+    return Ledger(ledger.store, ledger._known, ledger.allowed)  # as a forger has it

@@ -19,8 +19,8 @@ from state.subnet import written
 from tallystick.errors import DamagedError, StoreError
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
-from tallystick_state.store.checksums import COLUMNS, KEYS
 from tallystick_state.store.store import Store
+from tallystick_state.store.tables import CHECKED
 
 SEED = 21
 
@@ -135,11 +135,13 @@ def cells(url: str) -> list[tuple[str, str, tuple[object, ...]]]:
     """Every cell of every table of a state in PostgreSQL: table, column, key."""
     found = list[tuple[str, str, tuple[object, ...]]]()
     with psycopg.connect(url) as connection:
-        for table, columns in COLUMNS.items():
-            names = SQL(", ").join(map(Identifier, KEYS[table]))
-            keys = connection.execute(SQL("SELECT {} FROM {}").format(names, Identifier(table)))
+        for table in CHECKED:
+            names = SQL(", ").join(map(Identifier, table.keys))
+            query = SQL("SELECT {} FROM {}").format(names, Identifier(table.name))
             found += [
-                (table, name, key) for key in keys.fetchall() for name in (*columns, "checksum")
+                (table.name, name, key)
+                for key in connection.execute(query).fetchall()
+                for name in (*table.names, "checksum")
             ]
     return found
 
@@ -147,7 +149,8 @@ def cells(url: str) -> list[tuple[str, str, tuple[object, ...]]]:
 def change_cell(url: str, rng: random.Random, cell: tuple[str, str, tuple[object, ...]]) -> str:
     """Change a cell by SQL, or take its row out; gives what was done, empty where nothing was."""
     table, column, key = cell
-    where = SQL(" AND ").join(SQL("{} = %s").format(Identifier(name)) for name in KEYS[table])
+    keys = {each.name: each.keys for each in CHECKED}
+    where = SQL(" AND ").join(SQL("{} = %s").format(Identifier(name)) for name in keys[table])
     with psycopg.connect(url) as connection:
         row = connection.execute(
             SQL("SELECT {} FROM {} WHERE {}").format(Identifier(column), Identifier(table), where),

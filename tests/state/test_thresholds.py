@@ -13,10 +13,10 @@ from state.subnet import under
 from vectors import cases
 
 from tallystick.numbers import nano
+from tallystick_state.epoch import next_baselines, next_threshold
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.epochs import EPOCHS
-from tallystick_state.thresholds import next_baselines, next_threshold
 
 NANO = 10**9
 TYPE = "executable_python"

@@ -149,7 +149,9 @@ def test_other_plugins_than_it_began_with_are_told(exported: Path, tmp_path: Pat
     """A rule set that its formulas are missing of, and one that now means something else."""
     with pytest.raises(TallystickError) as caught:
         Ledger.open(str(exported.parent / "state.db"), registry=registry([]))
-    assert "skills@1.1.0" in str(caught.value)
+    message = str(caught.value)
+    assert "found a state whose rule set skills@1.1.0 does not load" in message
+    assert "begin anew with tallystick state init and record its rounds again" in message
     copy = tmp_path / "copy.db"
     import_state(exported, str(copy))
     with closing(sqlite3.connect(copy)) as connection, connection:

@@ -142,12 +142,12 @@ def test_every_change_of_what_waits_is_found(tmp_path: Path) -> None:
             _, accepted, dropped, _ = (each.seq for each in queries.quarantine())
         ledger.accept([accepted])
         ledger.drop([dropped])
-        rules, hearing = ledger.rules, ledger.hearing
+        rules, allowed = ledger.rules, ledger.allowed
 
     def end(statement: Statement) -> str:
         store = Store.open(str(changed(path, tmp_path, statement)))
         try:
-            verify(Ledger(store, rules, hearing))
+            verify(Ledger(store, rules, allowed))
         except TallystickError:
             return "found"
         return "valid"

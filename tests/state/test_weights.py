@@ -23,9 +23,8 @@ import tallystick
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION, CapStep
 from tallystick_allocation.uint16 import to_uint16
-from tallystick_state.chain_weights import chain_weights
-from tallystick_state.line_weights import weights_of
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.weights import chain_weights, weights_of
 
 NANO = 10**9
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.line_weights import LineWeights, Weighing, weigh
 from tallystick_state.rules import StateRules
+from tallystick_state.weights import LineWeights, Weighing, weigh
 
 NANO = 10**9
 

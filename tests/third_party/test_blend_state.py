@@ -14,9 +14,8 @@ from third_party import oracle
 
 from tallystick.plugins.registry import Registry
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.backtest.candidates import candidates_of
+from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 from tallystick_governance.backtest.run import backtest
-from tallystick_governance.backtest.sweep import parse_sweep
 from tallystick_state.ledger import Ledger
 
 RULES = "blend@1.0.0"

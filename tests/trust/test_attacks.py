@@ -8,7 +8,7 @@ from trust.council import GENESIS, NETWORK, hotkey, key, root, signed, signer, s
 
 from tallystick.errors import TrustError
 from tallystick_state.trust import envelope as envelopes
-from tallystick_state.trust.envelope import MOST_SIGNATURES, Envelope, Signature
+from tallystick_state.trust.envelope import MAX_SIGNATURES, Envelope, Signature
 from tallystick_state.trust.points import ORDER
 from tallystick_state.trust.policy import (
     Action,
@@ -231,7 +231,7 @@ def test_signatures_of_strangers_do_no_harm() -> None:
 def test_too_many_signatures() -> None:
     envelope = signed(to_adopt(), COUNCIL)
     value = envelope.to_value()
-    value["signatures"] *= MOST_SIGNATURES
+    value["signatures"] *= MAX_SIGNATURES
     with pytest.raises(TrustError) as error:
         Envelope.of_value(value, "many")
     assert error.value.code == "too-many-signatures"
@@ -240,7 +240,7 @@ def test_too_many_signatures() -> None:
 def test_no_more_tries_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(envelopes, "MOST_TRIES", 100)
     strangers = [signer(f"stranger-{n}").public for n in range(2)]
-    rubbish = tuple(Signature("", bytes([n % 128]) * 63 + b"\0") for n in range(MOST_SIGNATURES))
+    rubbish = tuple(Signature("", bytes([n % 128]) * 63 + b"\0") for n in range(MAX_SIGNATURES))
     rubbish = tuple(attrs.evolve(each, keyid=str(n)) for n, each in enumerate(rubbish))
     envelope = attrs.evolve(to_adopt().envelope(), signatures=rubbish)
     with pytest.raises(TrustError) as error:

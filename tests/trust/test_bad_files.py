@@ -11,13 +11,12 @@ from trust.council import hotkey, key, root, signed, signer, stake_text, tables,
 
 from tallystick.canonical import digest
 from tallystick.errors import InputError, TrustError
-from tallystick_state.trust import stake, trust_file
-from tallystick_state.trust.envelope import MOST_BYTES, Envelope
-from tallystick_state.trust.key_files import MOST_BYTES as MOST_OF_A_KEY
-from tallystick_state.trust.key_files import read_key, read_wallet
+from tallystick_state.trust import trust_file
+from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.receipt import statement_of_receipt
-from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of
+from tallystick_state.trust.policy import MAX_STAKE_BYTES, StakeSnapshot
+from tallystick_state.trust.signers import MAX_KEY_FILE_BYTES, read_key, read_wallet
+from tallystick_state.trust.statement import PAYLOAD_TYPE, statement_of, statement_of_receipt
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +59,7 @@ def read(kind: str, path: Path) -> object:
         case "trust":
             return trust_file.read(path)
         case "stake":
-            return stake.parse(path.read_text("utf-8", "surrogateescape"), str(path))
+            return StakeSnapshot.parse(path.read_text("utf-8", "surrogateescape"), str(path))
     return read_wallet(path)
 
 
@@ -163,7 +162,7 @@ def test_an_adoption_of_other_types(changes: dict[str, Any], code: str) -> None:
     assert name in str(error.value)
 
 
-@pytest.mark.parametrize("size", [MOST_BYTES + 1, 2 * MOST_BYTES])
+@pytest.mark.parametrize("size", [MAX_ENVELOPE_BYTES + 1, 2 * MAX_ENVELOPE_BYTES])
 def test_an_oversized_envelope_is_not_parsed(size: int) -> None:
     # it would be refused as no JSON, were it parsed
     with pytest.raises(TrustError) as error:
@@ -173,9 +172,9 @@ def test_an_oversized_envelope_is_not_parsed(size: int) -> None:
 
 def test_other_oversized_files(tmp_path: Path) -> None:
     for most, read_it in (
-        (trust_file.MOST_BYTES, trust_file.read),
-        (MOST_OF_A_KEY, read_wallet),
-        (MOST_OF_A_KEY, lambda path: read_key(path, no_password)),
+        (trust_file.MAX_TRUST_FILE_BYTES, trust_file.read),
+        (MAX_KEY_FILE_BYTES, read_wallet),
+        (MAX_KEY_FILE_BYTES, lambda path: read_key(path, no_password)),
         (1024 * 1024, statement_of_receipt),
     ):
         path = tmp_path / "big"
@@ -184,7 +183,7 @@ def test_other_oversized_files(tmp_path: Path) -> None:
             read_it(path)
         assert error.value.code == "too-large"
     with pytest.raises(TrustError) as error:
-        stake.parse("[" * (stake.MOST_BYTES + 1), "big")
+        StakeSnapshot.parse("[" * (MAX_STAKE_BYTES + 1), "big")
     assert error.value.code == "too-large"
 
 
@@ -291,7 +290,7 @@ def test_a_snapshot_stands_beside_its_trust_file(name: str) -> None:
 def test_stake_is_a_whole_number(amount: object) -> None:
     text = json.dumps({"format": 1, "block": 1, "stake": {"alice": amount}})
     with pytest.raises(TrustError) as error:
-        stake.parse(text, "now.json")
+        StakeSnapshot.parse(text, "now.json")
     assert error.value.code == "bad-trust-file"
 
 

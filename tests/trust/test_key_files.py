@@ -14,9 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from trust.council import hotkey, signer
 
 from tallystick.errors import OutputError, TrustError
-from tallystick_state.trust.key_files import new_key, read_key, read_wallet
 from tallystick_state.trust.keys import KeyType
-from tallystick_state.trust.outside_signer import OutsideSigner
+from tallystick_state.trust.signers import OutsideSigner, new_key, read_key, read_wallet
 
 
 @pytest.fixture(autouse=True)

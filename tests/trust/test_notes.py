@@ -8,16 +8,17 @@ from trust.council import signer as signer_of
 
 from tallystick.errors import TrustError
 from tallystick_state.trust import ed25519
-from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
-from tallystick_state.trust.keys import KEY_TYPES, PairSigner, PublicKey
-from tallystick_state.trust.note import (
-    MOST_BYTES,
+from tallystick_state.trust.checkpoint import (
+    MAX_NOTE_BYTES,
+    Checkpoint,
     Note,
     key_id,
+    read_checkpoint,
     read_note,
     read_verifier_key,
     verifier_key,
 )
+from tallystick_state.trust.keys import KEY_TYPES, PairSigner, PublicKey
 
 # of golang.org/x/mod, in its tests of sumdb/note (BSD-3-Clause)
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -142,7 +143,7 @@ def test_what_is_no_note_is_refused(data: str | bytes) -> None:
 
 
 def test_a_large_note_is_refused_before_it_is_read() -> None:
-    assert code_of(b"a" * (MOST_BYTES + 1)) == "too-large"
+    assert code_of(b"a" * (MAX_NOTE_BYTES + 1)) == "too-large"
 
 
 @BOTH

@@ -14,7 +14,7 @@ from tallystick_state.trust.checkpoint import Checkpoint
 from tallystick_state.trust.keys import KEY_TYPES, PairSigner
 from tallystick_state.trust.merkle import TileTree, leaf_hash
 from tallystick_state.trust.proof import (
-    MOST_BYTES,
+    MAX_PROOF_BYTES,
     Growth,
     Proof,
     ProvenEpoch,
@@ -192,7 +192,7 @@ def test_what_is_no_proof_is_refused(data: bytes) -> None:
 
 
 def test_a_large_proof_and_another_spelling_are_refused() -> None:
-    assert code_of(b" " * (MOST_BYTES + 1)) == "too-large"
+    assert code_of(b" " * (MAX_PROOF_BYTES + 1)) == "too-large"
     data = proof_bytes(proven())
     assert code_of(data.replace(b'"format":1', b'"format": 1')) == "not-canonical"
     assert code_of(data[:-1]) == "not-canonical"

@@ -21,8 +21,8 @@ from tallystick.lock.lock_file import CODES as OF_LOCKS
 from tallystick.resources import folder
 from tallystick_state.trust import statement as statements
 from tallystick_state.trust.errors import CODES
-from tallystick_state.trust.key_files import read_key
 from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.signers import read_key
 from tallystick_state.trust.statement import Statement, Subject, statement_of
 
 
@@ -120,7 +120,7 @@ def test_files_fit_their_schemas() -> None:
 def test_events_of_a_batch_are_sorted_and_each_once() -> None:
     assert PREDICATES["events"].predicate["events"] == ["c" * 64, "d" * 64]
     assert PREDICATES["events"].subject[0].name == "events.jsonl"
-    for count in (0, statements.MOST_EVENTS + 1):
+    for count in (0, statements.MAX_EVENTS + 1):
         with pytest.raises(TrustError) as error:
             statements.events(
                 genesis=GENESIS,

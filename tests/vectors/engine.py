@@ -28,11 +28,11 @@ from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import auditor_pool, select_group
-from tallystick_state.line_weights import weights_of
 from tallystick_state.model import Miner, Snapshot, State, structure, unstructure
 from tallystick_state.reputation import consensus_event
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.weights import weights_of
 
 Json = Any
 

@@ -37,7 +37,7 @@ def test_stakes_are_read(tmp_path: Path, text: str, expected: list[tuple[str, in
     [
         ("", "found the header '', expected the columns hotkey and stake"),
         ("hotkey\na\n", "found the header 'hotkey'"),
-        ("hotkey,stake,stake\na,1,2\n", "found the header 'hotkey,stake,stake'"),
+        ("hotkey,stake,stake\na,1,2\n", "found the column stake twice"),
         ("hotkey,stake\n", "found nobody with stake"),
         ("hotkey,stake\na,0\n", "found nobody with stake"),
         ("hotkey,stake\na,-1\n", ':2: found the stake "-1", expected a number from 0 on'),

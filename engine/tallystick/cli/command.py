@@ -1,4 +1,4 @@
-"""What every command and every group of commands has: examples, and help that is whole."""
+"""Commands and groups: examples, help that is whole, and the options of every command."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ DEFECT = 3
 
 
 def status_of(rejected: int, internal_errors: int) -> int:
-    """The exit status of a command that judges records; see docs/errors.md."""
+    """Return the exit status of a command that judges records; see docs/errors.md."""
     if internal_errors:
         return DEFECT
     return 1 if rejected else 0
 
 
 def examples(*commands: str) -> str:
-    """What stands at the end of a help: commands as they are typed, one a line or over several."""
-    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in commands)])
+    """Return the end of a help: commands as they are typed, one a line or over several."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
 class CommandGroup(click.Group):
@@ -33,7 +33,7 @@ class CommandGroup(click.Group):
             formatter.write_dl(list(self.sentences(ctx)))
 
     def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
-        """The commands, each with its first sentence."""
+        """Yield the commands, each with its first sentence."""
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None:
@@ -50,7 +50,7 @@ class CommandGroup(click.Group):
 
 
 def first_example(command: click.Command) -> Iterator[str]:
-    """The lines of the first example of a command."""
+    """Yield the lines of the first example of a command."""
     for line in (command.epilog or "").splitlines()[2:]:
         yield line.removeprefix("  ")
         if not line.endswith("\\"):
@@ -58,19 +58,19 @@ def first_example(command: click.Command) -> Iterator[str]:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a text, on one line."""
+    """Return the first sentence of a text, on one line."""
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     head, stop, _ = paragraph.partition(". ")
     return head + stop.strip()
 
 
 def complete(command: click.Command) -> click.Command:
-    """The command with the options that every one has, and so of all commands of a group."""
+    """Return the command with the options that every one has, and so of all commands of a group."""
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            complete(each)
+        for inner in command.commands.values():
+            complete(inner)
     elif not any(option.name == "log_json" for option in command.params):
         # a command is one object however often it is asked for; its own options count more
         own = {name for param in command.params for name in param.opts}
-        command.params += [each for each in log.options() if own.isdisjoint(each.opts)]
+        command.params += [option for option in log.options() if own.isdisjoint(option.opts)]
     return command

@@ -86,7 +86,7 @@ def demo(as_json: bool) -> None:
 
 
 def _results(scorer: Scorer, registry: Registry) -> list[Result]:
-    """The results of the examples of the rule set's types."""
+    """Return the results of the examples of the rule set's types."""
     from tallystick.records.rejects import Reject
 
     files: dict[Path, None] = dict.fromkeys(

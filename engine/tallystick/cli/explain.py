@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 import click
 
-from tallystick import views
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import Held, scoring_locked_options
 from tallystick.cli.log import complain
@@ -18,6 +17,7 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR, InputError, RecordError
 from tallystick.io.text import masked
+from tallystick.json_values import error_value
 
 
 @click.command(
@@ -71,7 +71,7 @@ def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
 def _refuse(error: RecordError, records: Path, number: int, as_json: bool) -> NoReturn:
     message = masked(f"{records}:{number}: {error}")
     if as_json:
-        print_json({**views.error(error), "message": message, "line": number})
+        print_json({**error_value(error), "message": message, "line": number})
     complain(message)
     sys.exit(status_of(1, error.code == INTERNAL_ERROR))
 

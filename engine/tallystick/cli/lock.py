@@ -84,18 +84,18 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
 def _check(file: Path | None, tests: bool, as_json: bool) -> None:
     from tallystick.cli.locked import HeldLock
 
-    held = HeldLock.nearest() if file is None else HeldLock.read(file)
+    pinned = HeldLock.nearest() if file is None else HeldLock.read(file)
     tested = {}
     if tests:
-        references = held.references()
+        references = pinned.references()
         tested = _tested(_loaded(references))
-    held.check()
+    pinned.check()
     if as_json:
-        rule_sets = {name: rules.digest for name, rules in held.lock.rule_sets.items()}
-        told = {"valid": True, "file": str(held.path)}
-        print_json({**told, "rule_sets": rule_sets, "tested": tested})
+        rule_sets = {name: rules.digest for name, rules in pinned.lock.rule_sets.items()}
+        view = {"valid": True, "file": str(pinned.path)}
+        print_json({**view, "rule_sets": rule_sets, "tested": tested})
     else:
-        echo(*_tested_lines(tested), f"{held.path}: everything is as it is locked")
+        echo(*_tested_lines(tested), f"{pinned.path}: everything is as it is locked")
 
 
 def _list(file: Path | None, tests: bool, as_json: bool) -> None:
@@ -106,16 +106,20 @@ def _list(file: Path | None, tests: bool, as_json: bool) -> None:
     if tests:
         raise click.UsageError("found --list with --self-test, expected one of them")
     is_none = file is None and settings.nearest(FILE, LARGEST + 1) is None
-    held = None if is_none else HeldLock.nearest() if file is None else HeldLock.read(file)
-    found = installed_files() if held is None else pinned_files(held.lock)
+    pinned = None if is_none else HeldLock.nearest() if file is None else HeldLock.read(file)
+    entries = installed_files() if pinned is None else pinned_files(pinned.lock)
     if as_json:
         files = [
-            {"path": each.path, "closures": [*each.closures], "digest": each.digest}
-            for each in found
+            {
+                "path": pin.path,
+                "closures": [*pin.closures],
+                "digest": pin.digest,
+            }
+            for pin in entries
         ]
         print_json({"files": files})
     else:
-        echo(*(f"{each.path}  {', '.join(each.closures)}  {each.digest}" for each in found))
+        echo(*(f"{pin.path}  {', '.join(pin.closures)}  {pin.digest}" for pin in entries))
 
 
 def _write(
@@ -125,15 +129,15 @@ def _write(
 
     scorers = _loaded(references)
     tested = _tested(scorers) if tests else {}
-    found = lock_of(scorers, output.parent)
-    write(found, output, follow_links=follow_links)
+    written = lock_of(scorers, output.parent)
+    write(written, output, follow_links=follow_links)
     if as_json:
-        rule_sets = {name: rules.digest for name, rules in found.rule_sets.items()}
-        plugins = {name: each.digest for name, each in found.plugins.items()}
-        told = {"file": str(output), "rule_sets": rule_sets, "plugins": plugins}
-        print_json({**told, "engine": found.engine, "vectors": found.vectors, "tested": tested})
+        rule_sets = {name: rules.digest for name, rules in written.rule_sets.items()}
+        plugins = {name: plugin.digest for name, plugin in written.plugins.items()}
+        view = {"file": str(output), "rule_sets": rule_sets, "plugins": plugins}
+        print_json({**view, "engine": written.engine, "vectors": written.vectors, "tested": tested})
     else:
-        lines = [f"{name} {rules.digest}" for name, rules in found.rule_sets.items()]
+        lines = [f"{name} {rules.digest}" for name, rules in written.rule_sets.items()]
         echo(*_tested_lines(tested), f"{output}: a lock of", *(f"  {line}" for line in lines))
 
 
@@ -142,7 +146,7 @@ def _loaded(references: Sequence[str | Path]) -> list[Scorer]:
     from tallystick.scoring.scorer import load
 
     with working("proving the formulas"):
-        return [load(each) for each in references]
+        return [load(name) for name in references]
 
 
 def _tested(scorers: Sequence[Scorer]) -> dict[str, int]:

@@ -38,7 +38,7 @@ _OPTIONS = (
     ),
 )
 LOCK_NAMES = ("locked", "lock_file")
-"""What the options are called among the values of a command."""
+"""Names of the options among the values of a command."""
 
 
 class Rules(Protocol):
@@ -50,7 +50,7 @@ class Rules(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of what it means."""
+        """The digest of its meaning."""
 
 
 @attrs.frozen
@@ -70,7 +70,7 @@ class HeldLock:
 
     @classmethod
     def read(cls, path: Path) -> HeldLock:
-        """The lock in a file.
+        """Return the lock in a file.
 
         Raises:
             InputError: it cannot be read.
@@ -81,7 +81,7 @@ class HeldLock:
 
     @classmethod
     def nearest(cls) -> HeldLock:
-        """The nearest lock, in the working folder or above, that nobody else can write.
+        """Return the nearest lock, in the working folder or above, that nobody else can write.
 
         Raises:
             InputError: there is none, or it cannot be read.
@@ -97,7 +97,7 @@ class HeldLock:
         return cls(file.path, parse(file.data, str(file.path)))
 
     def references(self) -> list[str | Path]:
-        """How its rule sets are found.
+        """Return a reference to each rule set of the lock.
 
         Raises:
             InputError: the file of one holds none.
@@ -128,7 +128,7 @@ class HeldLock:
             attrs.evolve(self, of_states=True).check()
 
     def require(self, rules: Rules) -> None:
-        """That it has a rule set.
+        """Refuse a rule set that the lock lacks.
 
         Raises:
             TrustError: it has none that means the same.
@@ -152,7 +152,7 @@ class HeldLock:
                 self.require(rules)
 
     def require_reference(self, reference: str) -> None:
-        """That it has the rule set that a reference means.
+        """Refuse a reference to a rule set that the lock lacks.
 
         Raises:
             RuleSetError: the rule set does not load.
@@ -165,23 +165,23 @@ class HeldLock:
 
 
 class NoLock:
-    """What a command is held to that no lock was asked of: every rule set will do."""
+    """No lock: every rule set will do."""
 
     def require(self, rules: Rules) -> None:
-        """Nothing is asked."""
+        """Accept any rule set."""
 
     def require_one_of(self, every: Iterable[Rules]) -> None:
-        """Nothing is asked."""
+        """Accept any rule sets."""
 
     def require_reference(self, reference: str) -> None:
-        """Nothing is asked."""
+        """Accept any reference."""
 
     def require_code_of_states(self) -> None:
-        """Nothing is asked."""
+        """Accept any code."""
 
 
 Held: TypeAlias = HeldLock | NoLock
-"""What a command is held to."""
+"""Lock of a command, or none."""
 
 
 def locked_options(command: Callable[..., _Result]) -> Callable[..., _Result]:

@@ -65,9 +65,9 @@ class _Text(logging.Formatter):
     """A record as text: what happened, and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
-        told = [f"{name}={value}" for name, value in _fields(record).items()]
-        line = "  ".join([f"{record.levelname.lower()}: {record.getMessage()}", *told])
+        """Return one line."""
+        fields = [f"{name}={value}" for name, value in _fields(record).items()]
+        line = "  ".join([f"{record.levelname.lower()}: {record.getMessage()}", *fields])
         return escaped(masked(line))
 
 
@@ -75,11 +75,11 @@ class _Json(logging.Formatter):
     """A record as a JSON object: when, how serious, where, what happened, and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Return one line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         head = {"time": when, "level": record.levelname.lower(), "logger": record.name}
-        told = {**head, "event": record.getMessage(), **_fields(record)}
-        return json.dumps({name: _safe(value) for name, value in told.items()}, default=str)
+        fields = {**head, "event": record.getMessage(), **_fields(record)}
+        return json.dumps({name: _safe(value) for name, value in fields.items()}, default=str)
 
 
 def _safe(value: object) -> object:
@@ -91,13 +91,13 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def is_json() -> bool:
-    """Whether the error output of this run is JSON lines alone."""
-    return any(isinstance(each.formatter, _Json) for each in logging.getLogger(ROOT).handlers)
+    """Return whether the error output of this run is JSON lines alone."""
+    return any(isinstance(handler.formatter, _Json) for handler in logging.getLogger(ROOT).handlers)
 
 
 def is_on() -> bool:
-    """Whether this run is logged."""
-    return any(type(each) is _Handler for each in logging.getLogger(ROOT).handlers)
+    """Return whether this run is logged."""
+    return any(type(handler) is _Handler for handler in logging.getLogger(ROOT).handlers)
 
 
 def begin(formatter: logging.Formatter) -> None:
@@ -107,8 +107,8 @@ def begin(formatter: logging.Formatter) -> None:
     for record in warnings:
         logging.getLogger(ROOT).handle(record)
     context = click.get_current_context()
-    told = {"command": context.command_path, "version": version(ROOT)}
-    logging.getLogger(ROOT).info("started", extra=told)
+    fields = {"command": context.command_path, "version": version(ROOT)}
+    logging.getLogger(ROOT).info("started", extra=fields)
     settings.tell_in_force()
 
 
@@ -120,24 +120,24 @@ def only_warn() -> None:
 def _handle(handler: _Handler, formatter: logging.Formatter) -> list[logging.LogRecord]:
     """Log by one handler from now on, and return the warnings that the one before it kept."""
     root = logging.getLogger(ROOT)
-    kept = list[logging.LogRecord]()
-    for each in [each for each in root.handlers if isinstance(each, _Handler)]:
-        root.removeHandler(each)
-        kept += each.take() if isinstance(each, _Warnings) else ()
+    warnings = list[logging.LogRecord]()
+    for other in [other for other in root.handlers if isinstance(other, _Handler)]:
+        root.removeHandler(other)
+        warnings += other.take() if isinstance(other, _Warnings) else ()
     handler.setFormatter(formatter)
     root.addHandler(handler)
     root.setLevel(handler.level)
-    return kept
+    return warnings
 
 
 def finish(status: object) -> None:
     """Tell how the run ends, and the warnings of one that did its work."""
     root = logging.getLogger(ROOT)
     root.info("finished", extra={"status": status or 0})
-    for each in root.handlers:
-        if isinstance(each, _Warnings):
+    for handler in root.handlers:
+        if isinstance(handler, _Warnings):
             # that a file was ignored may be why a run could do nothing
-            each.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
+            handler.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
 
 
 def complain(error: TallystickError | str) -> None:
@@ -152,11 +152,11 @@ def tell_refusal(message: str) -> None:
 
 
 def _tell(message: str, head: str) -> None:
-    shown = masked(message)
+    text = masked(message)
     if is_json():
-        logging.getLogger(ROOT).error(shown)
+        logging.getLogger(ROOT).error(text)
     elif sys.stderr is not None:
-        print_text(f"{head}{shown}", err=True)
+        print_text(f"{head}{text}", err=True)
 
 
 def _verbose(_context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -170,7 +170,7 @@ def _log_json(_context: click.Context, _option: click.Parameter, wanted: bool) -
 
 
 def options() -> list[click.Option]:
-    """The options of every command: which settings count, and what is logged."""
+    """Return the options of every command: which settings count, and what is logged."""
     return [
         settings.option(),
         Setting(

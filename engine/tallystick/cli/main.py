@@ -52,19 +52,19 @@ class LazyGroup(OpenGroup):
         ),
         "facts": (
             "tallystick.cli.facts:facts",
-            "Take the facts of records, for every rule set.",
+            "Extract the facts of records, for every rule set.",
             "score",
         ),
         "lock": (
             "tallystick.cli.lock:lock",
-            "What results are made with, by digest: write, check.",
+            "Write or check the digests of what results are made with.",
             "verify",
         ),
-        "plugins": ("tallystick.cli.plugins:plugins", "Plugins: list, new, check.", "write"),
-        "records": ("tallystick.cli.records:records", "Records: generate.", "write"),
+        "plugins": ("tallystick.cli.plugins:plugins", "List, start and check plugins.", "write"),
+        "records": ("tallystick.cli.records:records", "Generate records.", "write"),
         "rules": (
             "tallystick.cli.rules:rules",
-            "Rule sets: list, show, check, lint, prove, diff, set.",
+            "List, show, check, lint, prove, compare and edit rule sets.",
             "govern",
         ),
         "score": ("tallystick.cli.score:score", "Score a file of records.", "score"),
@@ -72,11 +72,11 @@ class LazyGroup(OpenGroup):
     """Home, sentence of help and heading of each of the core's own commands, by name."""
 
     def own_names(self) -> Collection[str]:
-        """The names of the core's own commands."""
+        """Return the names of the core's own commands."""
         return self.homes.keys()
 
     def own_command(self, name: str) -> click.Command | None:
-        """The core's own command of a name, imported."""
+        """Return the core's own command of a name, imported."""
         if name not in self.homes:
             return None
         module, _, attribute = self.homes[name][0].partition(":")
@@ -179,14 +179,14 @@ def _status_of(error: TallystickError) -> int:
         return 1
     if not isinstance(error, RefusedError):
         return 2
-    return status_of(1, sum(each.code == INTERNAL_ERROR for each in error.refusals))
+    return status_of(1, sum(refusal.code == INTERNAL_ERROR for refusal in error.refusals))
 
 
 def _complain(error: TallystickError) -> None:
     if "--json" in sys.argv:
-        from tallystick import views  # when something is wrong
+        from tallystick.json_values import error_value
 
-        print_json(views.error(error))
+        print_json(error_value(error))
     log.complain(error)
 
 

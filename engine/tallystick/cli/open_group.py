@@ -34,23 +34,23 @@ class OpenGroup(CommandGroup):
         self.path = path
 
     def own_names(self) -> Collection[str]:
-        """The names of the core's own commands."""
+        """Return the names of the core's own commands."""
         return self.commands.keys()
 
     def own_command(self, name: str) -> click.Command | None:
-        """The core's own command of a name."""
+        """Return the core's own command of a name."""
         return self.commands.get(name)
 
     def own_sentence(self, name: str) -> str:
-        """The first sentence of an own command."""
+        """Return the first sentence of an own command."""
         return first_sentence(self.commands[name].help or "")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        """The names of the commands."""
+        """Return the names of the commands."""
         return sorted({*self.own_names(), *self.rows()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, with the options that every one has.
+        """Return the command of a name, with the options that every one has.
 
         Raises:
             PluginError: what a plugin has for it cannot be used.
@@ -62,10 +62,10 @@ class OpenGroup(CommandGroup):
         # the core's own commands need none of it
         from tallystick.plugins.commands import installed_commands, own_commands
 
-        found = own_commands().find(path) or installed_commands().find(path)
-        if found is None:
+        entry = own_commands().find(path) or installed_commands().find(path)
+        if entry is None:
             return None
-        name, row = found
+        name, row = entry
         if ctx.resilient_parsing and row.below:
             return _Offered(name, row)
         return finished(_imported(name, row), path)
@@ -73,7 +73,7 @@ class OpenGroup(CommandGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that arguments begin with.
+        """Return the command that arguments begin with.
 
         Raises:
             UsageError: there is none; with those of similar names, and with the plugins that cannot
@@ -85,13 +85,13 @@ class OpenGroup(CommandGroup):
             raise click.UsageError(self._unknown(args[0], error.message, ctx), ctx) from error
 
     def sentences(self, ctx: click.Context) -> Iterator[tuple[str, str]]:
-        """The commands with their first sentences, without importing those of plugins."""
+        """Yield the commands with their first sentences, without importing those of plugins."""
         rows = self.rows()
         for name in self.list_commands(ctx):
             yield name, rows[name].sentence if name in rows else self.own_sentence(name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The options and the commands that a word may become, without importing commands."""
+        """Return the options and commands that complete a word, without importing commands."""
         return _completed(dict(self.sentences(ctx)), self, ctx, incomplete)
 
     def _unknown(self, word: str, message: str, ctx: click.Context) -> str:
@@ -109,7 +109,7 @@ class OpenGroup(CommandGroup):
         return f"{message} Did you mean {close[0]}?" if close else message
 
     def own_paths(self) -> Iterator[tuple[str, ...]]:
-        """The words of the core's own commands here and below."""
+        """Yield the words of the core's own commands here and below."""
         for name in self.own_names():
             yield (*self.path, name)
             command = self.own_command(name)
@@ -152,19 +152,19 @@ class _Offered(click.Group):
 
 
 def finished(command: click.Command, path: tuple[str, ...]) -> click.Command:
-    """The command of some words with the options of plugins, and with those of every command."""
+    """Return a command with the options of plugins and with those of every command."""
     if isinstance(command, ExtensibleCommand):
         command.extend(path)
     if isinstance(command, click.Group):
-        for name, each in command.commands.items():
-            finished(each, (*path, name))
+        for name, inner in command.commands.items():
+            finished(inner, (*path, name))
     return complete(command)
 
 
 def _completed(
     sentences: Mapping[str, str], group: click.Group, ctx: click.Context, incomplete: str
 ) -> list[CompletionItem]:
-    """The commands and the options of a group that a word may become."""
+    """Return the commands and the options of a group that complete a word."""
     from click.shell_completion import CompletionItem  # for a shell alone
 
     words = [

@@ -30,7 +30,7 @@ _OF_PLUGIN = (
 
 @click.group(cls=OpenGroup, path=("plugins",))
 def plugins() -> None:
-    """The installed plugins."""
+    """List, start and check plugins."""
 
 
 @plugins.command(
@@ -41,7 +41,7 @@ def plugins() -> None:
 )
 @as_json
 def list_command(as_json: bool) -> None:
-    """Every plugin with what it offers; exit status 1 if one was refused."""
+    """List every plugin with what it offers; exit status 1 if one was refused."""
     from tallystick.plugins.code import engine_digest
     from tallystick.plugins.registry import installed
 
@@ -61,13 +61,13 @@ def list_command(as_json: bool) -> None:
             echo(f"    requirements: {', '.join(row['requirements']) or 'none'}")
             for kind in (key for key in row if key not in _OF_PLUGIN):
                 echo(f"    {kind}: {', '.join(row[kind])}")
-        for each in refused:
-            tell_refusal(f"{each['name']}  refused: {each['reason']}")
+        for refusal in refused:
+            tell_refusal(f"{refusal['name']}  refused: {refusal['reason']}")
     sys.exit(1 if refused else 0)
 
 
 def _refused_commands() -> Iterable[tuple[str, str]]:
-    """Why rows of commands are not used, by the names of the plugins that have them."""
+    """Return the reasons why rows of commands are not used, by the names of their plugins."""
     from tallystick.plugins.commands import installed_commands
 
     whole = click.get_current_context().find_root().command
@@ -99,7 +99,7 @@ def _refused_option(row: CommandOption, whole: click.Command) -> str:
 
 
 def _refused_sections() -> Iterable[tuple[str, str]]:
-    """Why sections of rule sets are not used, by their names."""
+    """Return the reasons why sections of rule sets are not used, by their names."""
     from tallystick.plugins.registry import installed_sections
     from tallystick.rules.section_lookup import refused_sections
 

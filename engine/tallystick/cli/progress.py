@@ -17,13 +17,13 @@ Progress = Callable[[int, int], None]
 
 
 def _terminal() -> Console | None:
-    """The error output, if somebody looks at it and no log is written there."""
+    """Return the error output, if somebody looks at it and no log is written there."""
     return None if is_on() else error_terminal()
 
 
 @contextmanager
 def progress_bar(doing: str) -> Iterator[Progress | None]:
-    """A bar that says how much of the work is done; None where nobody looks."""
+    """Open a bar that says how much of the work is done; None where nobody looks."""
     console = _terminal()
     if console is None:
         yield None
@@ -37,14 +37,14 @@ def progress_bar(doing: str) -> Iterator[Progress | None]:
 
 @contextmanager
 def working(doing: str) -> Iterator[None]:
-    """A sign of life for work whose length nobody knows."""
+    """Open a sign of life for work whose length nobody knows."""
     with line_count(doing):
         yield
 
 
 @contextmanager
 def line_count(doing: str) -> Iterator[Callable[[int], None] | None]:
-    """How many lines are done, of work whose length nobody knows; None where nobody looks."""
+    """Give a counter of lines for work of unknown length; None where there is no terminal."""
     console = _terminal()
     if console is None:
         yield None

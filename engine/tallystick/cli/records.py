@@ -9,4 +9,4 @@ from tallystick.cli.open_group import OpenGroup
 
 @click.group(cls=OpenGroup, path=("records",))
 def records() -> None:
-    """Records: generate."""
+    """Generate records."""

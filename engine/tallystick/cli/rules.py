@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick import views
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.open_group import OpenGroup
 from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.rules_paths import paths_command
-from tallystick.cli.shown import echo, print_json
+from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.errors import RuleSetError, TallystickError
+from tallystick.json_values import error_value, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tallystick.plugins.registry import Registry
 
+_LONGEST = 30
+"""Maximum letters of a value in the table of paths."""
 argument = click.argument("reference", metavar="RULES")
 
 
@@ -33,9 +34,6 @@ def rules() -> None:
     RULES is name@version, a path, or a sha256: digest; the first two can be pinned to a digest
     with @sha256:….
     """
-
-
-rules.add_command(paths_command)
 
 
 @rules.command(
@@ -128,7 +126,7 @@ def check_command(reference: str, as_json: bool) -> None:
         if not resolved.is_readable:
             raise
         if as_json:
-            print_json({"valid": False, **views.error(error)})
+            print_json({"valid": False, **error_value(error)})
         else:
             tell_refusal(str(error))
         sys.exit(1)
@@ -153,17 +151,15 @@ def digest_command(reference: str, as_json: bool) -> None:
     With --json also the digests of the code: the files of the engine and of the plugins that it
     names, and the versions of what they rest on.
     """
-    import attrs
-
     from tallystick.plugins.code import Code
     from tallystick.plugins.registry import installed_plugins
     from tallystick.rules.loading import load
 
     loaded = load(reference, installed_plugins(), lookup=True)
     if as_json:
-        code = attrs.asdict(Code.of(loaded.registry, loaded.rule_set.sections))
+        code = Code.of(loaded.registry, loaded.rule_set.sections)
         named = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest}
-        print_json({**named, "code": code})
+        print_json({**named, "code": {**json_value(code), "sections": dict(code.sections)}})
     else:
         echo(loaded.digest)
 
@@ -177,3 +173,48 @@ def _listed(name: str, registry: Registry) -> dict[str, Any]:
         return {"name": name, "error": str(error)}
     summary = loaded.rule_set.rule_set.summary
     return {"name": name, "digest": loaded.digest, "summary": summary, "path": str(loaded.path)}
+
+
+@rules.command(
+    "paths",
+    epilog=examples(
+        "tallystick rules paths skills@1.1.0",
+        "tallystick rules paths skills@1.1.0 multiplier",
+    ),
+)
+@click.argument("reference", metavar="RULES")
+@click.argument("word", required=False)
+@as_json
+def paths_command(reference: str, word: str | None, as_json: bool) -> None:
+    """List the paths of RULES that rules set and --sweep take, with value, range and meaning.
+
+    With WORD only those that have it in the path or in the meaning. A number can be swept; a text,
+    and true or false, can be set alone.
+    """
+    import attrs
+
+    from tallystick.plugins.registry import installed_plugins
+    from tallystick.rules.loading import load
+    from tallystick.rules.settable import settable_paths
+
+    loaded = load(reference, installed_plugins(), lookup=True)
+    every = settable_paths(loaded, loaded.registry)
+    found = [each for each in every if word is None or each.names(word)]
+    if not found:
+        raise TallystickError(
+            f"found no path with {word!r} among the {len(every)} of {loaded.rule_set.reference}, "
+            "expected a word of one: without WORD all are listed"
+        )
+    if as_json:
+        rows = [attrs.asdict(each) | {"sweep": each.can_be_swept} for each in found]
+        print_json({"rule_set": loaded.rule_set.reference, "paths": rows})
+        return
+    cells = [(each.path, _cut(each.value), each.range, each.meaning) for each in found]
+    echo(*table_lines(("path", "value", "range", "meaning"), cells))
+
+
+def _cut(value: str | None) -> str:
+    """Return a value as the cell of a table; --json has all of it."""
+    if value is None:
+        return "several"
+    return value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"

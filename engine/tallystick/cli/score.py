@@ -101,10 +101,10 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             executor=executor,
             settings=in_force(),
         )
-    told, lines = receipt.to_dict(), _summary(receipt, output, rejects)
-    for _, each in passes:
-        beside = output.with_name(f"{output.stem}.{each.name}{output.suffix}")
-        with each.scoring() as scorer, progress_bar(each.title) as progress:
+    view, lines = receipt.to_dict(), _summary(receipt, output, rejects)
+    for _, second_pass in passes:
+        beside = output.with_name(f"{output.stem}.{second_pass.name}{output.suffix}")
+        with second_pass.scoring() as scorer, progress_bar(second_pass.title) as progress:
             second = scorer.score_file(
                 records,
                 beside,
@@ -115,10 +115,10 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 shadow_of=receipt.rule_set_digest,
                 settings=in_force(),
             )
-        told = {**told, each.name: second.to_dict()}
-        lines += [each.heading, *_summary(second, beside, None)]
+        view = {**view, second_pass.name: second.to_dict()}
+        lines += [second_pass.heading, *_summary(second, beside, None)]
     if as_json:
-        print_json(told)
+        print_json(view)
     elif not (streams and log.is_json()):
         echo(*lines, err=streams)
     sys.exit(status_of(receipt.counts.rejected, receipt.counts.internal_errors))

@@ -1,4 +1,4 @@
-"""What commands share in showing values: the one place that writes text to the standard streams.
+"""Writers of the standard streams: the one place that writes text to them.
 
 What is shown may hold text of strangers. It is made printable here, so that no command can forget
 to; tests/project/test_sinks.py holds that no other module writes to a stream. Only data that was
@@ -52,9 +52,9 @@ def print_json(value: object, *, is_closed: bool = False) -> None:
 
 def print_usage(error: click.ClickException) -> None:
     """Write what is wrong with a command line, without the passwords that it may hold."""
-    said = io.StringIO()
-    error.show(said)
-    usage, mark, message = said.getvalue().partition("Error: ")
+    buffer = io.StringIO()
+    error.show(buffer)
+    usage, mark, message = buffer.getvalue().partition("Error: ")
     # a help, which has many lines, is no message
     print_text(usage + mark + (escaped(masked(message.rstrip())) if mark else ""), err=True)
 
@@ -95,7 +95,7 @@ def print_table(
 
 
 def error_terminal() -> Console | None:
-    """The error output where it is a terminal, for signs of progress."""
+    """Return the error output where it is a terminal, for signs of progress."""
     # a process without an error output has none here
     if sys.stderr is None or not sys.stderr.isatty():
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import io
 import os
 import re
 import sys
@@ -98,8 +99,18 @@ class StreamFile:
             self.stream.flush()
         return len(data)
 
+    def seek(self, *_: int) -> int:
+        """Refuse to go back: what was written is gone.
+
+        Raises:
+            UnsupportedOperation: always; `output_errors` makes of it a message.
+        """
+        raise io.UnsupportedOperation("the format goes back in its output, as no stream can")
+
+    tell = truncate = seek
+
     def _shown(self, data: bytes) -> bytes:
-        """Bytes as a terminal may have them."""
+        """Return bytes as a terminal may have them."""
         text = self._decoder.decode(data).replace("\r\n", "\n")
         return printable(text).encode("utf-8", "backslashreplace")
 

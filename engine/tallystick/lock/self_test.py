@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tallystick.errors import InputError, RecordError, TrustError
+from tallystick.io.documents import parse_json
 from tallystick.resources import vectors_path
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def rows_of(reference: str) -> tuple[Row, ...]:
 def _rows() -> tuple[tuple[str, Mapping[str, Any]], ...]:
     path = vectors_path()
     try:
-        cases = json.loads(path.read_bytes())["cases"]
+        cases = parse_json(path.read_bytes())["cases"]
         return tuple(
             pair for case in cases for pair in zip(case["inputs"], case["expected"], strict=True)
         )

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from tallystick.io.documents import read_json
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.records.rejects import UNKNOWN, Identity
 from tallystick.records.strict_json import uncollected
@@ -58,7 +59,7 @@ def object_of(item: object) -> dict[str, Any] | None:
 @cache
 def _definitions() -> Mapping[str, Any]:
     """What every schema of records says of an identifier, a hotkey and a miner."""
-    found: Mapping[str, Any] = json.loads(schema_path("record-1").read_bytes())["$defs"]
+    found: Mapping[str, Any] = read_json(schema_path("record-1"))["$defs"]
     return found
 
 

@@ -12,9 +12,12 @@ import attrs
 
 from tallystick.errors import RecordError
 from tallystick.io.text import json_text
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tallystick.json_values import JsonObject
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -118,18 +121,10 @@ class Reject:
         return RecordError(first.code, first.path, first.value, first.expected, others)
 
     def to_dict(self) -> dict[str, Any]:
-        """The reject as JSON values."""
-        found = {name: getattr(self, name) for name in _NAMES}
-        # a file may have millions: attrs.asdict takes several times as long
-        found["problems"] = [
-            {"code": p.code, "path": p.path, "value": p.value, "expected": p.expected}
-            for p in self.problems
-        ]
-        return found
+        """Return the reject as JSON values."""
+        value: JsonObject = json_value(self)
+        return value
 
     def to_json(self) -> bytes:
-        """One line of the rejects file: a JSON object in UTF-8, keys in order, no line end."""
-        return json_text(self.to_dict()).encode()
-
-
-_NAMES = tuple(attrs.fields_dict(Reject))
+        """Return the line of the rejects file: a JSON object in UTF-8, without a line end."""
+        return json_text(json_value(self)).encode()

@@ -9,18 +9,16 @@ the whole of the other.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import attrs
-import rfc8785
 
-from tallystick.canonical import digest
+from tallystick.canonical import CanonicalError, digest
 from tallystick.errors import SchemaError
-from tallystick.io.documents import LARGEST, read_text
+from tallystick.io.documents import LARGEST, parse_json, read_text
 from tallystick.plugins.skill_type import ExtendedSchema, SchemaSource
 from tallystick.resources import schema_path
 
@@ -82,7 +80,7 @@ def schema_digest(schema: Schema) -> str:
     meaning = _map_schemas(schema, _without_annotations)
     try:
         return digest(meaning)
-    except rfc8785.CanonicalizationError as error:
+    except CanonicalError as error:
         raise SchemaError(
             f"found a number without canonical form, expected whole numbers below 2^53: {error}"
         ) from error
@@ -166,16 +164,12 @@ def _read(path: Path) -> dict[str, Any]:
             f"bytes ({reason})"
         ) from error
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text.encode())
+    except ValueError as error:
         raise SchemaError(f"{path}: the schema is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise SchemaError(f"{path}: found {type(document).__name__}, expected a JSON object")
     return document
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"found {name}, expected a number")
 
 
 def _check_schema(document: Schema, path: Path) -> None:

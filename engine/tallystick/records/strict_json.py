@@ -18,14 +18,13 @@ from typing import Any
 import msgspec
 
 from tallystick.errors import RecordError
+from tallystick.io.documents import is_deeper
 from tallystick.records.messages import NOTHING, path_text, shown
 
 MAX_DEPTH = 32
 """How deeply lists and objects of a record may be nested; the record itself is the first."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_NOT_NESTING = bytes(set(range(256)) - set(b'[]{}"'))
-_ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _TOO_DEEP = f"lists and objects nested at most {MAX_DEPTH} deep"
 _MOST_DIGITS = 308
 """A whole number of so many digits is in the range of doubles."""
@@ -49,7 +48,7 @@ def parse(line: bytes) -> object:
         RecordError: the line is empty, starts with a byte order mark, is not UTF-8, not JSON, too
             deep, or has a number that is no double or a lone surrogate.
     """
-    is_deep, is_long = _is_too_deep(line), _LONG_NUMBER in line.translate(_DIGITS_ALIKE)
+    is_deep, is_long = is_deeper(line, MAX_DEPTH), _LONG_NUMBER in line.translate(_DIGITS_ALIKE)
     if not is_deep and not is_long:
         try:
             # as what follows, but for some lines that it refuses, and several times as fast
@@ -188,21 +187,6 @@ def _text(line: bytes) -> str:
         found = shown(line[error.start :][:20].decode("utf-8", "backslashreplace"))
         place = f"found at byte {error.start + 1} of the line"
         raise RecordError("invalid-utf8", "", found, f"text in UTF-8 ({place})") from error
-
-
-def _is_too_deep(line: bytes) -> bool:
-    """Whether brackets outside of texts are nested too deeply, up to what is no JSON."""
-    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
-        return False
-    nesting = line.replace(b"\\\\", b"").replace(b'\\"', b"")
-    nesting = nesting.translate(_ONE_KIND, _NOT_NESTING)
-    # quotes that meet change nothing of what is outside of texts
-    brackets = b"".join(nesting.replace(b'""', b"").split(b'"')[::2])
-    for _ in range(MAX_DEPTH):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"")
-    return b"[]" in brackets or brackets.count(b"[") > MAX_DEPTH
 
 
 def _whole_number(digits: str) -> int | float:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 IDENTITY = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
 """The first fields of a result, in order."""
 _ROWS = 1 << 12
-"""How many results are made of columns at a time."""
+"""Results that are made of columns at a time."""
 _ALL = slice(None)
 
 
@@ -64,7 +64,7 @@ class DecimalColumn:
 
     @cached_property
     def given(self) -> Truths:
-        """Where they apply."""
+        """The rows where they apply."""
         found = np.zeros(self.rows, np.bool_)
         for part, value in self.parts:
             found[part.rows] = part.scores.given.get(value, True)
@@ -87,7 +87,7 @@ class DecimalColumn:
 
     @property
     def is_signed(self) -> bool:
-        """Whether a value may be negative."""
+        """True where a value may be negative."""
         return any(value.domain.low < 0 for _, value in self.parts)
 
 
@@ -231,14 +231,14 @@ class ResultBatch:
         return found
 
     def _places(self, scores: ScoreColumns) -> Any:  # noqa: ANN401  # a column
-        """Where the tiers of some rows stand among those of all."""
+        """Return the position of each row's tier among those of all."""
         own, level = scores.bound.tiers, scores.level
         if own is None or own.levels == self.tiers:
             return level
         return np.array([self.tiers.index(name) for name in own.levels])[level]
 
     def _parts(self, name: str, role: Role | None) -> tuple[tuple[ResultPart, Value], ...]:
-        """Which parts have a value of a name: an axis, a measure, or a decimal field."""
+        """Return the parts that have a value of a name: an axis, a measure, or a decimal field."""
         return tuple(
             (part, value)
             for part in self.parts

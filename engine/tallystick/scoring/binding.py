@@ -51,9 +51,9 @@ ONE = Domain(NANO, NANO, NANO)
 """The range of a factor that does not apply."""
 _INT64 = 1 << 63
 _FORMULAS = 1 << 11
-"""So many formulas with their parameters are remembered."""
+"""Maximum number of formulas with their parameters that are remembered."""
 _FACTS = 1 << 12
-"""So many ranges of facts are remembered: those of some hundred skill types."""
+"""Maximum number of ranges of facts that are remembered: those of some hundred skill types."""
 
 
 def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
@@ -204,7 +204,7 @@ class _Binding:
             raise RuleSetError([problem]) from error
 
     def _values(self, tiers: Tiers | None) -> Iterator[Value]:
-        """What is published, in the order of the documents; each reads only earlier values."""
+        """Yield the values in the order of the documents; each reads only earlier ones."""
         axes = self._axes()
         yield from axes.values()
         yield from self._measures(axes)
@@ -345,7 +345,7 @@ class _Binding:
 
     @cached_property
     def _scope(self) -> _Scope:
-        """What is known of records; every fact is gathered by then."""
+        """The facts and requirements of records; every fact is gathered by then."""
         return _Scope(
             self.skill_type.schema,
             tuple(self.domains),
@@ -408,7 +408,7 @@ class _Binding:
 
 @attrs.frozen(cache_hash=True)
 class _Scope:
-    """What formulas know of records: their facts, which have ranges, and what they require."""
+    """The facts of records that formulas may read, with their ranges and requirements."""
 
     schema: SchemaSource
     facts: tuple[str, ...]
@@ -457,7 +457,7 @@ def _domain(key: _FactKey) -> Domain:
 
 
 def reads_answer(fact: Node) -> bool:
-    """Whether a fact may read submission or checks; an opaque one may read anything."""
+    """Return whether a fact may read submission or checks; an opaque one may read anything."""
     paths = reader_of(fact).paths(fact)
     return is_opaque(fact) or any(path.split(".")[0] in ANSWER for path in paths)
 
@@ -508,7 +508,7 @@ def _read_by(tree: Node) -> tuple[str, ...]:
 
 
 def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
-    """What a formula reads as published, itself or by what it reads unrounded."""
+    """Return the values that a formula reads as published, also through unrounded ones."""
     return tuple(read[name] for name in _read_by(compiled.tree))
 
 

@@ -1,4 +1,4 @@
-"""What binding makes: the skill types of a rule set, proved and ready to score."""
+"""Bound types: the skill types of a rule set, proved and ready to score."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TaskRequirement:
 
 @attrs.frozen(eq=False, slots=False)
 class BoundType:
-    """Everything that scores the records of one skill type.
+    """A skill type under a rule set, with the values that score its records.
 
     Attributes:
         name: the skill type.
@@ -144,7 +144,7 @@ class BoundType:
 
     @cached_property
     def base_weight(self) -> int | None:
-        """In nano, or None; without one there is no emission."""
+        """The base weight in nano; None without one, and there is no emission then."""
         weights = self.of_role("base_weight")
         return next((each.constant for each in weights if isinstance(each, ConstantValue)), None)
 

@@ -87,7 +87,7 @@ class BoundRules:
         return next((line for line in self.lines if skill_type in line.types), self)
 
     def spans(self) -> Iterator[tuple[int, BoundRules]]:
-        """From which epoch on which rules hold, from 0."""
+        """Yield the rules with the first epoch of each, from 0."""
         yield 0, self
         yield from self.later
 
@@ -150,7 +150,7 @@ def bind_rules(loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
 
 
 def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError:
-    """What is said of a record whose skill type the rules of its epoch lack."""
+    """Return the error of a record whose skill type the rules of its epoch lack."""
     wanted = f"one of the rules of epoch {epoch}: {', '.join(sorted(rules.types))}"
     return RecordError("unknown-skill-type", "skill_type", shown(skill_type), wanted)
 

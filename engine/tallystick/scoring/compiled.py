@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tallystick.formula.domain import Domain
 
 _REMEMBERED = 1 << 10
-"""How many proofs are remembered: some dozen rule sets that have nothing in common."""
+"""Maximum number of proofs that are remembered: those of some dozen different rule sets."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -113,7 +113,7 @@ class Compiled:
         return self.proved.columns(inputs, rows)
 
     def holds(self, facts: Sequence[int]) -> bool:
-        """Whether a condition on facts holds for one record."""
+        """Return whether a condition on facts holds for one record."""
         return self.nano(facts, {}) == NANO
 
     def exact(
@@ -171,7 +171,7 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 
 @attrs.frozen(cache_hash=True)
 class ProofKey:
-    """What is asked of a tree: all that a proof depends on, by digests.
+    """A question to the proofs of ranges: all that the answer depends on, by digests.
 
     Labels are no part of a digest and none of a proof. They are of what is said of a tree that
     cannot be proved, which is not remembered.

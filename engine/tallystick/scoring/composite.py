@@ -48,7 +48,7 @@ class MeanValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """By whole numbers."""
+        """Return the mean by whole numbers."""
         del facts, thresholds
         given = [NANO if (n := values[axis]) is None else n for axis in self.inputs]
         return _EXACT[self.mean](given, self.weights)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
 
@@ -23,7 +23,6 @@ R = TypeVar("R")
 """A range: the smallest and the largest value, in the unit of the list."""
 
 
-@attrs.frozen(eq=False, slots=False)
 class NamedValue(ABC, Generic[R]):
     """A named value: an operation on earlier values of its list.
 
@@ -32,8 +31,16 @@ class NamedValue(ABC, Generic[R]):
         inputs: the earlier values that it reads.
     """
 
-    name: str
-    inputs: tuple[NamedValue[R], ...]
+    # a kind has them as fields or as properties; a property here would hide fields
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """The name under which it is published and read."""
+
+        @property
+        def inputs(self) -> tuple[NamedValue[R], ...]:
+            """The earlier values that it reads."""
 
     @property
     @abstractmethod

@@ -19,11 +19,11 @@ from tallystick.scoring.facts.batch import FactBatch
 from tallystick.scoring.result import GROUP
 
 Numbered = tuple[int, Decoded]
-"""What an item holds, with its number."""
+"""The content of an item, with its number."""
 Made = TypeVar("Made")
 
 _BLOCK = 1 << 8
-"""How many records are held at a time."""
+"""Records that are held at a time."""
 
 
 def split(records: Iterable[Numbered], rules: BoundRules) -> Iterator[tuple[int, list[Numbered]]]:
@@ -41,7 +41,7 @@ def split(records: Iterable[Numbered], rules: BoundRules) -> Iterator[tuple[int,
 def _by_rules(
     records: Iterable[Numbered], rules: BoundRules, begins: dict[int, int]
 ) -> dict[int, list[Numbered]]:
-    """Some records by the first epoch of their rules; which is that of which epoch is noted."""
+    """Return records by the first epoch of their rules, which `begins` remembers by epoch."""
     found: dict[int, list[Numbered]] = {}
     for number, decoded in records:
         record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
@@ -108,7 +108,7 @@ def _identity(rules: BoundRules) -> tuple[str, ...]:
 
 
 def _order(records: Sequence[Column]) -> tuple[Column, list[Column]]:
-    """Which of all rows comes at each place; and at which place those of each batch come."""
+    """Return the row at each place of all, and the places of the rows of each batch."""
     lines = np.concatenate(records) if records else np.zeros(0, np.int64)
     order = np.argsort(lines, kind="stable")
     places = np.empty(len(order), np.intp)

@@ -13,7 +13,7 @@ import attrs
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, value_of, walk
-from tallystick.numbers import ratio
+from tallystick.json_values import JsonObject, Key, json_object, json_value
 from tallystick.numbers.nano import publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
@@ -121,9 +121,19 @@ class OperationStep:
     value: Decimal | None
 
 
+def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
+    """Return the steps of the measures; None where the rule set has none, as in a result."""
+    return None if explanation.result.measures is None else explanation.measures
+
+
+@json_object(
+    *("result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors", "emission"),
+    Key("measures", _measures, left_out="none"),
+    Key("operations", left_out="empty"),
+)
 @attrs.frozen
 class Explanation:
-    """Everything behind one result.
+    """An explanation of one result: its facts, and a step for each value.
 
     Attributes:
         result: the result itself.
@@ -161,12 +171,8 @@ class Explanation:
 
         ``measures`` and ``operations`` are keys of those that have any.
         """
-        plain: dict[str, Any] = attrs.asdict(self, value_serializer=lambda _i, _a, v: _plain(v))
-        if self.result.measures is None:
-            del plain["measures"]
-        if not self.operations:
-            del plain["operations"]
-        return plain | {"result": self.result.to_dict()}
+        value: JsonObject = json_value(self)
+        return value
 
 
 def explain(
@@ -327,9 +333,3 @@ def _absent(value: FormulaValue) -> ValueStep:
     return ValueStep(
         value.name, value.formula.symbol, value.formula.name, text, (), {}, exact, None
     )
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return ratio.to_text(value) if isinstance(value, Fraction) else value

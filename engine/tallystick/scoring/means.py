@@ -28,7 +28,7 @@ _CHEAP = 1 << 7
 """Up to this degree integers decide a row faster than decimals do."""
 _CONTEXT = Context(prec=50)
 _NEAR = Decimal(10) ** -40
-"""At most 1000 logarithms below 30, each off by less than 1e-48, are off by less than this."""
+"""Bound of the error of a sum of 1000 logarithms below 30, each off by less than 1e-48."""
 
 
 def logarithms(columns: Sequence[Column]) -> Doubles:

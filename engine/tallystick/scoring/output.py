@@ -42,20 +42,23 @@ class Writer(Protocol):
 
 
 def format_of(path: Path, wanted: str | None) -> str:
-    """The format that was asked for, or the one of the file name's extension.
+    """Return the format that was asked for, or the one of the file name's extension.
 
-    A stream, such as the standard output ``-``, is JSONL unless CSV is asked for.
+    A stream, such as the standard output ``-``, is JSONL by default.
 
     Raises:
-        OutputError: neither says one, or Parquet has no file.
+        OutputError: neither names one, or it cannot be a stream.
     """
     if wanted is not None and wanted not in _BY_NAME:
         known = ", ".join(FORMATS)
         raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
     if is_stream(path):
-        if wanted is not None and not _BY_NAME[wanted].is_text:
-            found = wanted.capitalize()
-            raise OutputError(f"{path}: found {found}, expected text: name a file for a table")
+        if wanted is not None and not _BY_NAME[wanted].streams:
+            streams = ", ".join(each.name for each in _BY_NAME.values() if each.streams)
+            raise OutputError(
+                f"{path}: found the format {wanted!r}, expected one that can be a stream: "
+                f"{streams}; for {wanted!r} name a file"
+            )
         return wanted or FORMATS[0]
     if wanted is not None:
         return wanted
@@ -72,12 +75,12 @@ SHADOW = "shadow"
 
 
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
-    """What makes of batches what the writer of a format appends; ``shadow`` marks every row."""
+    """Return the function from batches to the content that the writer of a format appends."""
     return _BY_NAME[format_name].encoder(layout, shadow)
 
 
 def _marked_lines(batch: ResultBatch) -> bytes:
-    """As `_json_lines`, with the mark as the last field."""
+    """Return the lines of `_json_lines` with the mark as the last field."""
     return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
 
 
@@ -166,7 +169,7 @@ class Text:
         self.file.write(data)
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """End without writing more."""
 
 
 def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:
@@ -253,30 +256,52 @@ class OutputFormat:
     """A format of results.
 
     Attributes:
-        name: what ``--format`` calls it.
-        encoder: gives what makes of batches what the writer appends; the truth is whether every
-            row is marked as of rules that are not in force.
-        writer: gives the writer of a file that is open.
-        is_extension: whether a file name says it by its extension.
-        is_text: whether a stream can hold it.
+        name: the value of ``--format``.
+        encoder: returns the function that makes of a batch the bytes, or the Arrow batch, that the
+            writer appends; the truth is whether every row is marked as of rules that are not in
+            force.
+        writer: returns the writer of an open file.
+        streams: whether its bytes can go to a pipe as they are made: the writer only appends,
+            never seeks, and what it has written before its end is of use to a reader.
+        is_extension: whether the extension of a file name stands for it.
     """
 
     name: str
     encoder: Callable[[ResultLayout, bool], Encode]
     writer: Callable[[IO[bytes], ResultLayout, bool], Writer]
-    is_extension: bool = True
-    is_text: bool = True
+    # a default would be true of some formats alone: `by_name` refuses one that has no word on it
+    streams: bool | None = attrs.field(default=None, kw_only=True)
+    is_extension: bool = attrs.field(default=True, kw_only=True)
+
+
+def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
+    """Return formats of results by their names.
+
+    Raises:
+        OutputError: a format does not declare whether it can be a stream, or two have one name.
+    """
+    named: dict[str, OutputFormat] = {}
+    for each in formats:
+        if not isinstance(each.streams, bool):
+            raise OutputError(
+                f"the output format {each.name!r}: found streams = {each.streams!r}, expected "
+                "True or False: whether a pipe can take its bytes as they are made"
+            )
+        if each.name in named:
+            raise OutputError(f"found two output formats {each.name!r}, expected one of that name")
+        named[each.name] = each
+    return named
 
 
 OUTPUT_FORMATS = (
-    OutputFormat("jsonl", _lines_encoder, _lines_writer),
-    OutputFormat("parquet", _arrow_encoder, Parquet, is_text=False),
-    OutputFormat("csv", _csv_encoder, _table),
-    OutputFormat("csv-excel", _spreadsheet_encoder, _table, is_extension=False),
+    OutputFormat("jsonl", _lines_encoder, _lines_writer, streams=True),
+    OutputFormat("parquet", _arrow_encoder, Parquet, streams=False),
+    OutputFormat("csv", _csv_encoder, _table, streams=True),
+    OutputFormat("csv-excel", _spreadsheet_encoder, _table, streams=True, is_extension=False),
 )
-"""Every format of results; the first is that of a stream."""
-EXTENSIONS = tuple(each.name for each in OUTPUT_FORMATS if each.is_extension)
-"""The formats of results that the extension of a file name says."""
-FORMATS = tuple(each.name for each in OUTPUT_FORMATS)
+"""Every format of results; the first is the one of a stream that names none."""
+_BY_NAME = by_name(OUTPUT_FORMATS)
+FORMATS = tuple(_BY_NAME)
 """The names of all formats of results."""
-_BY_NAME = {each.name: each for each in OUTPUT_FORMATS}
+EXTENSIONS = tuple(name for name in FORMATS if _BY_NAME[name].is_extension)
+"""The formats of results that the extension of a file name stands for."""

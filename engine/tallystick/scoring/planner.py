@@ -57,7 +57,7 @@ _DOUBLE = 1 << 53
 
 @attrs.frozen(eq=False, slots=False)
 class ScoreColumns:
-    """What one bound type makes of rows of facts.
+    """Scores of rows of facts under one bound type.
 
     Attributes:
         bound: the skill type.
@@ -97,7 +97,7 @@ class ScoreColumns:
         return None if self.bound.emission is None else self.columns[self.bound.emission]
 
     def take(self, rows: Rows) -> ScoreColumns:
-        """Some of the rows."""
+        """Return some of the rows."""
         return self._each(lambda column: column[rows])
 
     def _each(self, changed: Callable[[Any], Any]) -> ScoreColumns:
@@ -183,7 +183,7 @@ class Work:
             yield self.gate
 
     def run(self, held: list[Any], facts: Facts, rows: int) -> ScoreColumns:
-        """What it comes to, from what earlier candidates left in the slots and its own steps."""
+        """Return the scores, from the slots that earlier candidates filled and its own steps."""
         for step in self.steps:
             if step.compute is None:
                 held[step.slot] = facts(step.fact)
@@ -216,7 +216,7 @@ class Plan:
     slots: int
 
     def run(self, facts: Facts, rows: int) -> Iterator[tuple[int, ScoreColumns]]:
-        """What each candidate makes of some valid rows, one candidate after the other.
+        """Yield the scores of valid rows by each candidate, one candidate after the other.
 
         Args:
             facts: gives an int64 column for a digest; each is asked for when it is first read.
@@ -271,7 +271,7 @@ class ColumnScorer:
     bound: BoundType
 
     def score(self, facts: Facts, thresholds: Thresholds, rows: int) -> ScoreColumns:
-        """What results show of valid rows.
+        """Return the values of valid rows that results show.
 
         Args:
             facts: gives an int64 column for the digest of a fact.
@@ -361,11 +361,11 @@ class ColumnPlanner(Planner[Slot]):
 
     @property
     def slots(self) -> int:
-        """How many slots there are by now."""
+        """The number of slots by now."""
         return len(self._known)
 
     def slot(self, value: Value) -> Slot:
-        """Where the column of a value stands."""
+        """Return the slot of a value."""
         if value not in self._slots:
             self._slots[value] = self.interpreted(value)
         return self._slots[value]
@@ -379,14 +379,14 @@ class ColumnPlanner(Planner[Slot]):
         return self._known[whole]
 
     def fact(self, digest: str) -> Slot:
-        """Where the column of a fact stands."""
+        """Return the slot of a fact."""
         if ("fact", digest) not in self._known:
             slot = self._known["fact", digest] = len(self._known)
             self._steps.append(_Step(slot, (), None, digest))
         return self._known["fact", digest]
 
     def given(self, value: Value) -> Slot:
-        """Where the column of a value stands that is not computed."""
+        """Return the slot of a value that is not computed."""
         self._slots[value] = self._known["given", value] = len(self._known)
         return self._slots[value]
 
@@ -447,7 +447,7 @@ class ColumnPlanner(Planner[Slot]):
         )
 
     def holds(self, condition: Compiled) -> Slot:
-        """Where a condition on facts holds."""
+        """Plan the rows where a condition on facts holds."""
         truth = self.formula(condition, ())
         return self.step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
@@ -580,5 +580,5 @@ def _applied(compute: Compute) -> Compute:
 
 
 def _small(count: int) -> type[np.int8 | np.int16]:
-    """What holds numbers up to so many."""
+    """Return the narrowest type of numbers up to a count."""
     return np.int8 if count <= np.iinfo(np.int8).max else np.int16

@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import cattrs
-from cattrs.gen import make_dict_unstructure_fn, override
 
 from tallystick.errors import OutputError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path, output_place
@@ -28,6 +26,7 @@ from tallystick.io.streams import (
     standard_output,
 )
 from tallystick.io.text import json_text
+from tallystick.json_values import JsonObject, constant, json_fields, json_value
 from tallystick.numbers.text import repr_as
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry
@@ -39,9 +38,7 @@ Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
 
 RunPaths = tuple[Path, Path | None, Path | None]
-"""Where output, rejects and receipt go; None where a stream stands in."""
-
-_converter = cattrs.Converter()
+"""Paths of output, rejects and receipt; None where a stream stands in."""
 
 
 @attrs.frozen
@@ -74,7 +71,7 @@ def run_paths(
     *,
     follow_links: bool = False,
 ) -> RunPaths:
-    """Where a run writes its output, its rejects and its receipt.
+    """Return the paths of a run's output, rejects and receipt.
 
     Args:
         source: what is read.
@@ -129,7 +126,7 @@ def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[Run
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:
-    """That input and outputs are different files, and that the next run reads none of these."""
+    """Refuse an input or output that is another one, or that the next run would read."""
     if not paths:
         return
     places, inside = [output_place(path) for path in paths], False
@@ -150,28 +147,20 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
         )
 
 
-def register_counts(kind: type) -> None:
-    """Have receipts leave out the ``internal_errors`` of such counts where there are none."""
-    leave_out(kind, "internal_errors")
-
-
-def leave_out(kind: type, *names: str) -> None:
-    """Have receipts leave out fields where they are the default."""
-    left_out: dict[str, Any] = {name: override(omit_if_default=True) for name in names}
-    hook: Callable[[Any], dict[str, Any]] = make_dict_unstructure_fn(kind, _converter, **left_out)
-    _converter.register_unstructure_hook(kind, hook)
+FORMAT = constant("format", 1)
+"""The version of the format of receipts."""
 
 
 class RunReceipt:
-    """What every receipt can do; it is an attrs class whose fields are JSON values, or such."""
+    """A receipt of a run: an attrs class whose JSON keys `json_fields` declares, after `FORMAT`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The receipt as JSON values."""
-        fields: dict[str, Any] = _converter.unstructure(self)
-        return {"format": 1, **fields}
+        """Return the receipt as JSON values."""
+        value: JsonObject = json_value(self)
+        return value
 
     def to_json(self) -> str:
-        """The receipt as indented JSON with sorted keys."""
+        """Return the receipt as indented JSON with sorted keys."""
         return json_text(self.to_dict(), indent=2, sort_keys=True) + "\n"
 
 
@@ -185,9 +174,10 @@ def plugin_names(registry: Registry) -> dict[str, str]:
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
+@json_fields(empty=("internal_errors",))
 @attrs.frozen
 class Counts:
-    """How many records there were.
+    """Numbers of records that were read, scored and rejected.
 
     Attributes:
         records: all of them, good and bad.
@@ -207,9 +197,7 @@ class Counts:
         return Counts(*map(sum, zip(attrs.astuple(self), attrs.astuple(other), strict=True)))
 
 
-register_counts(Counts)
-
-
+@json_fields(FORMAT, empty=("shadow_of", "rules_by_epoch", "settings"))
 @attrs.frozen
 class Receipt(RunReceipt):
     """A receipt: the input that was scored, and the code and rules that scored it.
@@ -268,10 +256,6 @@ class RulesFrom:
     epoch: int
     rule_set: str
     digest: str
-
-
-leave_out(Code, "sections")
-leave_out(Receipt, "shadow_of", "rules_by_epoch", "settings")
 
 
 def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules

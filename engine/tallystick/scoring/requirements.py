@@ -46,13 +46,13 @@ def joined(found: Sequence[RecordError]) -> RecordError:
 
 
 def unmet(requirement: Requirement, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
-    """What is said of a record that does not meet a requirement."""
+    """Return the error of a record that does not meet a requirement."""
     value = found_at(record, requirement.path)
     return RecordError(requirement.code, requirement.path, value, requirement.expected)
 
 
 def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapping
-    """What a record has at a path of plain names, as short text."""
+    """Return the value of a record at a path of plain names, as short text."""
     value = record if isinstance(record, Mapping) else parse(_line(record))
     for name in path.split("."):
         if not isinstance(value, Mapping) or name not in value:

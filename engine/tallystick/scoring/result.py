@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from tallystick.numbers import ratio
+from tallystick.json_values import json_form, json_value
 from tallystick.numbers.nano import to_decimal
 
 _BEFORE = ("record", "skill_type", "task_id", "miner_uid", "miner_hotkey", "role")
@@ -96,10 +96,9 @@ class Result:
         Decimals are text of nine places, fractions text in lowest terms, such as ``15/23``.
         """
         fields = _before_factors(self.group is not None, self.measures is not None)
-        row = {name: _plain(getattr(self, name)) for name in fields}
-        for name, value in self.factors.items():
-            row[name] = None if value is None else f"{value:f}"
-        row[_LAST] = _plain(self.emission)
+        row = {name: json_value(getattr(self, name)) for name in fields}
+        row |= json_value(self.factors)
+        row[_LAST] = json_value(self.emission)
         return row
 
     def __getattr__(self, name: str) -> Decimal | None:
@@ -124,11 +123,4 @@ def _before_factors(has_group: bool, has_measures: bool) -> tuple[str, ...]:
     return (*_BEFORE, *group, "axes", *measures, *_TERMS)
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, Fraction):
-        return ratio.to_text(value)
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return value
+json_form(Result, Result.to_dict)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 PREFETCH = 32
-"""How many epochs are read at least, when a worker misses one."""
+"""Minimum number of epochs that are read when a worker misses one."""
 
 
 def score_file(  # noqa: PLR0913  # what a run needs
@@ -127,7 +127,7 @@ def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | N
 
 @attrs.frozen
 class Part:
-    """What a chunk adds to the files of a run.
+    """The part of a run's files that a chunk adds.
 
     Attributes:
         results: encoded for the writer of the format.
@@ -199,7 +199,7 @@ class PartScoring:
 
 @attrs.frozen
 class ScoringSpec:
-    """What a worker needs to score chunks.
+    """The specification of a scorer of chunks for a worker.
 
     Attributes:
         scorer: the rule set.
@@ -298,7 +298,7 @@ def parts(
 
 @attrs.define(eq=False)
 class _Learning:
-    """What workers have been told of the snapshots of a state."""
+    """The snapshots of a state that workers have."""
 
     rules: BoundRules
     here: Callable[[ScoringTask], Part]

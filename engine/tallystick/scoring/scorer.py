@@ -23,10 +23,15 @@ from tallystick.rules.loading import load as load_rule_set
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules, bind_rules, without_rules
-from tallystick.scoring.overrides import composite_of, emission_of, thresholds_of
 from tallystick.scoring.requirements import check_requirements, check_task
 from tallystick.scoring.result import Result, shown_measure
-from tallystick.scoring.scores import Scores, score_facts
+from tallystick.scoring.scores import (
+    Scores,
+    composite_of,
+    emission_of,
+    score_facts,
+    thresholds_of,
+)
 from tallystick.scoring.threshold_snapshots import (
     Snapshots,
     Thresholds,
@@ -435,7 +440,7 @@ def _told(batch: ResultBatch) -> ResultBatch:
 
 
 def _identity(record: RecordLike) -> Identity:
-    """Who a record is of that cannot be scored."""
+    """Return the identity of a record that cannot be scored."""
     line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
     return whose(line)
 

@@ -8,6 +8,8 @@ from functools import cached_property
 
 import attrs
 
+from tallystick.errors import NumberError
+from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick.scoring.value import MeasureValue, Value
@@ -15,7 +17,7 @@ from tallystick.scoring.value import MeasureValue, Value
 
 @attrs.frozen(eq=False, slots=False)
 class Scores:
-    """What one record scores.
+    """The scores of one record.
 
     Attributes:
         bound: its skill type.
@@ -110,3 +112,96 @@ def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
         for value in target.inputs:
             yield from _needed(value, given)
         yield target
+
+
+def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
+    """The composite of given axes in nano, after its gates.
+
+    Raises:
+        NumberError: an axis is missing, unknown, or outside [0, 1], or the type has no composite.
+    """
+    if not bound.has_quality:
+        raise NumberError(f"found no composite for {bound.name}, which has measures alone")
+    if set(axes) != set(bound.axis_order):
+        raise NumberError(f"found the axes {sorted(axes)}, expected {list(bound.axis_order)}")
+    for name, nano in axes.items():
+        _check(f"the axis {name}", nano, 0, NANO)
+    return derive(bound.quality, {axis: axes[axis.name] for axis in bound.axes})
+
+
+def emission_of(
+    bound: BoundType, quality: int, tier: str | None, factors: Mapping[str, int]
+) -> int:
+    """The emission of a given quality, tier and factors in nano; a factor left out counts as 1.
+
+    Raises:
+        NumberError: there is no emission, or a value is unknown or outside its range.
+    """
+    if bound.emission is None:
+        raise NumberError(f"found no emission for {bound.name}")
+    _check("the quality", quality, 0, NANO)
+    ranges = {f.name: (f.formula.low, f.formula.high) for f in bound.factors}
+    ranges |= dict.fromkeys(bound.absent, (Fraction(1), Fraction(1)))
+    unknown = sorted(set(factors) - set(ranges))
+    if unknown:
+        raise NumberError(f"found the factors {unknown}, expected some of {', '.join(ranges)}")
+    for name, nano in factors.items():
+        low, high = ranges[name]
+        _check(f"the factor {name}", nano, publish(low), publish(high))
+    given = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
+    return derive(bound.emission, {bound.quality: quality, **given, **_multiplier(bound, tier)})
+
+
+def thresholds_of(
+    bound: BoundType, given: Mapping[str, int], before: Iterable[BoundType] = ()
+) -> Thresholds:
+    """Every threshold of a type from some in nano; the baseline is the seed if it is left out.
+
+    Args:
+        bound: the type.
+        given: by name.
+        before: the type under the rules of epochs before, from which a threshold may be carried: it
+            may be in the range of any of them.
+
+    Raises:
+        NumberError: there are no tiers, or a threshold is unknown or outside its range.
+    """
+    if bound.tiers is None:
+        raise NumberError(f"found no tiers for {bound.name}")
+    ranges = _ranges(bound)
+    for each in before:
+        for name, (low, high) in _ranges(each).items():
+            if name in ranges:
+                ranges[name] = min(low, ranges[name][0]), max(high, ranges[name][1])
+    for name, nano in given.items():
+        if name in ranges:
+            _check(f"the threshold {name}", nano, *ranges[name])
+    seeds = {name: bound.seeds[name] for name in bound.tiers.tracked}
+    return bound.tiers.thresholds(seeds | dict(given))
+
+
+def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
+    """Return the range of each threshold of a type, in nano."""
+    if bound.tiers is None:
+        return {}
+    found = dict.fromkeys(bound.tiers.tracked, (0, NANO))
+    for name, value in bound.tiers.formulas.items():
+        found[name] = publish(value.formula.low), publish(value.formula.high)
+    return found
+
+
+def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:
+    """The multiplier of a tier, if the type has tiers."""
+    levels = bound.tiers.levels if bound.tiers is not None else ()
+    if bound.tier is None and tier is None:
+        return {}
+    if bound.tier is None or bound.tier_multiplier is None or tier not in levels:
+        raise NumberError(f"found the tier {tier!r}, expected {' or '.join(levels) or 'none'}")
+    return {bound.tier_multiplier: bound.tier_multiplier.multipliers[levels.index(tier)]}
+
+
+def _check(name: str, nano: int, low: int, high: int) -> None:
+    if not low <= nano <= high:
+        raise NumberError(
+            f"found {name} to be {to_text(nano)}, expected {to_text(low)} to {to_text(high)}"
+        )

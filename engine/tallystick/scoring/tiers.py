@@ -54,7 +54,7 @@ class Tiers:
         return bisect_right(self.starts(thresholds), quality)
 
     def starts(self, thresholds: Thresholds) -> tuple[int, ...]:
-        """From where on each level but the lowest is the highest that is reached, ascending."""
+        """Return the least quality that reaches each level but the lowest, ascending."""
         cuts = [thresholds[name] for name in self.cuts]
         return tuple(min(cuts[position:]) for position in range(len(cuts)))
 
@@ -107,7 +107,7 @@ class MultiplierValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """By the position of the level."""
+        """Return the multiplier of the level."""
         del facts, thresholds
         return self.multipliers[values[self.inputs[0]] or 0]
 

@@ -53,7 +53,7 @@ Range = tuple[int, int]
 Slot = int
 """The position of a column among the results of a plan."""
 S = TypeVar("S")
-"""What an interpreter makes of a primitive: the slot of a column, an interval, a term, a text."""
+"""The result of a primitive: the slot of a column, an interval, a term, a text."""
 
 
 class Planner(ABC, Generic[S]):

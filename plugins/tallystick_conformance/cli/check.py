@@ -68,8 +68,8 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
     from tallystick_conformance.report import lines_of  # only when it is used
 
-    for found in report.findings[:MOST_TOLD]:
-        yield from lines_of(found, _LONGEST)
+    for problem in report.findings[:MOST_TOLD]:
+        yield from lines_of(problem, _LONGEST)
         yield ""
     if len(report.findings) > MOST_TOLD:
         yield f"and {len(report.findings) - MOST_TOLD} more: --json has all of them"

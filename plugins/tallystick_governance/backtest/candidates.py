@@ -1,39 +1,173 @@
-"""Candidates: the rule sets of a back-test, each loaded, checked, bound and named."""
+"""Candidates: the rule sets of a back-test, each loaded, checked, bound and named.
+
+The first is the baseline. The others are rule sets that were named, the points of *sweeps* (the
+baseline with some of its numbers changed), and the baseline that *switches* to other rule sets on
+its way. Each comes with its *proposal*: its own words, and every value and formula that it changes
+of the baseline.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from tallystick.canonical import PREFIX, canonical_bytes, digest
 from tallystick.errors import RuleSetError, TallystickError
+from tallystick.formula.text import lines
 from tallystick.io.paths import PathLike
 from tallystick.numbers.text import numbered
 from tallystick.rules.digest import used_plugins
-from tallystick.rules.edit import current, edited, edits
+from tallystick.rules.edit import current, edited, edits, is_path, read_number
 from tallystick.rules.loading import load
 from tallystick.rules.reading import LoadedRuleSet, read_document
 from tallystick.rules.structure import unstructure
 from tallystick.rules.timeline import Timeline
 from tallystick.rules.toml import Document, decimal_text, parse
 from tallystick.scoring.bound_rules import BoundRules, bound_over
-from tallystick.scoring.scorer import Scorer, bind
-from tallystick_governance.backtest.comparison_model import Change, Identity
-from tallystick_governance.backtest.proposal import Proposal, proposal_of
-from tallystick_governance.backtest.sweep import Point, Sweep, points
+from tallystick.scoring.executors.portable import ScorerSpec
+from tallystick.scoring.scorer import bind
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick_governance.diff.change import (
+    Change,
+    FormulaChange,
+    changes,
+    formula_changes,
+    own_summary,
+)
 
 if TYPE_CHECKING:
     from tallystick.plugins.registry import Plugins, Registry
 
 MOST = 1 << 10
-"""The most candidates of one back-test."""
+"""Maximum number of candidates of one back-test."""
+_DIGITS = 64
+"""Decimal digits of the values of a sweep: more than any number of a rule set has."""
 _SHOWN_DIGITS = 12
+"""Hexadecimal digits of a digest that tell two rule sets of one reference apart."""
+_ASIDE = ("rule_set.", "lint.")
+"""Prefixes of paths that no score depends on: the words of a rule set, and those to the linter."""
+
+Point = tuple[tuple[str, Decimal], ...]
+"""One value for the path of each sweep."""
+
+
+@attrs.frozen
+class SweptNumber:
+    """One number that a sweep changed in the baseline.
+
+    Attributes:
+        path: as the sweep spells it, such as ``axes.policy.weight``.
+        value: the number as the shortest decimal text, such as ``0.1``.
+        baseline: the number of the baseline; None where several types have several.
+    """
+
+    path: str
+    value: str
+    baseline: str | None = None
+
+
+@attrs.frozen
+class Identity:
+    """The names and the digest that tell a candidate from the others.
+
+    Attributes:
+        name: the unique name among the candidates: the reference ``name@version``, with the
+            changes of a sweep in brackets, such as ``skills@1.0.0[axes.policy.weight=0.10]``; two
+            files of one reference are told apart by the beginning of their digests.
+        reference: ``name@version`` of the file.
+        digest: ``sha256:…`` of what the rule set means, the changes included.
+        changes: the numbers that a sweep changed; empty for a rule set as its file says it.
+        text: the rule set whole, as canonical JSON of its values, so that it can be looked up.
+    """
+
+    name: str
+    reference: str
+    digest: str
+    changes: tuple[SweptNumber, ...] = ()
+    text: str = attrs.field(default="", repr=False)
+
+
+@attrs.frozen
+class Sweep:
+    """The values of one number of the baseline: ``PATH=START:STOP:STEP``, in exact decimals.
+
+    The values are START, START + STEP and so on up to STOP, which is the last when it is hit
+    exactly. PATH is one of `rules.edit` that leads to a number; weights are scaled as there.
+
+    Attributes:
+        path: as it was given.
+        start: the first.
+        stop: none is above it.
+        step: from one to the next.
+    """
+
+    path: str
+    start: Decimal
+    stop: Decimal
+    step: Decimal
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+        return int((Fraction(self.stop) - Fraction(self.start)) / Fraction(self.step)) + 1
+
+    @property
+    def values(self) -> list[Decimal]:
+        """The values, ascending."""
+        with localcontext(prec=_DIGITS):
+            return [self.start + self.step * n for n in range(self.count)]
+
+
+def parse_sweep(text: str) -> Sweep:
+    """Parse a sweep, ``PATH=START:STOP:STEP``.
+
+    Raises:
+        TallystickError: it is not one, or its steps never reach the end.
+    """
+    path, equals, values = text.partition("=")
+    parts = values.split(":")
+    usual = "expected PATH=START:STOP:STEP, such as axes.NAME.weight=0.05:0.30:0.05"
+    if not equals or not is_path(path) or len(parts) != len(("start", "stop", "step")):
+        raise TallystickError(f"found the sweep {text!r}, {usual}")
+    numbers = [number for number in map(read_number, parts) if number is not None]
+    if len(numbers) != len(parts):
+        raise TallystickError(f"found the sweep {text!r}, {usual} with at most nine decimals")
+    start, stop, step = numbers
+    if step <= 0:
+        raise TallystickError(f"found the step {step} of {path}, expected one above 0")
+    if stop < start:
+        raise TallystickError(
+            f"found {start}:{stop} for {path}, expected a STOP that steps from START reach"
+        )
+    return Sweep(path, start, stop, step)
+
+
+def points(sweeps: Sequence[Sweep], most: int) -> list[Point]:
+    """Return every combination of the values, the last sweep turning fastest.
+
+    Raises:
+        TallystickError: two sweeps are of one path, or there are more than ``most`` combinations.
+    """
+    for n, sweep in enumerate(sweeps):
+        if any(sweep.path == other.path for other in sweeps[:n]):
+            raise TallystickError(f"found two sweeps of {sweep.path}, expected each path once")
+    count = 1
+    for sweep in sweeps:
+        count *= sweep.count
+    if count > most:
+        raise TallystickError(
+            f"found sweeps of {count} candidates, expected at most {most}: make the steps larger"
+        )
+    axes = [[(sweep.path, value) for value in sweep.values] for sweep in sweeps]
+    return list(product(*axes)) if axes else []
 
 
 @attrs.frozen
@@ -50,7 +184,7 @@ class Switch:
 
     @classmethod
     def parse(cls, text: str) -> Switch:
-        """The switch that ``RULES@EPOCH`` says; RULES may hold an @ of its own.
+        """Parse a switch, ``RULES@EPOCH``; RULES may hold an @ of its own.
 
         Raises:
             TallystickError: it says none.
@@ -62,6 +196,41 @@ class Switch:
                 "epoch from 1"
             )
         return cls(reference, int(epoch))
+
+
+@attrs.frozen
+class FormulaUse:
+    """A formula that reads values which a candidate changes, so that a reader sees what they do.
+
+    Attributes:
+        name: ``namespace/name@version``.
+        parameters: the names of the values, as the formula has them.
+        lines: the formula as people write it.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+@attrs.frozen
+class Proposal:
+    """A candidate's own words, and its changes of the baseline.
+
+    Attributes:
+        summary: what its file says it is for; None where it has no words of its own but those of
+            the baseline.
+        source: the documents that it follows, by its file; empty where they are the baseline's.
+        changes: the values that it gives otherwise than the baseline, by path.
+        formulas: the formulas that it uses otherwise.
+        uses: the formulas of the candidate that read the changed values.
+    """
+
+    summary: str | None = None
+    source: str = ""
+    changes: tuple[Change, ...] = ()
+    formulas: tuple[FormulaChange, ...] = ()
+    uses: tuple[FormulaUse, ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -78,16 +247,49 @@ class Candidate:
     rules: BoundRules
     proposal: Proposal = attrs.field(factory=Proposal)
 
+    @classmethod
+    def of_spec(cls, spec: ScorerSpec) -> Candidate:
+        """Return the candidate that a worker makes of a specification, named by its digest.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+        """
+        rules = spec.rules()
+        return cls(Identity(spec.digest, rules.rule_set.reference, spec.digest), rules)
+
     @property
     def name(self) -> str:
-        """Its unique name."""
+        """The unique name."""
         return self.identity.name
 
     def at(self, epoch: int) -> Candidate:
-        """The candidate as if the rules of one epoch held in all."""
+        """Return the candidate as if the rules of one epoch held in all."""
         if not self.rules.later:
             return self
         return attrs.evolve(self, rules=attrs.evolve(self.rules.rules_at(epoch), later=()))
+
+    def with_thresholds(self, skill_type: str, tracked: Thresholds) -> Candidate:
+        """Return the candidate, scoring a type by some tracked thresholds."""
+        thresholds = all_thresholds(self.rules, skill_type, tracked)
+        if not thresholds:
+            return self
+        by_type = {**self.rules.thresholds, skill_type: thresholds}
+        return attrs.evolve(self, rules=attrs.evolve(self.rules, thresholds=by_type))
+
+
+def all_thresholds(rules: BoundRules, skill_type: str, tracked: Thresholds) -> Thresholds:
+    """Return every threshold of a type from the tracked ones; none where it has no tiers."""
+    bound = rules.types.get(skill_type)
+    if bound is None or bound.tiers is None or set(bound.tiers.tracked) - set(tracked):
+        return {}
+    return bound.tiers.thresholds(tracked)
+
+
+def tracks_thresholds(candidates: Iterable[Candidate]) -> bool:
+    """Tell whether a state tracks a threshold of a candidate."""
+    rules = (span for candidate in candidates for _, span in candidate.rules.spans())
+    types = (bound for span in rules for bound in span.types.values())
+    return any(bound.tiers is not None and bound.tiers.tracked for bound in types)
 
 
 def candidates_of(
@@ -96,14 +298,14 @@ def candidates_of(
     plugins: Plugins,
     adoptions: Sequence[Switch] = (),
 ) -> tuple[Candidate, ...]:
-    """The candidates: the baseline, the other references, the sweeps, the baseline that adopts.
+    """Load the candidates: the baseline, the other references, the sweeps, the switching baseline.
 
     A point of a sweep that is the baseline itself, or the same rule set as an earlier candidate, is
     left out: it is there already.
 
     Args:
         references: rule sets; the first is the baseline, which the sweeps change.
-        sweeps: what is changed of it.
+        sweeps: the numbers of the baseline to change.
         plugins: where the plugins are found that the rule sets name.
         adoptions: what the baseline adopts, and when; by ascending epochs.
 
@@ -114,102 +316,46 @@ def candidates_of(
     """
     if not references:
         raise TallystickError("found no rule set, expected a baseline")
-    given = [load(reference, plugins) for reference in references]
-    _refuse_duplicates(given)
-    swept = list(_swept(given[0], points(sweeps, MOST), plugins))
-    found = [(_given_identity(each, given), each) for each in given]
-    known = {each.digest for each in given}
-    for identity, loaded in swept:
-        if loaded.digest not in known:
-            known.add(loaded.digest)
-            found.append((identity, loaded))
-    adopted = [(each.epoch, load(each.reference, plugins)) for each in adoptions]
-    _check_count(len(found) + bool(adopted))
-    # records of every type that a candidate scores are read once, for all of them
-    registry = _shared([*(each for _, each in found), *(each for _, each in adopted)], plugins)
-    bound: list[tuple[Identity, BoundRules]] = [
-        (identity, _bound(identity, loaded, registry)) for identity, loaded in found
-    ]
-    baseline = bound[0][1]
-    if adopted:
-        bound.append(_switching(bound[0], adopted, registry))
-    candidates = tuple(
-        Candidate(i, rules, proposal_of(baseline, rules.latest)) for i, rules in bound
-    )
-    _check_types(candidates)
-    return candidates
-
-
-def _switching(
-    baseline: tuple[Identity, BoundRules],
-    adopted: Sequence[tuple[int, LoadedRuleSet]],
-    registry: Registry,
-) -> tuple[Identity, BoundRules]:
-    """The baseline that adopts other rule sets on its way.
-
-    Raises:
-        TallystickError: the epochs do not ascend, or a rule set is of another line.
-    """
-    identity, first = baseline
-    line = first.rule_set.rule_set.name
-    timeline = Timeline(first)
-    name, held = identity.name, [[0, first.digest]]
-    for epoch, loaded in adopted:
-        reference = loaded.rule_set.reference
-        if loaded.rule_set.rule_set.name != line:
-            raise TallystickError(f"found {reference} to adopt, expected a version of {line}")
-        try:
-            timeline = timeline.extended(epoch, bind(loaded, registry))
-        except ValueError:
-            raise TallystickError(
-                f"found {reference} to adopt at epoch {epoch}, expected a later epoch than before"
-            ) from None
-        name += f"→{reference}@{epoch}"
-        held.append([epoch, loaded.digest])
-    last = adopted[-1][1]
-    found = Identity(name, last.rule_set.reference, digest(held), (), _text(last))
-    return found, bound_over([timeline])
-
-
-def _shared(found: Sequence[LoadedRuleSet], plugins: Plugins) -> Registry:
-    """What the plugins offer together that any of the rule sets names, and the engine's own.
-
-    A history may hold records of types that no candidate scores. Those of the engine's own plugins
-    are known, whoever is installed beside them.
-    """
-    names = {name for each in found for name in used_plugins(each.rule_set, plugins)}
-    with_own = plugins.of({*names, *plugins.own().plugins})
-    registry = plugins.of(names) if names & with_own.refused.keys() else with_own
-    clashes = [f"{name}: {registry.refused[name]}" for name in names & registry.refused.keys()]
-    if clashes and any(each.registry is not registry for each in found):
-        raise TallystickError(
-            f"found plugins that cannot be used together ({'; '.join(sorted(clashes))}), expected "
-            "rule sets that can be compared"
-        )
-    return registry
-
-
-def _check_count(count: int) -> None:
+    loaded = _loaded(references, plugins)
+    digests = {rule_set.digest for _, rule_set in loaded}
+    for identity, rule_set in list(_swept(loaded[0][1], points(sweeps, MOST), plugins)):
+        if rule_set.digest not in digests:
+            digests.add(rule_set.digest)
+            loaded.append((identity, rule_set))
+    adopted = [(switch.epoch, load(switch.reference, plugins)) for switch in adoptions]
+    count = len(loaded) + bool(adopted)
     if not 1 < count <= MOST:
         raise TallystickError(
             f"found {numbered(count, 'candidate')}, expected 2 to {MOST}: "
             "give --rules more than once, or a --sweep"
         )
-
-
-def _check_types(candidates: Sequence[Candidate]) -> None:
-    baseline = candidates[0]
+    # records of every type that a candidate scores are read once, for all of them
+    registry = _shared([rule_set for _, rule_set in (*loaded, *adopted)], plugins)
+    bound: list[tuple[Identity, BoundRules]] = [
+        (identity, _bound(identity, rule_set, registry)) for identity, rule_set in loaded
+    ]
+    baseline = bound[0][1]
+    if adopted:
+        bound.append(_switching(bound[0], adopted, registry))
+    candidates = tuple(
+        Candidate(identity, rules, proposal_of(baseline, rules.latest)) for identity, rules in bound
+    )
     for candidate in candidates[1:]:
-        if not candidate.rules.types.keys() & baseline.rules.types.keys():
+        if not candidate.rules.types.keys() & baseline.types.keys():
             raise TallystickError(
-                f"found no skill type that both {baseline.name} and {candidate.name} have, "
+                f"found no skill type that both {candidates[0].name} and {candidate.name} have, "
                 "expected rule sets that can be compared"
             )
+    return candidates
 
 
-def _refuse_duplicates(given: Sequence[LoadedRuleSet]) -> None:
+def _loaded(
+    references: Sequence[PathLike], plugins: Plugins
+) -> list[tuple[Identity, LoadedRuleSet]]:
+    """Load rule sets and name them; refuse one that is there twice."""
+    rule_sets = [load(reference, plugins) for reference in references]
     first: dict[str, LoadedRuleSet] = {}
-    for loaded in given:
+    for loaded in rule_sets:
         if loaded.digest in first:
             earlier = first[loaded.digest]
             raise TallystickError(
@@ -217,26 +363,29 @@ def _refuse_duplicates(given: Sequence[LoadedRuleSet]) -> None:
                 f"{loaded.rule_set.reference} {loaded.digest}, expected each candidate once"
             )
         first[loaded.digest] = loaded
-
-
-def _given_identity(loaded: LoadedRuleSet, given: Sequence[LoadedRuleSet]) -> Identity:
-    reference = loaded.rule_set.reference
-    names = Counter(each.rule_set.reference for each in given)
-    name = reference
-    if names[reference] > 1:
-        name += "#" + loaded.digest.removeprefix(PREFIX)[:_SHOWN_DIGITS]
-    return Identity(name, reference, loaded.digest, (), _text(loaded))
+    counts = Counter(loaded.rule_set.reference for loaded in rule_sets)
+    named = list[tuple[Identity, LoadedRuleSet]]()
+    for loaded in rule_sets:
+        name = reference = loaded.rule_set.reference
+        if counts[reference] > 1:
+            name += "#" + loaded.digest.removeprefix(PREFIX)[:_SHOWN_DIGITS]
+        named.append((Identity(name, reference, loaded.digest, (), _text(loaded)), loaded))
+    return named
 
 
 def _swept(
     baseline: LoadedRuleSet, combinations: Sequence[Point], plugins: Plugins
 ) -> Iterator[tuple[Identity, LoadedRuleSet]]:
+    """Yield the rule set of each point of the sweeps."""
     data = parse(baseline.text, str(baseline.path)).data
     reference = baseline.rule_set.reference
     for point in combinations:
-        changes = tuple(
-            Change(path, decimal_text(value), _number_at(data, path)) for path, value in point
-        )
+        swept = []
+        for path, value in point:
+            # None where the baseline has no number of its own there, or several
+            number = current(data, path)
+            own = decimal_text(Decimal(number)) if isinstance(number, int | Decimal) else None
+            swept.append(SweptNumber(path, decimal_text(value), own))
         listed = ",".join(f"{path}={value}" for path, value in point)
         name = f"{reference}[{listed}]"
         tables = edited(data, edits(data, point))
@@ -245,16 +394,59 @@ def _swept(
             loaded = read_document(document, document_text(tables), baseline.path, plugins)
         except RuleSetError as error:
             raise _renamed(error, name) from None
-        yield Identity(name, reference, loaded.digest, changes, _text(loaded)), loaded
+        yield Identity(name, reference, loaded.digest, tuple(swept), _text(loaded)), loaded
 
 
-def _number_at(data: Mapping[str, Any], path: str) -> str | None:
-    """The number of the baseline, as text; None where it has none of its own or several."""
-    found = current(data, path)
-    return decimal_text(Decimal(found)) if isinstance(found, int | Decimal) else None
+def _switching(
+    baseline: tuple[Identity, BoundRules],
+    adopted: Sequence[tuple[int, LoadedRuleSet]],
+    registry: Registry,
+) -> tuple[Identity, BoundRules]:
+    """Return the baseline that adopts other rule sets on its way.
+
+    Raises:
+        TallystickError: the epochs do not ascend, or a rule set is of another series.
+    """
+    identity, first = baseline
+    series = first.rule_set.rule_set.name
+    timeline = Timeline(first)
+    name, digests = identity.name, [[0, first.digest]]
+    for epoch, loaded in adopted:
+        reference = loaded.rule_set.reference
+        if loaded.rule_set.rule_set.name != series:
+            raise TallystickError(f"found {reference} to adopt, expected a version of {series}")
+        try:
+            timeline = timeline.extended(epoch, bind(loaded, registry))
+        except ValueError:
+            raise TallystickError(
+                f"found {reference} to adopt at epoch {epoch}, expected a later epoch than before"
+            ) from None
+        name += f"→{reference}@{epoch}"
+        digests.append([epoch, loaded.digest])
+    last = adopted[-1][1]
+    switching = Identity(name, last.rule_set.reference, digest(digests), (), _text(last))
+    return switching, bound_over([timeline])
 
 
-def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Scorer:
+def _shared(rule_sets: Sequence[LoadedRuleSet], plugins: Plugins) -> Registry:
+    """Return the registry of the plugins that any of the rule sets names, and the engine's own.
+
+    A history may hold records of types that no candidate scores. Those of the engine's own plugins
+    are known, whoever is installed beside them.
+    """
+    names = {name for loaded in rule_sets for name in used_plugins(loaded.rule_set, plugins)}
+    with_own = plugins.of({*names, *plugins.own().plugins})
+    registry = plugins.of(names) if names & with_own.refused.keys() else with_own
+    clashes = [f"{name}: {registry.refused[name]}" for name in names & registry.refused.keys()]
+    if clashes and any(loaded.registry is not registry for loaded in rule_sets):
+        raise TallystickError(
+            f"found plugins that cannot be used together ({'; '.join(sorted(clashes))}), expected "
+            "rule sets that can be compared"
+        )
+    return registry
+
+
+def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> BoundRules:
     try:
         return bind(loaded, registry)
     except RuleSetError as error:
@@ -264,7 +456,7 @@ def _bound(identity: Identity, loaded: LoadedRuleSet, registry: Registry) -> Sco
 
 
 def _renamed(error: RuleSetError, name: str) -> RuleSetError:
-    """The same problems, of a rule set that no file holds."""
+    """Return the same problems, of a rule set that no file holds."""
     return RuleSetError([attrs.evolve(p, file=name, line=0) for p in error.problems], error.more)
 
 
@@ -273,7 +465,7 @@ def _text(loaded: LoadedRuleSet) -> str:
 
 
 def document_text(data: Mapping[str, Any]) -> str:
-    """TOML that says what the tables of a rule-set file say, a line for each top-level key."""
+    """Write the tables of a rule-set file as TOML, a line for each top-level key."""
     return "".join(f"{_string(key)} = {_toml(value)}\n" for key, value in data.items())
 
 
@@ -296,4 +488,42 @@ def _toml(value: object) -> str:
 
 
 def _string(text: str) -> str:
+    # TOML has the escapes of JSON, and refuses a bare DEL
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
+    """Compare a rule set with a baseline; for the baseline itself there is no change."""
+    own, before = candidate.rule_set.rule_set, baseline.rule_set.rule_set
+    every = changes(baseline.rule_set, candidate.rule_set)
+    changed = tuple(change for change in every if not change.path.startswith(_ASIDE))
+    return Proposal(
+        own_summary(baseline, candidate),
+        own.source if own.source != before.source else "",
+        changed,
+        formula_changes(baseline, candidate),
+        tuple(_uses(candidate, changed)),
+    )
+
+
+def _uses(rules: BoundRules, changed: Iterable[Change]) -> Iterator[FormulaUse]:
+    """Yield the formulas of a rule set that read some changed values, in name order."""
+    names = dict(_formula_names(unstructure(rules.rule_set)))
+    parameters = defaultdict[str, list[str]](list)
+    for change in changed:
+        table, _, key = change.path.rpartition(".")
+        if table in names and key != "formula":
+            parameters[names[table]].append(key)
+    for name, keys in sorted(parameters.items()):
+        formula = rules.registry.formulas[name]
+        text = lines(formula.symbol or formula.name, formula.tree)
+        yield FormulaUse(name, tuple(dict.fromkeys(keys)), tuple(text))
+
+
+def _formula_names(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path of each table that names a formula, and the name."""
+    for key, value in table.items():
+        if key == "formula" and isinstance(value, str):
+            yield path, value
+        elif isinstance(value, Mapping):
+            yield from _formula_names(value, f"{path}.{key}".removeprefix("."))

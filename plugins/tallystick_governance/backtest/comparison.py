@@ -8,7 +8,6 @@ records are dense. The flips themselves go to a file; what is kept of them here 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
@@ -16,14 +15,17 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_governance.backtest.bootstrap import Uncertainty
-from tallystick_governance.backtest.comparison_model import (
+from tallystick.numbers.nano import NANO, publish, round_half_even
+from tallystick_governance.backtest.candidates import Identity, Proposal
+from tallystick_governance.backtest.incentive import Incentives
+from tallystick_governance.backtest.outcome import (
+    EMISSION,
+    NOTHING,
+    QUALITY,
     CandidateOutcome,
     Comparison,
     Counts,
     FlipRows,
-    Identity,
     Miner,
     Outcome,
     StateOutcome,
@@ -31,24 +33,205 @@ from tallystick_governance.backtest.comparison_model import (
     Total,
     TypeOutcome,
 )
-from tallystick_governance.backtest.distribution import (
-    EMISSION,
-    NOTHING,
-    QUALITY,
-    Distribution,
-    distribution,
-    summed,
+from tallystick_governance.backtest.statistics import (
+    Uncertainty,
+    gini,
+    hhi,
+    moved,
+    ranks,
+    shares,
+    tau_b,
 )
-from tallystick_governance.backtest.incentive import Incentives
-from tallystick_governance.backtest.proposal import Proposal
 
 EDGES = (NANO // 1_000_000, NANO // 1000, NANO // 100, NANO // 10)
 """The distances up to which flips are counted, in nano; what is farther counts in none."""
+_ALL = 12
+"""Maximum number of candidates that are all shown in full."""
+_ENDS = 4
+"""Number of the best, and of the worst, that are shown in full where there are more."""
+
+
+@attrs.frozen
+class Concentration:
+    """Inequality of an amount among the miners, in nano; None where nobody has anything.
+
+    Attributes:
+        gini: 0 when all have the same, towards 1 when one has everything.
+        hhi: the sum of the squares of the shares, from 1/n to 1.
+    """
+
+    gini: int | None
+    hhi: int | None
+
+    @classmethod
+    def of(cls, amounts: Counts) -> Concentration:
+        """Return the concentration of some amounts, rounded once."""
+        return cls(*(x if x is None else publish(x) for x in (gini(amounts), hhi(amounts))))
+
+
+@attrs.frozen
+class MinerChange:
+    """The change of one miner's amount, share and rank.
+
+    Attributes:
+        miner: who.
+        before: its amount under the baseline, in nano.
+        after: the same under the candidate.
+        share_before: its share in all amounts, in nano.
+        share_after: the same under the candidate.
+        rank_before: its place by amount, from 1; equals share one.
+        rank_after: the same under the candidate.
+    """
+
+    miner: Miner
+    before: int
+    after: int
+    share_before: int
+    share_after: int
+    rank_before: int
+    rank_after: int
+
+    @property
+    def change(self) -> int:
+        """The change of the amount, in nano."""
+        return self.after - self.before
+
+    @property
+    def share_change(self) -> int:
+        """The change of the published share, in nano."""
+        return self.share_after - self.share_before
+
+    @property
+    def relative(self) -> int | None:
+        """The change of the published share as a part of what it was, in nano.
+
+        −1 loses everything; None for a miner that had no share.
+        """
+        before = self.share_before
+        return round_half_even(self.share_change * NANO, before) if before else None
+
+    @property
+    def climb(self) -> int:
+        """The ranks that the miner rises; negative when it falls."""
+        return self.rank_before - self.rank_after
+
+
+@attrs.frozen
+class Distribution:
+    """One amount over some miners, under the baseline and under a candidate.
+
+    Attributes:
+        measure: `EMISSION`, `QUALITY` or `NOTHING`.
+        miners: who takes part, sorted by hotkey.
+        before: the amount of each under the baseline, in nano.
+        after: the amount of each under the candidate, in nano.
+        tau: Kendall's tau-b of the two rankings, in nano; None when one has no order.
+        moved: the part of all shares that changes hands, half the sum of their absolute changes,
+            in nano; None when nobody has anything under one of the two.
+        concentration_before: under the baseline.
+        concentration_after: under the candidate.
+    """
+
+    measure: str
+    miners: tuple[Miner, ...] = attrs.field(repr=False)
+    before: Counts = attrs.field(repr=False)
+    after: Counts = attrs.field(repr=False)
+    tau: int | None
+    moved: int | None
+    concentration_before: Concentration
+    concentration_after: Concentration
+
+    @property
+    def total_before(self) -> int:
+        """The sum of the amounts under the baseline, in nano."""
+        return sum(self.before)
+
+    @property
+    def total_after(self) -> int:
+        """The sum of the amounts under the candidate, in nano."""
+        return sum(self.after)
+
+    def changes(self) -> list[MinerChange]:
+        """Return the change of each miner, in their order."""
+        return list(
+            map(
+                MinerChange,
+                self.miners,
+                self.before,
+                self.after,
+                shares(self.before),
+                shares(self.after),
+                ranks(self.before),
+                ranks(self.after),
+            )
+        )
+
+
+def distribution(
+    measure: str, miners: Sequence[Miner], before: Counts, after: Counts
+) -> Distribution:
+    """Compare two lists of amounts, in the order of the miners.
+
+    Args:
+        measure: what the amounts are.
+        miners: who takes part.
+        before: under the baseline, in nano, not negative.
+        after: under the candidate, in nano, not negative.
+    """
+    return Distribution(
+        measure,
+        tuple(miners),
+        before,
+        after,
+        tau_b(before, after),
+        moved(before, after),
+        Concentration.of(before),
+        Concentration.of(after),
+    )
+
+
+def gaining(changes: Iterable[MinerChange]) -> int:
+    """Count the miners that have a larger share."""
+    return sum(miner.share_change > 0 for miner in changes)
+
+
+def losing(changes: Iterable[MinerChange]) -> int:
+    """Count the miners that have a smaller share."""
+    return sum(miner.share_change < 0 for miner in changes)
+
+
+def winners(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
+    """Return the largest gains of share, the largest first; by hotkey among equals."""
+    return _largest(((miner.share_change, miner) for miner in changes), limit)
+
+
+def losers(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
+    """Return the largest losses of share, the largest first; by hotkey among equals."""
+    return _largest(((-miner.share_change, miner) for miner in changes), limit)
+
+
+def relative_winners(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
+    """Return the largest gains as a part of the share before; a miner without one is left out."""
+    return _largest(((miner.relative or 0, miner) for miner in changes), limit)
+
+
+def relative_losers(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
+    """Return the largest losses as a part of the share before."""
+    return _largest(((-(miner.relative or 0), miner) for miner in changes), limit)
+
+
+def _largest(changes: Iterable[tuple[int, MinerChange]], limit: int) -> list[MinerChange]:
+    """Return the miners with the largest values above 0; by hotkey among equals."""
+    order = sorted(
+        ((-value, change.miner.hotkey, change) for value, change in changes if value > 0),
+        key=lambda entry: entry[:2],
+    )
+    return [change for *_, change in order[:limit]]
 
 
 @attrs.frozen
 class Distances:
-    """How far flips of one kind are from their cliff; distances are in nano.
+    """Distances of flips of one kind to their cliff, in nano.
 
     Attributes:
         known: flips with a distance.
@@ -64,9 +247,24 @@ class Distances:
     nearest: int | None = None
     total: int = 0
 
+    @classmethod
+    def of(cls, column: pa.Array) -> Distances:
+        """Count a column of signed distances, null where there is none."""
+        signed = column.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
+        if not len(signed):
+            return cls()
+        magnitudes = np.abs(signed)
+        return cls(
+            known=len(signed),
+            rose=int((signed >= 0).sum()),
+            within=tuple(int((magnitudes <= edge).sum()) for edge in EDGES),
+            nearest=int(magnitudes.min()),
+            total=int(magnitudes.sum()),
+        )
+
     @property
     def fell(self) -> int:
-        """Those below the cliff under the candidate."""
+        """The number of flips below the cliff under the candidate."""
         return self.known - self.rose
 
     @property
@@ -75,7 +273,7 @@ class Distances:
         return round_half_even(self.total, self.known) if self.known else None
 
     def __add__(self, other: Distances) -> Distances:
-        nearest = [each.nearest for each in (self, other) if each.nearest is not None]
+        nearest = [side.nearest for side in (self, other) if side.nearest is not None]
         return Distances(
             self.known + other.known,
             self.rose + other.rose,
@@ -99,33 +297,26 @@ class FlipDistances:
     gate: Distances = Distances()
     emission: int = 0
 
+    @classmethod
+    def of(cls, rows: FlipRows) -> FlipDistances:
+        """Count some flips."""
+        before, after = (
+            0 if column is None else int(column.sum())
+            for column in (rows.baseline_emission, rows.candidate_emission)
+        )
+        return cls(
+            Distances.of(rows.tier_distance), Distances.of(rows.gate_distance), after - before
+        )
+
     def __add__(self, other: FlipDistances) -> FlipDistances:
         return FlipDistances(
             self.tier + other.tier, self.gate + other.gate, self.emission + other.emission
         )
 
 
-class DistanceTally:
-    """Adds up the distances of flips, part after part."""
-
-    def __init__(self) -> None:
-        """Nothing is counted yet."""
-        self._found: defaultdict[tuple[int, str], FlipDistances] = defaultdict(FlipDistances)
-
-    def add(self, rows: FlipRows) -> None:
-        """Count some flips."""
-        self._found[rows.candidate, rows.skill_type] += FlipDistances(
-            _distances(rows.tier_distance), _distances(rows.gate_distance), _emission(rows)
-        )
-
-    def of(self, candidate: int, skill_type: str) -> FlipDistances:
-        """What was counted for a candidate, by its position, and a skill type."""
-        return self._found.get((candidate, skill_type), FlipDistances())
-
-
 @attrs.frozen
 class MeasureComparison:
-    """What a candidate changes of one measure of a type.
+    """One measure of a type under the baseline and under a candidate.
 
     Attributes:
         before: of how many records the baseline has it, and their sum in nano.
@@ -147,13 +338,13 @@ class MeasureComparison:
 
 
 def _mean(total: Total) -> int | None:
-    records, found = total
-    return round_half_even(found, records) if records else None
+    records, amount = total
+    return round_half_even(amount, records) if records else None
 
 
 @attrs.frozen
 class TypeComparison:
-    """What a candidate changes for one skill type.
+    """One skill type under the baseline and under a candidate.
 
     Attributes:
         skill_type: the type.
@@ -179,7 +370,7 @@ class TypeComparison:
 
 @attrs.frozen
 class StateComparison:
-    """What a candidate changes when states follow from epoch to epoch.
+    """The replays of the baseline and of a candidate, where states follow from epoch to epoch.
 
     Attributes:
         epochs: how many epochs were closed under the candidate.
@@ -224,7 +415,7 @@ class ThresholdComparison:
 
 @attrs.frozen
 class CandidateComparison:
-    """What a candidate changes.
+    """One candidate beside the baseline.
 
     With a replay everything is by the thresholds that it leads to, without one by the seeds.
 
@@ -255,28 +446,28 @@ class CandidateComparison:
 
     @property
     def compared(self) -> int:
-        """How many records both rule sets score."""
-        return sum(each.tiers.compared for each in self.types.values() if each.tiers)
+        """The number of records that both rule sets score."""
+        return sum(by_type.tiers.compared for by_type in self.types.values() if by_type.tiers)
 
     @property
     def tier_flips(self) -> int:
-        """How many records change their tier."""
-        return sum(each.tiers.tier_flips for each in self.types.values() if each.tiers)
+        """The number of records that change their tier."""
+        return sum(by_type.tiers.tier_flips for by_type in self.types.values() if by_type.tiers)
 
     @property
     def gate_flips(self) -> int:
-        """How many records another gate decides."""
-        return sum(each.tiers.gate_flips for each in self.types.values() if each.tiers)
+        """The number of records that another gate decides."""
+        return sum(by_type.tiers.gate_flips for by_type in self.types.values() if by_type.tiers)
 
     @property
     def flips(self) -> int:
-        """How many records flip in either way."""
-        return sum(each.tiers.flips for each in self.types.values() if each.tiers)
+        """The number of records that flip in either way."""
+        return sum(by_type.tiers.flips for by_type in self.types.values() if by_type.tiers)
 
     @property
     def distances(self) -> FlipDistances:
         """The distances of all flips."""
-        return sum((each.distances for each in self.types.values()), FlipDistances())
+        return sum((by_type.distances for by_type in self.types.values()), FlipDistances())
 
 
 BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
@@ -286,56 +477,136 @@ BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
     "hhi": lambda each: each.overall.concentration_after.hhi,
     "flips": lambda each: each.flips,
 }
-"""By what candidates can be ordered: less is better; None is worst."""
+"""Costs by which candidates are ordered: less is better; None is worst."""
 
 
-def compare(outcome: Outcome, position: int, tally: DistanceTally) -> CandidateComparison:
-    """The candidate at a position of the outcome against its baseline."""
-    before, after = outcome.baseline, outcome.candidates[position]
-    types = {
-        name: _compare_type(outcome.miners, name, before, after, tally.of(position, name))
-        for name in dict.fromkeys([*before.types, *after.types])
-    }
+def ranked(comparisons: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
+    """Sort candidates by one of `BEST_BY`, the best first; by position among equals."""
+    cost = BEST_BY[best_by]
+
+    def key(candidate: CandidateComparison) -> tuple[bool, int, int]:
+        value = cost(candidate)
+        return value is None, value or 0, candidate.position
+
+    return sorted(comparisons, key=key)
+
+
+@attrs.frozen
+class Selection:
+    """The candidates of a report.
+
+    Attributes:
+        every: all of them, in their order.
+        full: those that have sections of their own: all, or the best and then the worst.
+        best_by: of ``BEST_BY``, by what they are better or worse.
+    """
+
+    every: tuple[CandidateComparison, ...]
+    full: tuple[CandidateComparison, ...]
+    best_by: str
+
+    @classmethod
+    def of(cls, comparisons: Sequence[CandidateComparison], best_by: str) -> Selection:
+        """Select the candidates of a back-test that are shown in full."""
+        all_candidates = tuple(comparisons)
+        if len(all_candidates) <= _ALL:
+            return cls(all_candidates, all_candidates, best_by)
+        order = ranked(all_candidates, best_by)
+        return cls(all_candidates, (*order[:_ENDS], *order[-_ENDS:]), best_by)
+
+    @property
+    def best(self) -> int:
+        """The number of those in full that are there as the best; 0 where all are in full."""
+        return 0 if len(self.full) == len(self.every) else _ENDS
+
+
+def compare(
+    outcome: Outcome, position: int, distances: Mapping[tuple[int, str], FlipDistances]
+) -> CandidateComparison:
+    """Compare the candidate at a position of the outcome with its baseline.
+
+    Args:
+        outcome: of the back-test.
+        position: of the candidate.
+        distances: of the flips, by the position of the candidate and skill type.
+    """
+    miners, before, after = outcome.miners, outcome.baseline, outcome.candidates[position]
+    sides = _sums(before.types), _sums(after.types)
+    new_network = None
+    if before.seeded is not None and after.seeded is not None:
+        new_network = _overall(miners, _sums(before.seeded), _sums(after.seeded))
     return CandidateComparison(
         position,
         after.identity,
-        _overall(outcome.miners, before, after),
-        types,
-        _compare_replays(outcome.miners, before, after),
+        _overall(miners, *sides),
+        {
+            name: _compare_type(
+                miners, name, before, after, distances.get((position, name), FlipDistances())
+            )
+            for name in dict.fromkeys([*before.types, *after.types])
+        },
+        _compare_replays(miners, before, after),
         after.proposal,
         thresholds=tuple(_compare_thresholds(before, after)),
-        new_network=_compare_seeded(outcome.miners, before, after),
+        new_network=new_network,
     )
 
 
-def _compare_thresholds(
-    before: CandidateOutcome, after: CandidateOutcome
-) -> Iterator[ThresholdComparison]:
-    for skill_type in dict.fromkeys([*before.thresholds, *after.thresholds]):
-        old, new = (each.thresholds.get(skill_type, {}) for each in (before, after))
-        for name in dict.fromkeys([*old, *new]):
-            yield ThresholdComparison(skill_type, name, old.get(name), new.get(name))
+_Sums = Mapping[str, Mapping[str, Counts]]
+"""Amounts of each miner under one rule set, by measure and skill type."""
 
 
-def _compare_seeded(
-    miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
-) -> Distribution | None:
-    """Return what a candidate changes by the seed thresholds; None without a replay."""
-    if before.seeded is None or after.seeded is None:
-        return None
-    old = attrs.evolve(before, types=before.seeded)
-    return _overall(miners, old, attrs.evolve(after, types=after.seeded))
+def _sums(types: Mapping[str, TypeOutcome]) -> _Sums:
+    return {
+        EMISSION: {
+            n: outcome.emission for n, outcome in types.items() if outcome.emission is not None
+        },
+        QUALITY: {
+            n: outcome.quality for n, outcome in types.items() if outcome.quality is not None
+        },
+        NOTHING: {},
+    }
 
 
-def ranked(found: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
-    """Candidates by one of `BEST_BY`, the best first; by position among equals."""
-    cost = BEST_BY[best_by]
+def _overall(miners: Sequence[Miner], old: _Sums, new: _Sums) -> Distribution:
+    """Compare all types; those without an emission take part only when no type has one."""
+    measure = next((name for name in (EMISSION, QUALITY) if old[name] or new[name]), NOTHING)
+    none = (0,) * len(miners)
+    before, after = (
+        tuple(map(sum, zip(*side[measure].values(), strict=True))) or none for side in (old, new)
+    )
+    return distribution(measure, miners, before, after)
 
-    def key(each: CandidateComparison) -> tuple[bool, int, int]:
-        value = cost(each)
-        return value is None, value or 0, each.position
 
-    return sorted(found, key=key)
+def _one_type(
+    miners: Sequence[Miner],
+    name: str,
+    sides: tuple[_Sums, _Sums],
+    having: Sequence[_Sums],
+    members: Sequence[bool],
+) -> Distribution:
+    """Compare one type: by emission, or else by quality, that every rule set has that has the type.
+
+    Args:
+        miners: of the history.
+        name: of the type.
+        sides: the baseline and the candidate.
+        having: those of them that have the type.
+        members: which of the miners take part.
+    """
+    measures = (EMISSION, QUALITY)
+    measure = next((m for m in measures if all(name in side[m] for side in having)), NOTHING)
+    none = (0,) * len(miners)
+    before, after = (tuple(compress(side[measure].get(name, none), members)) for side in sides)
+    return distribution(measure, tuple(compress(miners, members)), before, after)
+
+
+def _members(before: CandidateOutcome, after: CandidateOutcome, skill_type: str) -> list[bool]:
+    """Tell which miners have a scored record of a type under one of two candidates."""
+    types = [
+        outcome.types[skill_type] for outcome in (before, after) if skill_type in outcome.types
+    ]
+    return [any(counts) for counts in zip(*(outcome.records for outcome in types), strict=True)]
 
 
 def _compare_type(
@@ -346,145 +617,51 @@ def _compare_type(
     distances: FlipDistances,
 ) -> TypeComparison:
     old, new = before.types.get(name), after.types.get(name)
-    measure, members = _measure(old, new), _members(before, after, name)
+    sides = _sums(before.types), _sums(after.types)
+    having = [side for side, own in zip(sides, (old, new), strict=True) if own]
+    old_measures, new_measures = (own.measures if own else {} for own in (old, new))
     return TypeComparison(
         name,
-        distribution(
-            measure,
-            tuple(compress(miners, members)),
-            tuple(compress(_amounts(old, measure, len(miners)), members)),
-            tuple(compress(_amounts(new, measure, len(miners)), members)),
-        ),
+        _one_type(miners, name, sides, having, _members(before, after, name)),
         old.scored if old else 0,
         new.scored if new else 0,
         new.rejected if new else {},
         new.comparison if old and new else None,
         distances,
-        _measures(old, new),
+        {
+            measure: MeasureComparison(
+                old_measures.get(measure, (0, 0)), new_measures.get(measure, (0, 0))
+            )
+            for measure in sorted({*old_measures, *new_measures})
+        },
     )
 
 
-def _measure(*types: TypeOutcome | None) -> str:
-    """Emission, where every rule set that has the type has one for it; else quality likewise."""
-    found = [each for each in types if each]
-    if all(each.emission is not None for each in found):
-        return EMISSION
-    return QUALITY if all(each.quality is not None for each in found) else NOTHING
-
-
-def _amounts(outcome: TypeOutcome | None, measure: str, many: int) -> Counts:
-    by_measure = {EMISSION: outcome and outcome.emission, QUALITY: outcome and outcome.quality}
-    return by_measure.get(measure) or (0,) * many
-
-
-def _measures(old: TypeOutcome | None, new: TypeOutcome | None) -> dict[str, MeasureComparison]:
-    """Each measure that either rule set has of a type."""
-    before, after = (each.measures if each else {} for each in (old, new))
-    return {
-        name: MeasureComparison(before.get(name, (0, 0)), after.get(name, (0, 0)))
-        for name in sorted({*before, *after})
-    }
-
-
-def _overall(
-    miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
-) -> Distribution:
-    """Types without an emission take part only when no type has one."""
-    every = [*before.types.values(), *after.types.values()]
-    measure = EMISSION if any(each.emission is not None for each in every) else QUALITY
-    if measure == QUALITY and all(each.quality is None for each in every):
-        measure = NOTHING
-    many = len(miners)
-    old = [_amounts(each, measure, many) for each in before.types.values()]
-    new = [_amounts(each, measure, many) for each in after.types.values()]
-    return distribution(measure, miners, summed(old, many), summed(new, many))
+def _compare_thresholds(
+    before: CandidateOutcome, after: CandidateOutcome
+) -> Iterator[ThresholdComparison]:
+    for skill_type in dict.fromkeys([*before.thresholds, *after.thresholds]):
+        old, new = (outcome.thresholds.get(skill_type, {}) for outcome in (before, after))
+        for name in dict.fromkeys([*old, *new]):
+            yield ThresholdComparison(skill_type, name, old.get(name), new.get(name))
 
 
 def _compare_replays(
     miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
 ) -> StateComparison | None:
-    """The replays of two candidates; None when one was not replayed."""
+    """Compare the replays of two candidates; None when one was not replayed."""
     old, new = before.state, after.state
     if old is None or new is None:
         return None
-    names = dict.fromkeys([*old.quality, *new.quality])
-    return StateComparison(
-        new.epochs,
-        _replayed_overall(miners, old, new),
-        {
-            name: _replayed_type(miners, name, old, new, _members(before, after, name))
-            for name in names
-        },
-        _round_scores(miners, old, new),
-        old,
-        new,
+    sides = (
+        {EMISSION: old.emission, QUALITY: old.quality, NOTHING: {}},
+        {EMISSION: new.emission, QUALITY: new.quality, NOTHING: {}},
     )
-
-
-def _members(before: CandidateOutcome, after: CandidateOutcome, skill_type: str) -> list[bool]:
-    """Which miners have a scored record of a type under one of two candidates."""
-    found = [each.types[skill_type].records for each in (before, after) if skill_type in each.types]
-    return [any(counts) for counts in zip(*found, strict=True)]
-
-
-def _replayed_type(
-    miners: Sequence[Miner],
-    name: str,
-    old: StateOutcome,
-    new: StateOutcome,
-    members: Sequence[bool],
-) -> Distribution:
-    """By emission, where every rule set that has the type has one for it."""
-    having = [each for each in (old, new) if name in each.quality]
-    measure = EMISSION if all(name in each.emission for each in having) else QUALITY
-    amounts = [
-        _replayed_amounts(each, measure).get(name, (0,) * len(miners)) for each in (old, new)
-    ]
-    before, after = (tuple(compress(each, members)) for each in amounts)
-    return distribution(measure, tuple(compress(miners, members)), before, after)
-
-
-def _replayed_overall(
-    miners: Sequence[Miner], old: StateOutcome, new: StateOutcome
-) -> Distribution:
-    """Types without an emission take part only when no type has one."""
-    measure = EMISSION if old.emission or new.emission else QUALITY
-    if not (old.emission or new.emission or old.quality or new.quality):
-        measure = NOTHING
-    before, after = (
-        summed(_replayed_amounts(each, measure).values(), len(miners)) for each in (old, new)
-    )
-    return distribution(measure, miners, before, after)
-
-
-def _replayed_amounts(outcome: StateOutcome, measure: str) -> Mapping[str, Counts]:
-    return outcome.emission if measure == EMISSION else outcome.quality
-
-
-def _round_scores(
-    miners: Sequence[Miner], old: StateOutcome, new: StateOutcome
-) -> Distribution | None:
-    if old.round_scores is None or new.round_scores is None:
-        return None
-    return distribution("round_score", miners, old.round_scores, new.round_scores)
-
-
-def _distances(found: pa.Array) -> Distances:
-    signed = found.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
-    if not len(signed):
-        return Distances()
-    far = np.abs(signed)
-    return Distances(
-        known=len(far),
-        rose=int((signed >= 0).sum()),
-        within=tuple(int((far <= edge).sum()) for edge in EDGES),
-        nearest=int(far.min()),
-        total=int(far.sum()),
-    )
-
-
-def _emission(rows: FlipRows) -> int:
-    before, after = rows.baseline_emission, rows.candidate_emission
-    return (int(after.sum()) if after is not None else 0) - (
-        int(before.sum()) if before is not None else 0
-    )
+    types = dict[str, Distribution]()
+    for name in dict.fromkeys([*old.quality, *new.quality]):
+        having = [side for side in sides if name in side[QUALITY]]
+        types[name] = _one_type(miners, name, sides, having, _members(before, after, name))
+    round_scores = None
+    if old.round_scores is not None and new.round_scores is not None:
+        round_scores = distribution("round_score", miners, old.round_scores, new.round_scores)
+    return StateComparison(new.epochs, _overall(miners, *sides), types, round_scores, old, new)

@@ -1,34 +1,82 @@
-"""The history of a back-test: any file or folder of records or facts, as batches of facts.
+"""The history of a back-test: read as batches of facts, and added up under all candidates.
 
-Facts files are read as they are; of records, the facts that the candidates read are taken on the
-way. Lines are numbered over all files of a folder, as if they were one.
+A history is any file or folder of records or facts. Facts files are read as they are; of records,
+the facts that the candidates read are taken on the way. Lines are numbered over all files of a
+folder, as if they were one.
+
+`count` reads the history once: an executor makes an `Aggregate` of each chunk, and these are added
+up to that of the whole, which gives the `Outcome`. A further pass tells miners apart by stretches
+of epochs (`RoundStretches`), for the statistics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import cached_property, partial
 from pathlib import Path
 
 import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tallystick.errors import InputError
+from tallystick.formula.columns import Column
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source, input_digest
-from tallystick.scoring.facts.batch import IDENTITY, FactBatch
+from tallystick.records.defects import defects_of
+from tallystick.records.rejects import Reject
+from tallystick.scoring.executors.executor import Executor
+from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
+from tallystick.scoring.facts.batch import IDENTITY, FactBatch, FactRows
 from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import Extractor
 from tallystick.scoring.facts.file import FactsRequest
+from tallystick.scoring.facts.isolation import isolated
+from tallystick.scoring.facts.results import identity_at
 from tallystick.scoring.facts.results import wanted_by as wanted_by_rules
 from tallystick.scoring.facts.source import FactsChunk
+from tallystick.scoring.planner import Rows
+from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
-from tallystick_governance.backtest.candidates import Candidate
+from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds
+from tallystick_governance.backtest.outcome import (
+    ROUND_BITS,
+    CandidateOutcome,
+    FlipRows,
+    History,
+    Miner,
+    OnFlips,
+    Outcome,
+    Period,
+    ThresholdRange,
+    TrackedThresholds,
+    TypeOutcome,
+)
+from tallystick_governance.backtest.type_totals import (
+    BatchTotals,
+    TypeCandidates,
+    TypeTotals,
+    totals_of,
+)
 
+Progress = Callable[[int], None]
+"""Takes the number of lines that were read so far, after every chunk."""
 COUNTED = ("round", "miner_uid", "miner_hotkey")
-"""What is counted by, of who a record is."""
-TOLD = (*COUNTED, "task_id")
-"""What is told of a flip."""
+"""Fields of the identity of a record that counting reads."""
+IN_FLIPS = (*COUNTED, "task_id")
+"""Fields of the identity of a record that a flip has."""
 _ALWAYS = ("epoch",)
+_BETWEEN = " "
+"""Separator of the stretch and the hotkey in a label."""
+_MOST_STRETCHES, _FEWEST_STRETCHES = 256, 16
+_CELLS = 1 << 18
+"""Maximum of stretches times miners, unless that leaves fewer than the fewest stretches."""
+_PLANS = 1 << 8
+"""Maximum number of plans kept, one for each type and thresholds of all candidates."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -48,7 +96,7 @@ class FactsWanted:
     groups: Mapping[str, str] = attrs.field(factory=dict)
 
     def batch(self, chunk: Chunk) -> FactBatch:
-        """The facts of one chunk.
+        """Return the facts of one chunk.
 
         Raises:
             InputError: it cannot be read, or its facts are of other definitions.
@@ -64,8 +112,8 @@ class FactsWanted:
     @cached_property
     def _extractor(self) -> Extractor:
         selections = (
-            attrs.evolve(each.selection(self.wanted.get(name, ())), group=self.groups.get(name))
-            for name, each in self.catalogs.items()
+            attrs.evolve(catalog.selection(self.wanted.get(name, ())), group=self.groups.get(name))
+            for name, catalog in self.catalogs.items()
         )
         return Extractor(selections, (*self.fields, *_ALWAYS))
 
@@ -73,30 +121,23 @@ class FactsWanted:
 def wanted_by(
     candidates: Sequence[Candidate], fields: Collection[str] = tuple(IDENTITY)
 ) -> FactsWanted:
-    """The facts that some candidates read, and some fields.
+    """Return the facts that some candidates read, and some fields.
 
     Raises:
         InputError: two candidates make groups by other fields of the records of one type.
     """
-    wanted: dict[str, set[str]] = {}
+    wanted, groups = dict[str, set[str]](), dict[str, str]()
     for candidate in candidates:
         for name, facts in wanted_by_rules(candidate.rules).items():
             wanted.setdefault(name, set()).update(facts)
-    catalogs = catalog_of(candidates[0].rules.registry)
-    return FactsWanted(catalogs, wanted, fields, _groups(candidates))
-
-
-def _groups(candidates: Sequence[Candidate]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for candidate in candidates:
         for _, rules in candidate.rules.spans():
             for name, bound in rules.types.items():
-                if bound.group is not None and found.setdefault(name, bound.group) != bound.group:
+                if bound.group is not None and groups.setdefault(name, bound.group) != bound.group:
                     raise InputError(
-                        f"found groups of {name} by {found[name]} and by {bound.group}, expected "
+                        f"found groups of {name} by {groups[name]} and by {bound.group}, expected "
                         "candidates that make them by one field: compare them one by one"
                     )
-    return found
+    return FactsWanted(catalog_of(candidates[0].rules.registry), wanted, fields, groups)
 
 
 @attrs.frozen(eq=False)
@@ -112,7 +153,7 @@ class Reader:
     facts: FactsWanted
 
     def source(self) -> Source:
-        """The history as chunks.
+        """Return the history as chunks.
 
         Raises:
             InputError: it cannot be read.
@@ -120,7 +161,7 @@ class Reader:
         return source_of(self.path)
 
     def batches(self, fields: Collection[str] = tuple(IDENTITY)) -> Iterator[FactBatch]:
-        """The facts, batch after batch.
+        """Return the facts, batch after batch.
 
         Args:
             fields: what is needed of who a record is.
@@ -133,12 +174,16 @@ class Reader:
 
 
 def reader_of(path: Path, candidates: Sequence[Candidate]) -> Reader:
-    """The reader of what some candidates need of a history.
+    """Return the reader of the facts that some candidates need of a history.
 
     Raises:
         InputError: the history can be read only once.
     """
-    if _exists(path) and not (path.is_file() or path.is_dir()):
+    try:
+        is_special = path.exists() and not (path.is_file() or path.is_dir())
+    except (OSError, ValueError):
+        is_special = False  # what is wrong with the path is said when it is read
+    if is_special:
         raise InputError(
             f"{path}: found a pipe or a device, expected a file or a folder, as a history is read "
             "more than once: write it to a file first"
@@ -159,8 +204,415 @@ def check_unchanged(path: Path, digest: str) -> None:
         )
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False  # told when it is read
+def round_keys(rows: FactRows) -> Column:
+    """Return a key for the round of each record, ascending by epoch and then by round."""
+    keys: Column = rows.epoch << ROUND_BITS | rows.round
+    return keys
+
+
+def distinct(keys: Column) -> Column:
+    """Return the distinct keys, ascending."""
+    if not len(keys):
+        return keys
+    # records mostly come round by round, so that few are left to sort
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
+    return np.unique(keys[starts])
+
+
+@attrs.frozen
+class RoundStretches:
+    """A history as stretches of consecutive epochs, or of rounds where it has one epoch.
+
+    Stretches have one length, or one more.
+
+    Attributes:
+        keys: of the epochs, ascending; of the rounds where there is one epoch.
+        count: how many stretches there are.
+        by_epoch: whether the keys are of epochs.
+        rounds: how many rounds there are.
+    """
+
+    keys: tuple[int, ...] = attrs.field(repr=False)
+    count: int
+    by_epoch: bool
+    rounds: int
+
+    @classmethod
+    def of(cls, keys: Sequence[int], miners: int) -> RoundStretches:
+        """Make one stretch of each epoch, unless the epochs or the miners are too many.
+
+        Args:
+            keys: of the rounds, ascending.
+            miners: how many there are.
+        """
+        epochs = tuple(dict.fromkeys(key >> ROUND_BITS for key in keys))
+        by_epoch = len(epochs) > 1
+        units = epochs if by_epoch else tuple(keys)
+        most = min(_MOST_STRETCHES, max(_FEWEST_STRETCHES, _CELLS // max(miners, 1)))
+        return cls(units, min(len(units), most), by_epoch, len(keys))
+
+    @property
+    def epochs(self) -> int:
+        """The number of epochs."""
+        return len(self.keys) if self.by_epoch else 1
+
+    def labelled(self, batch: FactBatch) -> FactBatch:
+        """Return the batch with another miner in each stretch, whose slot is the stretch."""
+        types = dict[str, FactRows]()
+        for name, rows in batch.types.items():
+            keys = rows.epoch if self.by_epoch else round_keys(rows)
+            units = np.searchsorted(np.array(self.keys, np.int64), keys)
+            stretches = units * self.count // len(self.keys)
+            texts = pa.array(stretches).cast(rows.miner_hotkey.type)
+            labels = pc.binary_join_element_wise(texts, rows.miner_hotkey, _BETWEEN)
+            types[name] = attrs.evolve(rows, miner_uid=stretches, miner_hotkey=labels)
+        return attrs.evolve(batch, types=types)
+
+    def amounts(
+        self, aggregate: Aggregate, candidate: int, measure: str, hotkeys: Sequence[str]
+    ) -> list[list[int]]:
+        """Return the amounts of all types under a candidate by stretch and miner, in nano.
+
+        Args:
+            aggregate: the counts of the labelled history.
+            candidate: its position among those that were counted.
+            measure: the amount.
+            hotkeys: of the miners, in their order.
+        """
+        columns = {hotkey: n for n, hotkey in enumerate(hotkeys)}
+        amounts = [[0] * len(columns) for _ in range(self.count)]
+        order = list(aggregate.positions.values())
+        labels = [label.partition(_BETWEEN) for label in aggregate.positions]
+        for by_candidate in aggregate.totals.values():
+            totals = by_candidate.get(candidate)
+            sums = None if totals is None else totals.sums(measure)
+            if sums is not None:
+                for (stretch, _, hotkey), amount in zip(labels, sums.totals(order), strict=True):
+                    amounts[int(stretch)][columns[hotkey]] += amount
+        return amounts
+
+
+@attrs.define(eq=False)
+class Aggregate:
+    """The counts of a part of a history, or of the whole.
+
+    Attributes:
+        totals: by skill type and the position of the candidate.
+        positions: by hotkey, the position of a miner in totals and columns.
+        uids: by position, the slot of the last record of each miner.
+        last: by position, the line of that record.
+        records: by skill type, how many good records there are.
+        rejects: by code, how many lines are bad.
+        defects: those rejects that are defects of the engine.
+        lines: how many lines there are.
+        rounds: the keys of the rounds that good records are from, as by `round_keys`.
+    """
+
+    totals: dict[str, Mapping[int, TypeTotals]] = attrs.field(factory=dict)
+    positions: dict[str, int] = attrs.field(factory=dict)
+    uids: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    last: Column = attrs.field(factory=lambda: np.zeros(0, np.int64))
+    records: Counter[str] = attrs.field(factory=Counter)
+    rejects: Counter[str] = attrs.field(factory=Counter)
+    defects: list[Reject] = attrs.field(factory=list)
+    lines: int = 0
+    rounds: set[int] = attrs.field(factory=set)
+
+    def positions_of(self, hotkeys: Sequence[str]) -> Rows:
+        """Return the positions of some miners; a new miner gets the next."""
+        positions = self.positions
+        return np.array([positions.setdefault(h, len(positions)) for h in hotkeys], np.intp)
+
+    def see(self, miners: Rows, uids: Column, lines: Column) -> None:
+        """Keep the slot of the last record of each miner; each miner occurs once."""
+        missing = len(self.positions) - len(self.last)
+        if missing:
+            self.last = np.append(self.last, np.zeros(missing, np.int64))
+            self.uids = np.append(self.uids, np.zeros(missing, np.int64))
+        later = lines > self.last[miners]
+        self.last[miners[later]] = lines[later]
+        self.uids[miners[later]] = uids[later]
+
+    def merge(self, other: Aggregate) -> None:
+        """Add the counts of another part of the history, with the same candidates."""
+        positions = self.positions_of(list(other.positions))
+        self.see(positions, other.uids, other.last)
+        for name, by_candidate in other.totals.items():
+            if name not in self.totals:
+                self.totals[name] = {n: totals.empty() for n, totals in by_candidate.items()}
+            for candidate, totals in by_candidate.items():
+                own = self.totals[name][candidate]
+                own.reserve(len(self.positions))
+                own.merge(totals, positions)
+        self.records.update(other.records)
+        self.rejects.update(other.rejects)
+        self.defects += other.defects
+        self.rounds |= other.rounds
+        self.lines += other.lines
+
+    def outcome(self, source: Source, path: Path, candidates: Sequence[Candidate]) -> Outcome:
+        """Return the outcome of a back-test, from the counts of its whole history.
+
+        Args:
+            source: the history, read to its end.
+            path: of the history, as the user named it.
+            candidates: those that were counted.
+        """
+        history = History(
+            str(path),
+            source.digest,
+            self.lines,
+            dict(sorted(self.records.items())),
+            dict(sorted(self.rejects.items())),
+            Period(tuple(sorted(self.rounds))) if self.rounds else None,
+            tuple(self.defects),
+        )
+        uids = self.uids.tolist()
+        miners = tuple(Miner(h, uids[self.positions[h]]) for h in sorted(self.positions))
+        outcomes = tuple(
+            CandidateOutcome(
+                candidate.identity,
+                self.types(position, miners),
+                proposal=candidate.proposal,
+                thresholds={
+                    name: {key: ThresholdRange(nano, nano) for key, nano in thresholds.items()}
+                    for name, thresholds in candidate.rules.thresholds.items()
+                    if thresholds and self.records[name]
+                },
+            )
+            for position, candidate in enumerate(candidates)
+        )
+        plugins = plugin_names(candidates[0].rules.registry)
+        return Outcome(history, miners, outcomes, plugins, tracks_thresholds(candidates))
+
+    def types(self, candidate: int, miners: Sequence[Miner]) -> dict[str, TypeOutcome]:
+        """Return the outcome of each type that has records under a candidate.
+
+        Args:
+            candidate: its position.
+            miners: their order; a miner without a record that counts has zeros.
+        """
+        nobody = len(self.positions)
+        order = [self.positions.get(miner.hotkey, nobody) for miner in miners]
+        return {
+            name: totals[candidate].outcome(name, order)
+            for name, totals in self.totals.items()
+            if candidate in totals and self.records[name]
+        }
+
+
+class ChunkCounter:
+    """Counts chunks of a history under all candidates; a function that executors map."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        flips: bool,
+        into: Aggregate | None = None,
+        stretches: RoundStretches | None = None,
+        tracked: Sequence[TrackedThresholds] | None = None,
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            candidates: the baseline first.
+            flips: whether flips are wanted.
+            into: what every chunk is added to; by default each has an aggregate of its own.
+            stretches: of epochs or rounds, whose miners are to be told apart; by default they are
+                not.
+            tracked: of each candidate, the thresholds of each epoch; by default the seeds.
+        """
+        self._candidates, self._flips, self._into = candidates, flips, into
+        self._stretches, self._tracked = stretches, tracked
+        self._facts = wanted_by(candidates, IN_FLIPS if flips else COUNTED)
+        self._by_thresholds: dict[Hashable, TypeCandidates] = {}
+
+    def __call__(self, chunk: Chunk) -> tuple[Aggregate, list[FlipRows]]:
+        """Return the counts of one chunk, and its flips by type, then by candidate, then by line.
+
+        Raises:
+            InputError: the chunk cannot be read.
+        """
+        batch = self._facts.batch(chunk)
+        if self._stretches is not None:
+            batch = self._stretches.labelled(batch)
+        into, flips = Aggregate() if self._into is None else self._into, list[FlipRows]()
+        for name, spans in self._plans.items():
+            if name not in into.totals:
+                into.totals[name] = totals_of(spans)
+        into.lines += batch.lines
+        into.rejects.update(reject.code for reject in batch.rejects)
+        into.defects += defects_of(batch.rejects)
+        for name, rows in batch.types.items():
+            for epoch, part in self._by_rules(rows):
+                counted = part
+                if name in self._plans:
+                    counted = self._count(self._plan(name, epoch), part, into, flips)
+                into.records[name] += len(counted)
+                into.rounds.update(distinct(round_keys(counted)).tolist())
+        return into, flips
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """The epochs from which on some candidate has other rules, ascending."""
+        return sorted(
+            {epoch for candidate in self._candidates for epoch, _ in candidate.rules.spans()}
+        )
+
+    @cached_property
+    def _spans(self) -> list[list[Candidate]]:
+        """The candidates from each of these epochs on."""
+        return [[candidate.at(begin) for candidate in self._candidates] for begin in self._begins]
+
+    @cached_property
+    def _plans(self) -> dict[str, list[TypeCandidates]]:
+        """The plans from each of these epochs on, by type of the baseline."""
+        types = self._candidates[0].rules.types
+        return {name: [TypeCandidates.of(span, name) for span in self._spans] for name in types}
+
+    def _by_rules(self, rows: FactRows) -> Iterator[tuple[int, FactRows]]:
+        """Yield the rows that are scored alike, after an epoch of them."""
+        if len(self._begins) == 1 and self._tracked is None:
+            yield 0, rows
+            return
+        begins = rows.epoch
+        if self._tracked is None:
+            spans = np.searchsorted(self._begins, rows.epoch, side="right") - 1
+            begins = np.array(self._begins, np.int64)[spans]
+        for begin in np.unique(begins).tolist():
+            yield begin, rows.select(begins == begin)
+
+    def _plan(self, name: str, epoch: int) -> TypeCandidates:
+        """Return the plan of a type for the rules and the thresholds of an epoch."""
+        span = bisect_right(self._begins, epoch) - 1
+        if self._tracked is None:
+            return self._plans[name][span]
+        thresholds = tuple(each.at(epoch, name) for each in self._tracked)
+        key = (name, span, thresholds)
+        if key not in self._by_thresholds:
+            if len(self._by_thresholds) >= _PLANS:
+                self._by_thresholds.clear()
+            pairs = zip(self._spans[span], thresholds, strict=True)
+            self._by_thresholds[key] = TypeCandidates.of(
+                [each.with_thresholds(name, dict(tracked)) for each, tracked in pairs], name
+            )
+        return self._by_thresholds[key]
+
+    def _count(
+        self, plan: TypeCandidates, rows: FactRows, into: Aggregate, flips: list[FlipRows]
+    ) -> FactRows:
+        """Add records of one type; return those that are counted.
+
+        A record on which the engine fails under any candidate is rejected for all of them.
+        """
+        work = partial(_counted, plan, tracked=self._tracked, keeps_flips=self._flips)
+        (part, totals), counted, failed = isolated(work, rows, identity_at)
+        into.merge(part)
+        into.rejects.update(reject.code for reject in failed)
+        into.defects += defects_of(failed)
+        if totals is not None:
+            flips += totals.flips()
+        return counted
+
+
+def _counted(
+    plan: TypeCandidates,
+    rows: FactRows,
+    *,
+    tracked: Sequence[TrackedThresholds] | None,
+    keeps_flips: bool,
+) -> tuple[Aggregate, BatchTotals | None]:
+    """Count the records of one type on their own; without totals where there is no record."""
+    into = Aggregate()
+    if not len(rows):
+        return into, None
+    encoded = rows.miner_hotkey.dictionary_encode()
+    miners = into.positions_of(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
+    latest = np.full(len(into.positions), -1)
+    # of several rows of one miner the last stays
+    latest[miners] = np.arange(len(miners))
+    latest = latest[latest >= 0]
+    into.see(miners[latest], rows.miner_uid[latest], rows.record[latest])
+    batch = BatchTotals(plan, rows, miners, keeps_flips=keeps_flips)
+    batch.count(tracked)
+    into.totals[rows.skill_type] = batch.totals
+    return into, batch
+
+
+@attrs.frozen
+class CounterSpec:
+    """The arguments of a `ChunkCounter` as a value that workers can be sent.
+
+    Attributes:
+        scorers: the rule sets, the baseline first.
+        flips: whether flips are wanted.
+        stretches: of epochs or rounds, whose miners are to be told apart; None if they are not.
+        tracked: of each candidate, the thresholds of each epoch; None for the seeds.
+    """
+
+    scorers: tuple[ScorerSpec, ...]
+    flips: bool
+    stretches: RoundStretches | None = None
+    tracked: tuple[TrackedThresholds, ...] | None = None
+
+    def make(self) -> ChunkCounter:
+        """Bind the rule sets.
+
+        Raises:
+            EngineError: the worker is not like the process that began it.
+        """
+        candidates = [Candidate.of_spec(spec) for spec in self.scorers]
+        return ChunkCounter(
+            candidates, flips=self.flips, stretches=self.stretches, tracked=self.tracked
+        )
+
+
+def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
+    source: Source,
+    candidates: Sequence[Candidate],
+    executor: Executor,
+    *,
+    on_flips: OnFlips | None = None,
+    stretches: RoundStretches | None = None,
+    tracked: tuple[TrackedThresholds, ...] | None = None,
+    progress: Progress | None = None,
+) -> Aggregate:
+    """Count a history under all candidates.
+
+    Args:
+        source: the history.
+        candidates: the baseline first.
+        executor: who counts.
+        on_flips: takes the flips.
+        stretches: of epochs or rounds, whose miners are to be told apart; by default they are not.
+        tracked: of each candidate, the thresholds of each epoch; by default the seeds.
+        progress: takes the number of lines so far.
+
+    Raises:
+        InputError: the history cannot be read.
+        EngineError: the workers cannot be used.
+    """
+    whole, flips = Aggregate(), on_flips is not None
+    function = PortableFunction(
+        lambda: CounterSpec(
+            tuple(ScorerSpec.of(candidate.rules) for candidate in candidates),
+            flips,
+            stretches,
+            tracked,
+        ),
+        # this process adds each chunk where it belongs, which saves the merge
+        ChunkCounter(candidates, flips=flips, into=whole, stretches=stretches, tracked=tracked),
+    )
+    chunks = source.places() if executor.is_elsewhere else iter(source)
+    # workers end with the block, whatever ends it
+    with closing(executor.map(function, chunks)) as counts:
+        for part, rows in counts:
+            if on_flips is not None:
+                for candidate in rows:
+                    on_flips(candidate)
+            if part is not whole:
+                whole.merge(part)
+            if progress is not None:
+                progress(whole.lines)
+    return whole

@@ -1,10 +1,9 @@
-"""What a candidate does to incentive, dividends and trust while only some validators adopt it.
+"""Incentive, dividends and trust of a network while only some validators adopt a candidate.
 
 A rule set decides what a validator sets as weights; the chain decides what comes of the weights of
 all. Some validators go by the candidate, the largest stake first; the others stay with the
-baseline. What each scenario comes to is computed as the chain computes an epoch
-(`population.yuma`), from empty bonds: consensus, incentive and trust follow at once, dividends once
-bonds have settled.
+baseline. Each scenario is computed as the chain computes an epoch (`tallystick_yuma`), from empty
+bonds: consensus, incentive and trust follow at once, dividends once bonds have settled.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_allocation.share import slot_of
-from tallystick_governance.backtest.comparison_model import Counts, Miner
-from tallystick_state.line_weights import base_of, weighed_by
+from tallystick_governance.backtest.outcome import Counts, Miner
 from tallystick_state.rules import state_rules_of
+from tallystick_state.weights import base_of, weighed_by
 from tallystick_yuma.cases import parameters_of
 from tallystick_yuma.cells import Cells
 from tallystick_yuma.documents import MOST_UIDS
@@ -33,21 +32,21 @@ from tallystick_yuma.metagraph import Validator, validators_of
 from tallystick_yuma.vectors import read
 
 EPOCHS = 50
-"""After so many epochs bonds have settled: with a moving average of 0.9, to half a per cent."""
+"""Epochs after which bonds have settled: with a moving average of 0.9, to half a per cent."""
 MOST_WEIGHTS = 1 << 24
-"""The most weights of a network; each takes some hundred bytes."""
+"""Maximum number of weights of a network; each takes some hundred bytes."""
 BASELINE = "none"
 SCENARIOS = {"one": (0, 1), "half": (1, 2), "two thirds": (2, 3), "all": (1, 1)}
-"""Who adopts, by the stake that the fewest largest validators have at least; one is the largest."""
+"""Shares of the stake that the fewest largest validators adopt with; one is the largest alone."""
 NO_WEIGHTS = "no-weights"
 """The code of a warning: a rule set gives nobody a weight."""
 UNKNOWN = -1
-"""The uid of who is weighed and is no miner of the history."""
+"""The uid of a hotkey that has a weight and is no miner of the history."""
 KAPPA_FLIP = "kappa-flip"
 """The code of a warning: the consensus follows some validators against the others."""
 
 _YUMA3 = {"yuma3": True}
-"""What subnets begin with today; the other parameters are the defaults."""
+"""Parameters that subnets begin with today; the others are the defaults."""
 _EMISSION = 10**9
 
 
@@ -66,12 +65,14 @@ class Network:
     parameters: YumaParameters
 
     def part(self, validator: Validator) -> int:
-        """The part of a validator in the stake of all, in nano."""
-        return round_half_even(validator.stake * NANO, sum(each.stake for each in self.validators))
+        """Return the share of a validator in the stake of all, in nano."""
+        return round_half_even(
+            validator.stake * NANO, sum(other.stake for other in self.validators)
+        )
 
     @classmethod
     def of(cls, validators: Path, parameters: Path | None = None) -> Network:
-        """The network of a file of validators, and of one of parameters.
+        """Read a file of validators, and one of parameters.
 
         Args:
             validators: CSV or JSON, as `validators_of` reads it.
@@ -81,7 +82,7 @@ class Network:
             InputError: a file cannot be read.
             YumaError: a parameter is unknown, or out of its range.
         """
-        found = validators_of(validators)
+        every = validators_of(validators)
         values = {} if parameters is None else read(parameters)
         named = {**_YUMA3, **values} if isinstance(values, dict) else values
         chosen = parameters_of(named, str(parameters))
@@ -92,15 +93,15 @@ class Network:
                 str(chosen.owner_uid),
                 "none, as a list of validators has no uids",
             )
-        permitted = found[: chosen.max_validators]
+        permitted = every[: chosen.max_validators]
         if not permitted:
             raise InputError(f"{parameters}: found max_validators 0, expected one at least")
-        return cls(permitted, len(found) - len(permitted), chosen)
+        return cls(permitted, len(every) - len(permitted), chosen)
 
 
 @attrs.frozen
 class Scenario:
-    """What the weights of all validators come to when some adopt the candidate; shares in nano.
+    """One epoch of the network when some validators adopt the candidate; shares in nano.
 
     Attributes:
         name: of ``SCENARIOS``, or ``none``.
@@ -125,7 +126,7 @@ class Scenario:
 
 @attrs.frozen
 class Point:
-    """What some adopting validators come to in one epoch.
+    """The incentive in one epoch when some validators adopt the candidate.
 
     Attributes:
         stake: their part of the stake, in nano.
@@ -138,7 +139,7 @@ class Point:
 
 @attrs.frozen(slots=False)
 class Incentives:
-    """What a candidate does to a network, by who adopts it.
+    """The scenarios of a network, by which validators adopt a candidate.
 
     Attributes:
         network: the validators.
@@ -159,7 +160,7 @@ class Incentives:
 
     @property
     def nobody(self) -> Scenario:
-        """As it is: all go by the baseline."""
+        """The scenario in which all validators keep the baseline."""
         return self.scenarios[0]
 
     @property
@@ -169,28 +170,28 @@ class Incentives:
 
     @cached_property
     def changing(self) -> tuple[int, ...]:
-        """The places of the miners whose consensus is another once all adopt the candidate."""
+        """The positions of the miners whose consensus is another once all adopt the candidate."""
         pairs = zip(self.nobody.consensus, self.scenarios[-1].consensus, strict=True)
-        return tuple(place for place, (old, new) in enumerate(pairs) if old != new)
+        return tuple(miner for miner, (old, new) in enumerate(pairs) if old != new)
 
     def flipped(self, scenario: Scenario) -> int:
-        """Of how many of these the consensus is the candidate's already."""
+        """Count the miners of `changing` whose consensus is the candidate's already."""
         new = self.scenarios[-1].consensus
-        return sum(scenario.consensus[place] == new[place] for place in self.changing)
+        return sum(scenario.consensus[miner] == new[miner] for miner in self.changing)
 
     def moved(self, scenario: Scenario) -> int:
-        """The part of all incentive that goes to other miners, in nano."""
+        """Return the part of all incentive that goes to other miners, in nano."""
         pairs = zip(self.nobody.incentive, scenario.incentive, strict=True)
         return sum(abs(new - old) for old, new in pairs) // 2
 
     def trust(self, scenario: Scenario) -> tuple[int | None, int | None]:
-        """The least trust of who adopts, and of who does not; None where there is nobody."""
+        """Return the least trust of those who adopt and of the others; None of nobody."""
         parts = scenario.trust[: scenario.adopting], scenario.trust[scenario.adopting :]
         adopting, others = (min(part, default=None) for part in parts)
         return adopting, others
 
     def gained(self, scenario: Scenario) -> int:
-        """What who adopts has of the dividends more than if nobody did, in nano."""
+        """Return the dividends that the adopting validators gain over `nobody`, in nano."""
         many = scenario.adopting
         return sum(scenario.dividends[:many]) - sum(self.nobody.dividends[:many])
 
@@ -200,23 +201,27 @@ class Incentives:
 
         Of several with the same validators it is the first.
         """
-        found = {each.adopting: each for each in reversed(self.adopted) if self.flipped(each)}
-        found.pop(len(self.network.validators), None)
-        return tuple(found[adopting] for adopting in sorted(found))
+        by_number = {
+            scenario.adopting: scenario
+            for scenario in reversed(self.adopted)
+            if self.flipped(scenario)
+        }
+        by_number.pop(len(self.network.validators), None)
+        return tuple(by_number[adopting] for adopting in sorted(by_number))
 
     def most_changed(self, many: int) -> tuple[int, ...]:
-        """The places of the miners whose incentive changes most once all adopt the candidate."""
+        """Return the positions of the miners whose incentive changes most once all adopt."""
         changes = [
             new - old
             for old, new in zip(self.nobody.incentive, self.scenarios[-1].incentive, strict=True)
         ]
-        ordered = sorted(range(len(changes)), key=lambda place: (-abs(changes[place]), place))
-        return tuple(place for place in ordered[:many] if changes[place])
+        ordered = sorted(range(len(changes)), key=lambda miner: (-abs(changes[miner]), miner))
+        return tuple(miner for miner in ordered[:many] if changes[miner])
 
 
 @attrs.frozen
 class Weighed:
-    """What a rule set gives miners.
+    """Weights of miners under a rule set.
 
     Attributes:
         weights: by hotkey, or ``uid:N`` of a slot that burns, in any unit; none where nobody has
@@ -229,14 +234,14 @@ class Weighed:
 
     @property
     def reason(self) -> str:
-        """Why nobody has a weight; empty where somebody has."""
+        """The reason why nobody has a weight; empty where somebody has."""
         if any(self.weights.values()):
             return ""
         return self.refused or "no record has an emission or a quality above 0"
 
 
 def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -> Weighed:
-    """What the rules that hold in the end make of what each miner has: they share and cap it.
+    """Compute the weights of miners by the allocation of the rules that hold in the end.
 
     The amounts, of which the largest counts as 1, take the place of the last scores that all
     weights come of. Where an allocation has no such step, weights are in proportion to them.
@@ -255,14 +260,14 @@ def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -
         key: round_half_even(amount * NANO, largest)
         for key, amount in zip(keys, amounts, strict=True)
     }
-    found = weighed_by(chosen, scores)
-    return Weighed(found.weights, found.refused)
+    weighed = weighed_by(chosen, scores)
+    return Weighed(weighed.weights, weighed.refused)
 
 
 def incentives(
     miners: Sequence[Miner], before: Weighed, after: Weighed, network: Network
 ) -> Incentives:
-    """What a candidate does to a network.
+    """Compute the scenarios of a network.
 
     Args:
         miners: of the history. Who else has a weight, such as a slot that burns, comes after them.
@@ -281,24 +286,24 @@ def incentives(
             f"found {many} miners and {validators} validators, expected at most {MOST_UIDS} in all "
             f"and {MOST_WEIGHTS} weights of them: leave --validators out"
         )
-    rows = [[each.weights.get(miner.hotkey, 0) for miner in miners] for each in (before, after)]
+    rows = [[side.weights.get(miner.hotkey, 0) for miner in miners] for side in (before, after)]
     subnet = _Subnet(network, (_row(rows[0]), _row(rows[1])))
     counts = {BASELINE: 0} | {name: subnet.fewest(name) for name in SCENARIOS}
     # several scenarios may be of the same validators
-    outcomes = {each: subnet.scenario(each) for each in sorted({*counts.values()})}
+    outcomes = {number: subnet.scenario(number) for number in sorted({*counts.values()})}
     return Incentives(
         network,
         miners,
-        tuple(attrs.evolve(outcomes[each], name=name) for name, each in counts.items()),
+        tuple(attrs.evolve(outcomes[number], name=name) for name, number in counts.items()),
         tuple(subnet.point(adopting) for adopting in range(validators + 1)),
         (before.reason, after.reason),
     )
 
 
-def _others(miners: Sequence[Miner], *found: Weighed) -> Iterator[Miner]:
-    """Who has a weight and is no miner of the history; the uid of a hotkey is not known."""
-    known = {miner.hotkey for miner in miners}
-    for key in sorted({key for each in found for key in each.weights} - known):
+def _others(miners: Sequence[Miner], *sides: Weighed) -> Iterator[Miner]:
+    """Yield the hotkeys and slots that have a weight and are no miner of the history."""
+    hotkeys = {miner.hotkey for miner in miners}
+    for key in sorted({key for side in sides for key in side.weights} - hotkeys):
         slot = slot_of(key)
         yield Miner(key, UNKNOWN if slot is None else slot)
 
@@ -307,14 +312,14 @@ class _Subnet:
     """A subnet whose first uids are the validators, and the others the miners."""
 
     def __init__(self, network: Network, rows: tuple[Column, Column]) -> None:
-        """Empty bonds, and the rows of weights of the baseline and the candidate."""
+        """Take the rows of weights of the baseline and the candidate; bonds are empty."""
         self.network, self.rows = network, rows
-        self.stakes = [each.stake for each in network.validators]
+        self.stakes = [validator.stake for validator in network.validators]
         self.validators, self.miners = len(self.stakes), len(rows[0])
         self.size = self.validators + self.miners
 
     def fewest(self, scenario: str) -> int:
-        """How many of the largest validators adopt in a scenario."""
+        """Count the largest validators that adopt in a scenario."""
         part, whole = SCENARIOS[scenario]
         total, running = sum(self.stakes), 0
         for adopting, stake in enumerate(self.stakes, 1):
@@ -324,7 +329,7 @@ class _Subnet:
         return self.validators
 
     def scenario(self, adopting: int) -> Scenario:
-        """What it comes to that some adopt the candidate; without a name."""
+        """Compute the scenario in which the ``adopting`` largest adopt; it has no name yet."""
         outputs = list(self._epochs(adopting, EPOCHS))
         first, last = outputs[0], outputs[-1]
         return Scenario(
@@ -339,14 +344,14 @@ class _Subnet:
         )
 
     def point(self, adopting: int) -> Point:
-        """What they come to in one epoch."""
+        """Compute one epoch in which the ``adopting`` largest validators adopt."""
         (output,) = self._epochs(adopting, 1)
         return Point(self._part(adopting), self._of_miners(output.incentive))
 
     def _epochs(self, adopting: int, many: int) -> Iterator[YumaOutput]:
-        """What some epochs come to, from empty bonds."""
+        """Yield the outputs of some epochs, from empty bonds."""
         parameters, weights = self.network.parameters, self._weights(adopting)
-        given = YumaInput(
+        case = YumaInput(
             block=parameters.tempo + 2,
             emission=_EMISSION,
             last_update=(parameters.tempo + 2,) * self.size,
@@ -358,12 +363,12 @@ class _Subnet:
             permits=(True,) * self.validators,
         )
         for _ in range(many):
-            output = epoch(parameters, given)
+            output = epoch(parameters, case)
             yield output
-            given = attrs.evolve(given, bonds=output.bonds)
+            case = attrs.evolve(case, bonds=output.bonds)
 
     def _weights(self, adopting: int) -> Cells:
-        """The rows of all validators, without zeros."""
+        """Return the weights of all validators, without zeros."""
         values = np.concatenate(
             [np.tile(self.rows[1], adopting), np.tile(self.rows[0], self.validators - adopting)]
         )
@@ -382,7 +387,7 @@ class _Subnet:
 
 
 def _row(amounts: Sequence[int]) -> Column:
-    """The weights of amounts, of which the largest is 65535, as a validator sets them."""
+    """Scale amounts as a validator sets weights: the largest is 65535."""
     largest = max(amounts, default=0) or 1
     return np.array([round_half_even(x * U16_MAX, largest) for x in amounts], np.int64)
 

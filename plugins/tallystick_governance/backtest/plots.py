@@ -19,15 +19,15 @@ import vl_convert
 
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
-from tallystick_governance.backtest.bootstrap import PERCENT, Interval, Uncertainty
-from tallystick_governance.backtest.comparison import CandidateComparison
-from tallystick_governance.backtest.distribution import (
+from tallystick_governance.backtest.comparison import (
+    CandidateComparison,
     Distribution,
     MinerChange,
     losers,
     winners,
 )
 from tallystick_governance.backtest.incentive import Incentives
+from tallystick_governance.backtest.statistics import PERCENT, Interval, Uncertainty
 
 INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
 GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
@@ -41,11 +41,11 @@ DARK = {
 }
 """The colour of each on a dark page."""
 LARGEST = 12
-"""How many gains, and how many losses, are drawn."""
+"""Maximum number of gains, and of losses, in a plot."""
 DRAWN = 8
-"""Of how many miners the incentive is drawn."""
+"""Maximum number of miners whose incentive is drawn."""
 BESIDE = 24
-"""How many candidates stand beside each other, unless they are one sweep."""
+"""Maximum number of candidates beside each other, unless they are one sweep."""
 STEPS = (-100, -50, -25, -10, -5, -1, 1, 5, 10, 25, 50, 100)
 """The classes of relative change, in per cent."""
 _WIDE = 26
@@ -98,48 +98,52 @@ class Plot:
         return "data:image/svg+xml;base64," + b64encode(self.svg.encode()).decode()
 
 
-def change(found: Distribution, known: Uncertainty | None) -> Plot:
-    """The changes of the shares that change most, from the largest gain to the largest loss."""
-    changes = found.changes()
+def change(overall: Distribution, uncertainty: Uncertainty | None) -> Plot:
+    """Plot the shares that change most, from the largest gain to the largest loss."""
+    changes = overall.changes()
     chosen = [*winners(changes, LARGEST), *reversed(losers(changes, LARGEST))]
     rows = [
         {
-            "miner": _label(n, each),
-            "points": each.share_change * 100 / NANO,
-            "side": "gain" if each.share_change > 0 else "loss",
-            **(_ends(known.shares[each.miner.hotkey]) if known else {}),
+            "miner": _label(n, miner),
+            "points": miner.share_change * 100 / NANO,
+            "side": "gain" if miner.share_change > 0 else "loss",
+            **(_ends(uncertainty.shares[miner.miner.hotkey]) if uncertainty else {}),
         }
-        for n, each in enumerate(chosen, 1)
+        for n, miner in enumerate(chosen, 1)
     ]
     base = alt.Chart(_data(rows)).encode(y=alt.Y("miner:N", sort=None, title=None))
     bars = base.mark_bar(height=9).encode(
         x=alt.X("points:Q", title="change of the share, in points", axis=alt.Axis(tickCount=5)),
         color=alt.Color("side:N", scale=_SIDES, legend=None),
     )
-    said = f"The {len(chosen)} shares that change most"
-    if not known:
-        return _plot(bars.properties(height=alt.Step(15)), said)
+    title = f"The {len(chosen)} shares that change most"
+    if not uncertainty:
+        return _plot(bars.properties(height=alt.Step(15)), title)
     whiskers = base.mark_rule(color=INK).encode(x="low:Q", x2="high:Q")
     return _plot(
         (bars + whiskers).properties(height=alt.Step(15)),
-        f"{said}, with intervals of {PERCENT}\u00a0%",
+        f"{title}, with intervals of {PERCENT}\u00a0%",
     )
 
 
-def spread(found: Distribution) -> Plot:
-    """How many miners gain or lose how much of what they had."""
+def spread(overall: Distribution) -> Plot:
+    """Plot the number of miners by class of relative change of their share."""
     names = _classes()
     many = dict.fromkeys(names, 0)
-    for each in found.changes():
-        many[_class_of(each, names)] += 1
+    for miner in overall.changes():
+        many[_class_of(miner, names)] += 1
     unchanged = len(STEPS) // 2
     rows = [
         {
             "change": name,
             "miners": number,
-            "side": "none" if place == unchanged - 1 else "loss" if place < unchanged else "gain",
+            "side": "none"
+            if position == unchanged - 1
+            else "loss"
+            if position < unchanged
+            else "gain",
         }
-        for place, (name, number) in enumerate(many.items())
+        for position, (name, number) in enumerate(many.items())
     ]
     base = alt.Chart(_data(rows)).encode(
         y=alt.Y("change:N", sort=None, title=None),
@@ -153,19 +157,19 @@ def spread(found: Distribution) -> Plot:
     )
 
 
-def adoption(found: Incentives) -> Plot:
-    """What the incentive of the miners that change most gains, by the stake that adopts."""
-    chosen = found.most_changed(DRAWN)
-    last = found.scenarios[-1].incentive
+def adoption(incentives: Incentives) -> Plot:
+    """Plot the gain of the incentives that change most, by the stake that adopts."""
+    chosen = incentives.most_changed(DRAWN)
+    last = incentives.scenarios[-1].incentive
     rows = [
         {
-            "miner": f"{n}. {short(found.miners[place].hotkey)}",
+            "miner": f"{n}. {short(incentives.miners[miner].hotkey)}",
             "stake": point.stake * 100 / NANO,
-            "points": (point.incentive[place] - found.nobody.incentive[place]) * 100 / NANO,
-            "side": "gain" if last[place] > found.nobody.incentive[place] else "loss",
+            "points": (point.incentive[miner] - incentives.nobody.incentive[miner]) * 100 / NANO,
+            "side": "gain" if last[miner] > incentives.nobody.incentive[miner] else "loss",
         }
-        for n, place in enumerate(chosen, 1)
-        for point in found.curve
+        for n, miner in enumerate(chosen, 1)
+        for point in incentives.curve
     ]
     base = alt.Chart(_data(rows)).encode(
         x=alt.X("stake:Q", title="stake that adopts, in %", axis=alt.Axis(tickCount=5)),
@@ -180,18 +184,18 @@ def adoption(found: Incentives) -> Plot:
     )
 
 
-def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
-    """The candidates beside each other and beside the baseline, a picture for each metric."""
-    swept = _swept(found)
-    if swept is None and len(found) > BESIDE:
+def across(candidates: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
+    """Plot the candidates beside the baseline, a picture for each metric."""
+    swept = _swept(candidates)
+    if swept is None and len(candidates) > BESIDE:
         return []
     rows = [
-        {"candidate": _cut(number, label), "value": value, "is": "candidate", **_metrics(each)}
-        for number, (label, each, value) in enumerate(
-            zip(labels, found, swept or repeat(None), strict=False), 1
+        {"candidate": _cut(number, label), "value": value, "is": "candidate", **_metrics(candidate)}
+        for number, (label, candidate, value) in enumerate(
+            zip(labels, candidates, swept or repeat(None), strict=False), 1
         )
     ]
-    first = found[0]
+    first = candidates[0]
     own = first.identity.changes[0].baseline if swept else None
     baseline = {
         "candidate": "the baseline",
@@ -210,11 +214,11 @@ METRICS = {
     "Gini": ".3~r",
     "HHI": ".3~r",
 }
-"""What the candidates are compared by, and how it is written."""
+"""Metrics by which candidates are compared, and the format of each."""
 
 
-def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
-    overall = found.overall
+def _metrics(candidate: CandidateComparison) -> Mapping[str, float | None]:
+    overall = candidate.overall
     after = overall.concentration_after
     values = (overall.moved, overall.tau, after.gini, after.hhi)
     return {
@@ -223,9 +227,9 @@ def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
     }
 
 
-def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
-    """Those of the baseline, which differs from itself in nothing."""
-    before = found.overall.concentration_before
+def _baseline_metrics(candidate: CandidateComparison) -> Mapping[str, float | None]:
+    """Return the metrics of the baseline, which differs from itself in nothing."""
+    before = candidate.overall.concentration_before
     values = (0, NANO, before.gini, before.hhi)
     return {
         name: None if value is None else value / NANO
@@ -236,7 +240,7 @@ def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
 def _curve(
     rows: Sequence[Mapping[str, Any]], baseline: Mapping[str, Any], metric: str, path: str
 ) -> Plot:
-    """A metric over the values of a sweep; a dashed line and a square are the baseline."""
+    """Plot a metric over the values of a sweep; a dashed line and a square are the baseline."""
     y = alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric))
     x = alt.X("value:Q", title=_tail(path), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     own = alt.Chart(_data([baseline]))
@@ -253,9 +257,9 @@ def _curve(
 
 
 def _bars(rows: Sequence[Mapping[str, Any]], metric: str) -> Plot:
-    """A metric of every candidate, the largest first; another colour is the baseline."""
-    known = [row for row in rows if row[metric] is not None]
-    ordered = sorted(known, key=lambda row: (-row[metric], row["candidate"]))
+    """Plot a metric of every candidate, the largest first; another colour is the baseline."""
+    defined = [row for row in rows if row[metric] is not None]
+    ordered = sorted(defined, key=lambda row: (-row[metric], row["candidate"]))
     bars = (
         alt.Chart(_data(ordered))
         .mark_bar(height=12)
@@ -274,16 +278,18 @@ def _axis_of(metric: str) -> dict[str, Any]:
 
 
 def _field(name: str) -> str:
-    """A field of a plot: the name may hold what the shorthand would read."""
+    """Escape the name of a field, which may hold characters of the shorthand."""
     return name.replace("'", "\\'") + ":Q"
 
 
-def _swept(found: Sequence[CandidateComparison]) -> list[float] | None:
-    """The values of one swept number; None when the candidates differ in something else."""
-    paths = {tuple(change.path for change in each.identity.changes) for each in found}
-    if len(found) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
+def _swept(candidates: Sequence[CandidateComparison]) -> list[float] | None:
+    """Return the values of one swept number; None when candidates differ in something else."""
+    paths = {
+        tuple(change.path for change in candidate.identity.changes) for candidate in candidates
+    }
+    if len(candidates) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
         return None
-    return [float(each.identity.changes[0].value) for each in found]
+    return [float(candidate.identity.changes[0].value) for candidate in candidates]
 
 
 def _classes() -> list[str]:
@@ -293,7 +299,7 @@ def _classes() -> list[str]:
 
 
 def _class_of(change: MinerChange, names: Sequence[str]) -> str:
-    """A change on an edge belongs to the class that is nearer to none."""
+    """Return the class of a change; one on an edge is in the class nearer to no change."""
     relative = change.relative
     if relative is None:
         return names[-1] if change.share_after else names[len(STEPS) // 2 - 1]
@@ -307,7 +313,7 @@ def _label(number: int, change: MinerChange) -> str:
 
 
 def _cut(number: int, label: str) -> str:
-    """The label of a candidate; what is too long keeps its ends, and a number that tells it."""
+    """Shorten the label of a candidate: a long one keeps its ends, after its number."""
     text = visible(label)
     return text if len(text) <= _WIDE else f"{number}. {text[:9]}…{text[-13:]}"
 
@@ -317,7 +323,7 @@ def _ends(interval: Interval) -> Mapping[str, float]:
 
 
 def _tail(path: str) -> str:
-    """The end of a path, which is the part that tells."""
+    """Shorten a path to its end, which tells it from others."""
     return path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
 
 
@@ -333,7 +339,7 @@ def _plot(chart: alt.Chart | alt.LayerChart | alt.FacetChart, says: str, where: 
 
 
 def _darkened(svg: str) -> str:
-    """The picture with other colours for a reader who prefers dark pages."""
+    """Add other colours for a reader who prefers dark pages."""
     rules = "".join(
         f'[{kind}="{light}"]{{{kind}:{dark}}}'
         for light, dark in DARK.items()
@@ -345,9 +351,9 @@ def _darkened(svg: str) -> str:
 
 
 def _renumbered(svg: str) -> str:
-    """The picture with its identifiers counted from 0: the drawer counts on over all pictures."""
-    found = dict.fromkeys(re.findall(r' id="([a-z_]+\d+)"', svg))
-    new = {name: f"id{number}" for number, name in enumerate(found)}
+    """Count the identifiers from 0: the drawer counts on over all pictures."""
+    identifiers = dict.fromkeys(re.findall(r' id="([a-z_]+\d+)"', svg))
+    new = {name: f"id{number}" for number, name in enumerate(identifiers)}
     return re.sub(
         r'(?<= id=")[a-z_]+\d+(?=")|(?<=url\(#)[a-z_]+\d+(?=\))',
         lambda match: new.get(match[0], match[0]),

@@ -3,46 +3,61 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 
 import attrs
+import numpy as np
 
-from tallystick.errors import InputError
+from tallystick.errors import InputError, TallystickError
 from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor, InProcess
-from tallystick_governance.backtest.aggregate import Aggregate
-from tallystick_governance.backtest.bootstrap import Bootstrap, Uncertainty
-from tallystick_governance.backtest.candidates import Candidate
-from tallystick_governance.backtest.chunk_count import count_chunks
-from tallystick_governance.backtest.comparison import CandidateComparison
-from tallystick_governance.backtest.comparison_model import (
-    CandidateOutcome,
-    EpochState,
-    History,
-    OnEpoch,
-    OnFlips,
-    Outcome,
-    ThresholdRange,
+from tallystick_governance.backtest.candidates import Candidate, all_thresholds
+from tallystick_governance.backtest.comparison import (
+    CandidateComparison,
+    Selection,
+    compare,
+    ranked,
 )
-from tallystick_governance.backtest.history import Reader, check_unchanged, reader_of
+from tallystick_governance.backtest.history import (
+    Progress,
+    Reader,
+    RoundStretches,
+    check_unchanged,
+    count,
+    reader_of,
+)
 from tallystick_governance.backtest.incentive import (
     Incentives,
     Network,
     incentives,
     weighed_under,
 )
-from tallystick_governance.backtest.output import Written, building
-from tallystick_governance.backtest.parallel_replay import replays
-from tallystick_governance.backtest.round_count import RoundCount
-from tallystick_governance.backtest.rounds import RoundStretches, period_of
-from tallystick_governance.backtest.tracked_thresholds import TrackedThresholds, completed
+from tallystick_governance.backtest.outcome import (
+    CandidateOutcome,
+    EpochState,
+    FlipRows,
+    OnEpoch,
+    OnFlips,
+    Outcome,
+    ThresholdRange,
+    TrackedThresholds,
+)
+from tallystick_governance.backtest.replay import replays
+from tallystick_governance.backtest.report import Written, building
+from tallystick_governance.backtest.statistics import (
+    Bootstrap,
+    ShareChanges,
+    Uncertainty,
+    chance_of,
+    uncertainty,
+)
+from tallystick_governance.revision import revise
 
-Progress = Callable[[int], None]
-"""Told after every batch how many lines were read so far."""
 _BOOTSTRAP = Bootstrap()
 
 
@@ -74,7 +89,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             is computed, too.
         follow_links: whether the name of the folder may be a link.
         executor: who counts and replays; by default this process.
-        progress: told how far it is.
+        progress: takes the number of lines so far.
 
     Raises:
         InputError: the history cannot be read, or has no record of a type of the baseline.
@@ -82,10 +97,10 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         StateError: the epochs are to be replayed and a rule set has none.
         EngineError: the workers cannot be used.
     """
-    place = output_path(path_of(folder, "a folder for results"), follow_links=follow_links)
+    output = output_path(path_of(folder, "a folder for results"), follow_links=follow_links)
     reader = reader_of(path_of(history, "a file or a folder of records or facts"), candidates)
     executor = executor or InProcess()
-    with building(place, [each.name for each in candidates]) as build:
+    with building(output, [candidate.name for candidate in candidates]) as build:
         outcome, tracked = _outcome_of(
             reader,
             candidates,
@@ -94,17 +109,21 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             executor,
             progress,
         )
-        return outcome, build.finish(
-            outcome,
-            command,
-            best_by=best_by,
-            uncertain=lambda chosen: _uncertainties(
-                reader, outcome, candidates, chosen, bootstrap, executor, tracked
-            ),
-            adopted=None
-            if network is None
-            else lambda chosen: _incentives(candidates, chosen, network),
+        compared = [
+            compare(outcome, position, build.distances) for position in range(1, len(candidates))
+        ]
+        # another pass over the history and the epochs of a network are for candidates in full alone
+        chosen = Selection.of(compared, best_by).full
+        intervals = _uncertainties(
+            reader, outcome, candidates, chosen, bootstrap, executor, tracked
         )
+        for candidate in chosen:
+            compared[candidate.position - 1] = attrs.evolve(
+                candidate,
+                uncertainty=intervals.get(candidate.position),
+                incentives=None if network is None else _incentives(candidates, candidate, network),
+            )
+        return outcome, build.finish(outcome, Selection.of(compared, best_by), command)
 
 
 def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
@@ -115,36 +134,63 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
     bootstrap: Bootstrap,
     executor: Executor,
     tracked: tuple[TrackedThresholds, ...] | None,
-) -> Mapping[int, Uncertainty | None]:
-    """The uncertainties of some candidates, for which the history is read once more."""
+) -> dict[int, Uncertainty | None]:
+    """Compute the uncertainties of some candidates, by position; the history is read once more.
+
+    A miner of one stretch of epochs counts as one of its own, so the sums of all stretches are
+    those of the whole history.
+    """
     period = outcome.history.period
     if not bootstrap.draws or period is None or len(period.keys) < 2:
         return {}
     check_unchanged(reader.path, outcome.history.digest)
     stretches = RoundStretches.of(period.keys, len(outcome.miners))
     positions = [0, *(each.position for each in chosen)]
-    count = RoundCount(
+    flips = np.zeros((len(positions), stretches.count), np.int64)
+
+    def add_flips(rows: FlipRows) -> None:
+        flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
+
+    aggregate = count(
+        reader.source(),
         [candidates[position] for position in positions],
-        outcome.miners,
-        stretches,
-        None if tracked is None else tuple(tracked[position] for position in positions),
+        executor,
+        on_flips=add_flips,
+        stretches=stretches,
+        tracked=None if tracked is None else tuple(tracked[position] for position in positions),
     )
-    count.read(reader.source(), executor)
-    known = count.uncertainties(chosen, bootstrap)
-    return {each.position: found for each, found in zip(chosen, known, strict=True)}
+    hotkeys = [miner.hotkey for miner in outcome.miners]
+    uncertainties = dict[int, Uncertainty | None]()
+    for candidate, each in enumerate(chosen, 1):
+        before, after = (
+            stretches.amounts(aggregate, number, each.overall.measure, hotkeys)
+            for number in (0, candidate)
+        )
+        candidate_uncertainty = uncertainty(
+            bootstrap,
+            hotkeys,
+            before,
+            after,
+            flips[candidate],
+            rounds=stretches.rounds,
+            epochs=stretches.epochs,
+        )
+        changes = ShareChanges.of(before, after)
+        if candidate_uncertainty is not None and changes is not None:
+            chance = chance_of(bootstrap.seed, bootstrap.draws, changes)
+            candidate_uncertainty = attrs.evolve(candidate_uncertainty, chance=chance)
+        uncertainties[each.position] = candidate_uncertainty
+    return uncertainties
 
 
 def _incentives(
-    candidates: Sequence[Candidate], chosen: Sequence[CandidateComparison], network: Network
-) -> Mapping[int, Incentives]:
-    """What some candidates do to a network; with thresholds that follow, if these were replayed."""
-    found = dict[int, Incentives]()
-    for each in chosen:
-        paid = each.state.overall if each.state else each.overall
-        before = weighed_under(candidates[0].rules, paid.miners, paid.before)
-        after = weighed_under(candidates[each.position].rules, paid.miners, paid.after)
-        found[each.position] = incentives(paid.miners, before, after, network)
-    return found
+    candidates: Sequence[Candidate], compared: CandidateComparison, network: Network
+) -> Incentives:
+    """Compute what a candidate does to a network; by a replay's thresholds, if there was one."""
+    paid = compared.state.overall if compared.state else compared.overall
+    before = weighed_under(candidates[0].rules, paid.miners, paid.before)
+    after = weighed_under(candidates[compared.position].rules, paid.miners, paid.after)
+    return incentives(paid.miners, before, after, network)
 
 
 def outcome_of(  # noqa: PLR0913  # as above
@@ -156,16 +202,16 @@ def outcome_of(  # noqa: PLR0913  # as above
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """What a history comes to under each candidate.
+    """Score a history under each candidate, and write nothing.
 
     Args:
         reader: the history.
         candidates: the baseline first.
         on_flips: takes the flips.
-        on_epoch: given, the epochs are replayed, and it takes the states; everything is then by the
-            thresholds that the replays lead to.
+        on_epoch: takes the states; with it the epochs are replayed, and all of the outcome is by
+            the thresholds that the replays lead to.
         executor: who counts and replays; by default this process.
-        progress: told how far it is.
+        progress: takes the number of lines so far.
 
     Raises:
         InputError: as `backtest`.
@@ -183,31 +229,30 @@ def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
     executor: Executor,
     progress: Progress | None,
 ) -> tuple[Outcome, tuple[TrackedThresholds, ...] | None]:
-    """The outcome, and with a replay the thresholds of each candidate."""
-    aggregate, source = Aggregate(), reader.source()
-    # flips are told by the thresholds that count
+    """Return the outcome, and with a replay the thresholds of each candidate."""
+    source = reader.source()
+    # with a replay, flips are by the thresholds of the second count
     first_flips = on_flips if on_epoch is None else None
-    # workers end with the block, whatever ends it
-    with closing(count_chunks(source, candidates, executor, aggregate, first_flips)) as counted:
-        for _ in counted:
-            if progress is not None:
-                progress(aggregate.lines)
-    _tell(reader, aggregate.defects)
-    _check_types(reader, candidates, aggregate)
-    read = History(
-        str(reader.path),
-        source.digest,
-        aggregate.lines,
-        dict(sorted(aggregate.records.items())),
-        dict(sorted(aggregate.rejects.items())),
-        period_of(aggregate.rounds),
-        tuple(aggregate.defects),
-    )
-    outcome = aggregate.outcome(read, candidates)
+    aggregate = count(source, candidates, executor, on_flips=first_flips, progress=progress)
+    _log_defects(reader, aggregate.defects)
+    types = candidates[0].rules.types
+    if not any(aggregate.records[name] for name in types):
+        names = ", ".join(sorted(aggregate.records)) or "no good record"
+        raise InputError(
+            f"{reader.path}: found {names}, expected records of {' or '.join(types)}, the skill "
+            f"types of {candidates[0].name}"
+        )
+    outcome = aggregate.outcome(source, reader.path, candidates)
     if on_epoch is None:
         return outcome, None
     outcome, tracked = _with_states(reader, candidates, outcome, on_epoch, executor)
-    return _recounted(reader, candidates, outcome, tracked, on_flips, executor), tracked
+    check_unchanged(reader.path, outcome.history.digest)
+    aggregate = count(reader.source(), candidates, executor, on_flips=on_flips, tracked=tracked)
+    replayed = tuple(
+        attrs.evolve(candidate, types=aggregate.types(n, outcome.miners), seeded=candidate.types)
+        for n, candidate in enumerate(outcome.candidates)
+    )
+    return attrs.evolve(outcome, candidates=replayed), tracked
 
 
 def _with_states(
@@ -217,7 +262,7 @@ def _with_states(
     on_epoch: OnEpoch,
     executor: Executor,
 ) -> tuple[Outcome, tuple[TrackedThresholds, ...]]:
-    """An outcome with the states of its candidates; what the replays fail on is rejected too."""
+    """Add the states of the candidates; the records on which replays fail are rejected."""
     failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
     epochs, tracked = list[EpochState](), list[TrackedThresholds]()
 
@@ -226,9 +271,9 @@ def _with_states(
         on_epoch(state)
 
     with closing(replays(reader, candidates, outcome, keep, executor)) as states:
-        for rules, each, state in zip(candidates, outcome.candidates, states, strict=True):
-            thresholds = _ranges(rules, each, epochs[0], state.final)
-            replayed.append(attrs.evolve(each, state=state, thresholds=thresholds))
+        for rules, candidate, state in zip(candidates, outcome.candidates, states, strict=True):
+            thresholds = _ranges(rules, candidate, epochs[0], state.final)
+            replayed.append(attrs.evolve(candidate, state=state, thresholds=thresholds))
             # the last is the state after the history
             tracked.append(TrackedThresholds.of(epochs[:-1], state))
             epochs.clear()
@@ -237,70 +282,80 @@ def _with_states(
     history = outcome.history
     if failed:
         further = [failed[line] for line in sorted(failed)]
-        _tell(reader, further)
+        _log_defects(reader, further)
         rejects = Counter(history.rejects)
-        rejects.update(each.code for each in further)
+        rejects.update(candidate.code for candidate in further)
         history = attrs.evolve(
             history,
             rejects=dict(sorted(rejects.items())),
             defects=(*history.defects, *defects_of(further)),
         )
-    found = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
-    return found, tuple(tracked)
+    replayed_outcome = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
+    return replayed_outcome, tuple(tracked)
 
 
 def _ranges(
     candidate: Candidate, outcome: CandidateOutcome, first: EpochState, last: EpochState
 ) -> dict[str, dict[str, ThresholdRange]]:
-    """Every threshold of a candidate from its first state to its last, by type."""
-    found = dict[str, dict[str, ThresholdRange]]()
+    """Return every threshold of a candidate from its first state to its last, by type."""
+    ranges = dict[str, dict[str, ThresholdRange]]()
     for name in outcome.types:
         begin, end = (
-            completed(candidate.rules.rules_at(state.epoch), name, state.thresholds.get(name, {}))
+            all_thresholds(
+                candidate.rules.rules_at(state.epoch), name, state.thresholds.get(name, {})
+            )
             for state in (first, last)
         )
         both = {key: ThresholdRange(begin.get(key, nano), nano) for key, nano in end.items()}
         if both:
-            found[name] = both
-    return found
+            ranges[name] = both
+    return ranges
 
 
-def _recounted(  # noqa: PLR0913, PLR0917  # as above
-    reader: Reader,
-    candidates: Sequence[Candidate],
-    outcome: Outcome,
-    tracked: tuple[TrackedThresholds, ...],
-    on_flips: OnFlips | None,
-    executor: Executor,
-) -> Outcome:
-    """An outcome whose records are scored by the thresholds of their epochs."""
-    check_unchanged(reader.path, outcome.history.digest)
-    aggregate = Aggregate()
-    counted = count_chunks(
-        reader.source(), candidates, executor, aggregate, on_flips, tracked=tracked
-    )
-    with closing(counted) as parts:
-        for _ in parts:
-            pass
-    found = tuple(
-        attrs.evolve(each, types=aggregate.types(place, outcome.miners), seeded=each.types)
-        for place, each in enumerate(outcome.candidates)
-    )
-    return attrs.evolve(outcome, candidates=found)
-
-
-def _tell(reader: Reader, rejects: Sequence[Reject]) -> None:
-    """Tell the defects of a history."""
+def _log_defects(reader: Reader, rejects: Sequence[Reject]) -> None:
+    """Log the defects of a history."""
     defects = DefectLog(reader.path)
     defects.tell(rejects)
     defects.close()
 
 
-def _check_types(reader: Reader, candidates: Sequence[Candidate], aggregate: Aggregate) -> None:
-    types = candidates[0].rules.types
-    if not any(aggregate.records[name] for name in types):
-        held = ", ".join(sorted(aggregate.records)) or "no good record"
-        raise InputError(
-            f"{reader.path}: found {held}, expected records of {' or '.join(types)}, the skill "
-            f"types of {candidates[0].name}"
+@attrs.frozen
+class Best:
+    """The best candidate, as it was written.
+
+    Attributes:
+        candidate: its name in the back-test.
+        by: by what it is the best.
+        rule_set: the ``name@version`` of the file: the version is raised.
+        digest: of that rule set.
+        file: where it is.
+    """
+
+    candidate: str
+    by: str
+    rule_set: str
+    digest: str
+    file: str
+
+
+def best_of(
+    baseline: Candidate, shown: Selection, file: Path, *, follow_links: bool = False
+) -> Best:
+    """Write the best candidate that a sweep made of the baseline, as `revise` revises it.
+
+    Raises:
+        TallystickError: no candidate is of a sweep alone: each is one that was given.
+        OutputError: the file cannot be written.
+    """
+    swept = [candidate for candidate in shown.every if candidate.identity.changes]
+    if not swept:
+        raise TallystickError(
+            "found no candidate of a sweep beside those that were given, expected one to write"
         )
+    best = ranked(swept, shown.best_by)[0].identity
+    revision = revise(
+        baseline.rules, [(candidate.path, candidate.value) for candidate in best.changes]
+    )
+    revision.write(file, follow_links=follow_links)
+    new = revision.loaded
+    return Best(best.name, shown.best_by, new.rule_set.reference, new.digest, str(file))

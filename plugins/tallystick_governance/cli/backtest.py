@@ -26,12 +26,12 @@ from tallystick.errors import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
-    from tallystick_governance.backtest.comparison_model import Outcome
-    from tallystick_governance.backtest.output import Written
+    from tallystick_governance.backtest.outcome import Outcome
+    from tallystick_governance.backtest.report import Written
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
 _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
-"""What is told elsewhere, or changes no result."""
+"""The options that are told elsewhere, or change no result."""
 
 
 with_state_option = click.option(
@@ -152,13 +152,12 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     the engine itself fails on one.
     """
     from tallystick.plugins.registry import installed_plugins
-    from tallystick_governance.backtest.best import best_of
-    from tallystick_governance.backtest.bootstrap import Bootstrap
-    from tallystick_governance.backtest.candidates import Switch, candidates_of
+    from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
     from tallystick_governance.backtest.incentive import Network
     from tallystick_governance.backtest.run import backtest as run
-    from tallystick_governance.backtest.sweep import parse_sweep
-    from tallystick_governance.backtest.wording import terminal_lines
+    from tallystick_governance.backtest.run import best_of
+    from tallystick_governance.backtest.statistics import Bootstrap
+    from tallystick_governance.backtest.text import terminal_lines
 
     if write_best is not None and not sweeps:
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
@@ -203,7 +202,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _command() -> str:
-    """How to do it again: every option that was given, but for who does the work."""
+    """Return the command that repeats it, without the options of the executor."""
     context = click.get_current_context()
     words = ["tallystick", "backtest", str(context.params["history"])]
     for option in context.command.params:

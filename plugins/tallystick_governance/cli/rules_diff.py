@@ -12,6 +12,7 @@ from tallystick.cli.log import complain
 from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
@@ -42,10 +43,11 @@ if TYPE_CHECKING:
 def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
 ) -> None:
-    """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
+    """Compare OLD and NEW: values, formulas, types, and the effect on a score.
 
     The intervals hold every change that a score can have, by bounds. The versioning policy says
-    which part of the version the change has to raise.
+    which part of the version the change has to raise. The exit status is 1 when a value differs
+    that no bound is known for because of its kind.
 
     With --state, the bounds are those of its thresholds as they are; and who would enter and leave
     each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
@@ -66,7 +68,7 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         else:
             found = difference(before, after, effect.bounds, effect.epoch)
     if as_json:
-        said = {} if effect is None else {"state": adoption_text.as_json(effect)}
+        said = {} if effect is None else {"state": json_value(effect)}
         print_json({**render.as_json(found), **said})
     else:
         print_text(render.as_markdown(found) if markdown else render.as_text(found))
@@ -78,6 +80,9 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "
             "docs/versioning.md says"
         )
+        sys.exit(1)
+    if found.unknown:
+        complain("; ".join(map(str, found.unknown)))
         sys.exit(1)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 _WIDTH = 100
 _SAID = ("code", "severity", "summary", "documentation", "remedy")
-"""What --explain tells of a check."""
+"""The fields of a check that --explain prints."""
 
 
 @click.command(
@@ -53,7 +53,9 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     markdown: bool,
     sarif: bool,
 ) -> None:
-    """What RULES does that may not be meant, with figures; exit status 1 with an error.
+    """Find what RULES may not mean to do, with figures; exit status 1 with an error.
+
+    The exit status is 1 too when RULES has a value of a kind that no check knows.
 
     --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
     [[lint.silence]]: code, reason, the figures that it is for, and perhaps path. With --against, an
@@ -90,7 +92,8 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     else:
         print_text(render.as_text(found, verbose=verbose))
     _tell_refused(found.refused)
-    sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
+    is_error = any(finding.severity == "error" for finding in found.findings)
+    sys.exit(1 if is_error or found.not_analysed else 0)
 
 
 def _tell_refused(refused: Mapping[str, str]) -> None:
@@ -100,7 +103,7 @@ def _tell_refused(refused: Mapping[str, str]) -> None:
 
 
 def _loading(reference: str) -> Report:
-    """The findings of a rule set that has to load, so that they are all that there are."""
+    """Return the findings of a rule set that has to load, so that they are all that there are."""
     from tallystick.errors import RuleSetError
     from tallystick_governance.lint.linting import report
 
@@ -111,7 +114,7 @@ def _loading(reference: str) -> Report:
 
 
 def _codes(given: str | None, option: str) -> frozenset[str] | None:
-    """The codes of an option; None when it is not given."""
+    """Return the codes of an option; None when it is not given."""
     if given is None:
         return None
     codes = frozenset(code.strip() for code in given.split(","))

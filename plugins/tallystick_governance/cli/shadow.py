@@ -36,7 +36,7 @@ def shadow() -> None:
 def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     folder: Path, with_state: bool, output: Path, follow_links: bool, as_json: bool, held: Held
 ) -> None:
-    """What the rules that were tried would have changed so far, as a back-test tells it.
+    """Tell what the rules that were tried would have changed so far, as a back-test does.
 
     FOLDER is that of `round close --shadow-folder`: all records that were recorded while the rules
     were tried. They are compared with the rules that were in force last.
@@ -44,7 +44,7 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.plugins.registry import installed_plugins
     from tallystick_governance.backtest.run import backtest
     from tallystick_governance.backtest.summary import headlines
-    from tallystick_governance.backtest.wording import terminal_lines
+    from tallystick_governance.backtest.text import terminal_lines
     from tallystick_governance.shadow import FACTS, candidates
 
     found = candidates(folder, installed_plugins())

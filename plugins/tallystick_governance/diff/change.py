@@ -1,4 +1,4 @@
-"""What two rule sets say differently: values of the file, and formulas behind the names."""
+"""The changes between two rule sets: values of the file, and formulas behind the names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallystick.scoring.bound_rules import BoundRules
 
 Kind = Literal["added", "removed", "changed"]
 _EMPTY = "{}"
-"""How a table without values is told."""
+"""The text of a table without values."""
 
 
 @attrs.frozen
@@ -63,7 +63,7 @@ class FormulaChange:
 
 
 def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
-    """Every value that differs, in the order of the paths; names and versions are left out."""
+    """Return the values that differ, by path; names and versions are left out."""
     before, after = (dict(_flat(_said(each))) for each in (old, new))
     every = sorted(before.keys() | after.keys())
     return tuple(
@@ -74,13 +74,13 @@ def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
 
 
 def _is_filled(path: str, *sides: Mapping[str, str]) -> bool:
-    """Whether a table is empty in one rule set and only has other values in the other."""
+    """Return whether a table is empty in one rule set and only has other values in the other."""
     empty = any(side.get(path) == _EMPTY for side in sides)
     return empty and any(other.startswith(f"{path}.") for side in sides for other in side)
 
 
 def formula_changes(old: BoundRules, new: BoundRules) -> tuple[FormulaChange, ...]:
-    """Every formula that only one rule set uses, or that means something else, in name order."""
+    """Return the formulas that one rule set alone uses, or that mean something else, by name."""
     before, after = (_formulas(each) for each in (old, new))
     found = []
     for name in sorted(before.keys() | after.keys()):
@@ -122,7 +122,7 @@ def _said(rule_set: RuleSet) -> dict[str, Any]:
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every value that is no table, or an empty one, with its path; tables of a list go by name."""
+    """Yield each value that is no filled table, with its path; tables of a list by name."""
     match value:
         case dict() if path and not value:
             yield path, _EMPTY

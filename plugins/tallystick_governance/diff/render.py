@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import ceil, floor
-from typing import Any
-
-import cattrs
 
 from tallystick.io.text import escaped
+from tallystick.json_values import JsonObject, json_form, json_value
 from tallystick.numbers.nano import NANO, to_text
 from tallystick_governance.diff.change import Change, FormulaChange
 from tallystick_governance.diff.difference import Difference
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.interval import ONE, Interval
 from tallystick_governance.diff.policy import Level
-from tallystick_governance.markdown import cell, code, inline
+from tallystick_governance.markdown import (
+    NONE,
+    bullets,
+    cell,
+    code,
+    fenced,
+    page,
+    paragraph,
+    section,
+    table,
+)
 
-_NOTHING = "–"
 _UNKNOWN = "no bound known"
 _NO_SCORE = "nothing"
 
 
-def as_json(found: Difference) -> dict[str, Any]:
-    """The difference as a JSON value; exact numbers are text of nine places."""
+def as_json(found: Difference) -> JsonObject:
+    """Return the difference as JSON values; exact numbers are text of nine places."""
     return {
         "old": {"rule_set": found.old, "digest": found.old_digest},
         "new": {
@@ -31,16 +38,17 @@ def as_json(found: Difference) -> dict[str, Any]:
             "digest": found.new_digest,
             "summary": found.summary,
         },
-        "sections": list(found.sections),
-        "not_analysed": list(found.not_analysed),
+        "sections": json_value(found.sections),
+        "not_analysed": json_value(found.not_analysed),
+        **({"not_analysed_values": json_value(found.unknown)} if found.unknown else {}),
         "thresholds_of_epoch": found.epoch,
         "measure": _command(found) if _is_to_measure(found) else None,
-        "changes": _JSON.unstructure(found.changes),
-        "formulas": _JSON.unstructure(found.formulas),
-        "added_types": list(found.added_types),
-        "removed_types": list(found.removed_types),
-        "gone": list(found.gone),
-        "effects": [_effect_json(effect) for effect in found.effects],
+        "changes": json_value(found.changes),
+        "formulas": json_value(found.formulas),
+        "added_types": json_value(found.added_types),
+        "removed_types": json_value(found.removed_types),
+        "gone": json_value(found.gone),
+        "effects": json_value(found.effects),
         "breaking": found.is_breaking,
         "needed": str(found.needed),
         "raised": str(found.raised),
@@ -49,7 +57,7 @@ def as_json(found: Difference) -> dict[str, Any]:
 
 
 def as_text(found: Difference) -> str:
-    """The difference for a terminal."""
+    """Return the difference for a terminal."""
     lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}"]
     lines += [f"    {_summary(found)}", ""]
     lines += [f"it changes: {', '.join(found.sections)}", ""] if found.sections else []
@@ -67,30 +75,34 @@ def as_text(found: Difference) -> str:
 
 
 def as_markdown(found: Difference) -> str:
-    """The difference as a part of a proposal."""
-    lines = [f"# {inline(found.old)} → {inline(found.new)}", "", inline(verdict(found)), ""]
-    lines += [inline(_summary(found)), ""]
-    lines += ["| | digest |", "|---|---|"]
+    """Return the difference as a part of a proposal."""
     sides = (found.old, found.old_digest), (found.new, found.new_digest)
-    lines += [f"| {cell(name)} | `{digest}` |" for name, digest in sides]
-    if found.changes:
-        lines += ["", "## Changes", "", "| value | old | new |", "|---|---|---|"]
-        lines += [f"| {code(c.path)} | {_cell(c.old)} | {_cell(c.new)} |" for c in found.changes]
-    for formula in found.formulas:
-        lines += ["", f"## Formula {inline(formula.name)}, {formula.kind}", ""]
-        lines += ["```diff", *_formula_lines(formula), "```"]
-    lines += _types_markdown(found)
-    if found.effects:
-        rows = [
-            f"| {cell(effect.skill_type)} | {cell(name)} | {low} | {high or _NOTHING} |"
-            for effect in found.effects
-            for name, low, high in _moves(effect)
-        ]
-        table = ["| skill type | value | at least | at most |", "|---|---|---|---|", *rows]
-        title = f"## What it can do to a score{inline(_of_state(found))}"
-        lines += ["", title, "", *(table if rows else [_NO_SCORE])]
-    lines += [line for text in _limits(found) for line in ("", inline(text))]
-    return "\n".join(lines) + "\n"
+    changes = ((code(c.path), cell(c.old), cell(c.new)) for c in found.changes)
+    moves = (
+        (cell(effect.skill_type), cell(name), low, high or NONE)
+        for effect in found.effects
+        for name, low, high in _moves(effect)
+    )
+    recomputed = dict.fromkeys(name for effect in found.effects for name in effect.recomputed)
+    effects = table(("skill type", "value", "at least", "at most"), moves)
+    names = ("Added", found.added_types), ("Removed", found.removed_types), ("Gone", found.gone)
+    return page(
+        f"{found.old} → {found.new}",
+        paragraph(verdict(found)),
+        paragraph(_summary(found)),
+        table(("", "digest"), ((cell(name), f"`{digest}`") for name, digest in sides)),
+        section("Changes", table(("value", "old", "new"), changes)),
+        *(
+            section(f"Formula {each.name}, {each.kind}", fenced("diff", _formula_lines(each)))
+            for each in found.formulas
+        ),
+        *(section(title, bullets(map(code, listed))) for title, listed in names),
+        section(
+            f"What it can do to a score{_of_state(found)}",
+            (effects or paragraph(_no_score(recomputed))) if found.effects else (),
+        ),
+        *map(paragraph, _limits(found)),
+    )
 
 
 def _summary(found: Difference) -> str:
@@ -105,7 +117,7 @@ def _of_state(found: Difference) -> str:
 
 def _is_to_measure(found: Difference) -> bool:
     later = found.epoch is not None and found.moves_thresholds
-    return bool(found.any_tier or found.not_analysed or later)
+    return bool(found.any_tier or found.not_analysed or found.unknown or later)
 
 
 def _command(found: Difference) -> str:
@@ -132,12 +144,13 @@ def _limits(found: Difference) -> Iterator[str]:
             f"not analysed: {', '.join(found.not_analysed)}. These change, and decide what becomes "
             "of scores, not the score of a record"
         )
+    yield from map(str, found.unknown)
     if _is_to_measure(found):
         yield f"on records it is measured by: {_command(found)}"
 
 
 def verdict(found: Difference) -> str:
-    """One sentence: which part of the version the change needs, and whether it has it."""
+    """Return the part of the version that the change needs, and whether it is raised."""
     if found.needed is Level.NONE:
         return "no difference in meaning"
     breaking = "breaking: " if found.is_breaking else ""
@@ -174,7 +187,7 @@ def _formula_lines(formula: FormulaChange) -> list[str]:
 
 def _effect_text(effect: Effect) -> Iterator[str]:
     if effect.is_none:
-        yield f"{effect.skill_type}: {_NO_SCORE}"
+        yield f"{effect.skill_type}: {_no_score(effect.recomputed)}"
         return
     yield effect.skill_type
     for name, low, high in _moves(effect):
@@ -184,15 +197,22 @@ def _effect_text(effect: Effect) -> Iterator[str]:
         yield f"    emission at most: {old} → {new}"
 
 
+def _no_score(recomputed: Iterable[str]) -> str:
+    """Return that no score moves, with the values that are proved equal but computed otherwise."""
+    names = ", ".join(recomputed)
+    return f"{_NO_SCORE}, though computed in another way: {names}" if names else _NO_SCORE
+
+
 def _most(emission: Interval | None) -> str:
     return "none" if emission is None else _ends(emission)[1]
 
 
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
-    """Every value that can move, and from where to where; one text where that is not known."""
+    """Yield each value that can move, with its bounds; one text where none is known."""
     every = [*effect.axes.items(), *effect.measures.items()]
     every += [("quality", effect.quality)] if effect.compares_quality else []
     every += [("emission", effect.emission)] if effect.pays else []
+    every += effect.others.items()
     for name, move in every:
         if move is None:
             yield name, _UNKNOWN, ""
@@ -203,52 +223,38 @@ def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
         yield "new emission / old emission", *_ends(ratio)
 
 
-def _types_markdown(found: Difference) -> list[str]:
-    parts = ("Added", found.added_types), ("Removed", found.removed_types), ("Gone", found.gone)
-    return [
-        line
-        for title, names in parts
-        if names
-        for line in ("", f"## {title}", "", *(f"- {code(name)}" for name in names))
-    ]
-
-
-def _cell(value: str | None) -> str:
-    return _NOTHING if value is None else cell(value)
-
-
 def _line(value: str | None) -> str:
     return value or ""
 
 
 def _ends(interval: Interval) -> tuple[str, str]:
-    """The ends as text of nine places, rounded outwards."""
+    """Return the ends as text of nine places, rounded outwards."""
     return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
 
 
-def _effect_json(effect: Effect) -> dict[str, Any]:
-    pays = effect.pays
-    measures = {name: _interval_json(move) for name, move in effect.measures.items()}
-    return {
-        "skill_type": effect.skill_type,
-        "axes": {name: _interval_json(move) for name, move in effect.axes.items()},
-        **({"measures": measures} if measures else {}),
-        "quality": _interval_json(effect.quality) if effect.compares_quality else None,
-        "emission": _interval_json(effect.emission) if pays else None,
-        "emission_ratio": _interval_json(effect.emission_ratio) if pays else None,
-        "old_emission": _range_json(effect.old_emission),
-        "new_emission": _range_json(effect.new_emission),
-        "any_tier": effect.any_tier,
-    }
-
-
-def _interval_json(interval: Interval | None) -> dict[str, str | None]:
+def _bounds(interval: Interval | None) -> JsonObject:
+    """Return the ends of an interval as JSON values; they are null where no bound is known."""
     low, high = (None, None) if interval is None else _ends(interval)
     return {"at_least": low, "at_most": high}
 
 
-def _range_json(interval: Interval | None) -> dict[str, str | None] | None:
-    return None if interval is None else _interval_json(interval)
+def _effect(effect: Effect) -> JsonObject:
+    pays = effect.pays
+    measures = {name: _bounds(move) for name, move in effect.measures.items()}
+    others = {name: _bounds(move) for name, move in effect.others.items()}
+    return {
+        "skill_type": effect.skill_type,
+        "axes": {name: _bounds(move) for name, move in effect.axes.items()},
+        **({"measures": measures} if measures else {}),
+        "quality": _bounds(effect.quality) if effect.compares_quality else None,
+        "emission": _bounds(effect.emission) if pays else None,
+        "emission_ratio": _bounds(effect.emission_ratio) if pays else None,
+        "old_emission": json_value(effect.old_emission),
+        "new_emission": json_value(effect.new_emission),
+        "any_tier": effect.any_tier,
+        **({"others": others} if others else {}),
+    }
 
 
-_JSON = cattrs.Converter(unstruct_collection_overrides={tuple: list})
+json_form(Interval, _bounds)
+json_form(Effect, _effect)

@@ -1,4 +1,4 @@
-"""What is paid: factors and emissions, base weights, and the cap on the weight of a miner.
+"""Checks of factors, emissions, base weights, and the cap on the weight of a miner.
 
 E36, E51 and E54 of docs/errata.md.
 """
@@ -19,7 +19,6 @@ from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import GatedValue
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
@@ -28,10 +27,10 @@ from tallystick_allocation.rules import EMISSION, CapStep, placed_steps, round_s
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO
-"""The stated bound: a factor or an emission above 1 is a finding, in nano."""
+"""Largest factor or emission that is no finding, in nano."""
 _TERM = "base_weight"
 _SEVERAL = 3
-"""Of two types one always weighs at least as much as all others."""
+"""Least number of types of which one can dominate: of two, one always weighs half or more."""
 
 
 @attrs.frozen
@@ -124,10 +123,10 @@ def _most(bound: BoundType, emission: FormulaValue) -> _Most:
 
 
 def _options(bound: BoundType, value: Value) -> set[int]:
-    """The values of a term that are tried: all of them where they are few, else the ends."""
+    """Return the values of a term that are tried: all of them where they are few, else the ends."""
+    if value is bound.quality:
+        return {composite_range(bound, {})[0], highest_quality(bound)}
     match value:
-        case GatedValue():
-            return {composite_range(bound, {})[0], highest_quality(bound)}
         case ConstantValue():
             return {value.constant}
         case MultiplierValue():
@@ -296,7 +295,7 @@ def _cap_never_binds(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _caps(scorer: Scorer) -> Iterator[tuple[KeyPath, CapStep]]:
-    """The path of each share of a cap, and its step."""
+    """Yield the path of each share of a cap, and its step."""
     for each in placed_steps(scorer.rule_set):
         if isinstance(each.rules, CapStep):
             yield (*each.origin, "share"), each.rules

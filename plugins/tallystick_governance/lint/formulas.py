@@ -29,7 +29,7 @@ _SWITCH = "_enabled"
 
 @attrs.frozen(eq=False, slots=False)
 class TypeRanges:
-    """What is known of the records of one skill type.
+    """The proved ranges of facts and values in the records of one skill type.
 
     Attributes:
         bound: the type.
@@ -48,7 +48,7 @@ class TypeRanges:
         return {}
 
     def compiled(self, tree: Node) -> Compiled | None:
-        """A tree whose parameters are bound, proved; None where that cannot be."""
+        """Return a tree whose parameters are bound, proved; None where that cannot be."""
         asked = [requirement.condition for requirement, _ in self.bound.requirements]
         try:
             return compile_tree(tree, self.bound.domains, self.published, asked)
@@ -56,7 +56,7 @@ class TypeRanges:
             return None
 
     def ends(self, tree: Node) -> Ends:
-        """The range of an expression for every valid record, as far as it is proved."""
+        """Return the range of an expression for every valid record, as far as it is proved."""
         if tree.digest not in self._known:
             found = self.compiled(tree)
             program = None if found is None else found.program
@@ -86,7 +86,7 @@ class FormulaUse:
 
 
 def uses(scorer: Scorer) -> Iterator[FormulaUse]:
-    """Every axis, measure, factor and composite formula, once for each type that has it."""
+    """Yield each axis, measure, factor and composite formula, once for each type that has it."""
     for name, bound in scorer.types.items():
         ranges = TypeRanges(bound)
         paths: Mapping[Role, KeyPath] = {
@@ -106,7 +106,7 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
 
 
 def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:
-    """The switches of an axis that are off: parameters of 0 whose names end so."""
+    """Return the switches of an axis that are off: parameters of 0 whose names end so."""
     parameters = scorer.rule_set.axes[axis.name].parameters
     return frozenset(name for name, n in parameters.items() if name.endswith(_SWITCH) and not n)
 
@@ -138,7 +138,7 @@ def _fact_without_effect(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
-    """The facts that the formula of a type loses by its parameters, by digest."""
+    """Return the facts that the formula of a type loses by its parameters, by digest."""
     lost = _unread(use.formula.tree, use.compiled)
     if not lost:
         return {}
@@ -150,13 +150,13 @@ def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
 
 
 def _unread(tree: Node, compiled: Compiled) -> dict[str, Node]:
-    """The facts of a tree that its lowered form does not read."""
+    """Return the facts of a tree that its lowered form does not read."""
     read = {given.node.digest for _, given in compiled.program.inputs}
     return {fact.digest: fact for fact in leaves(tree, "fact") if fact.digest not in read}
 
 
 def _midway(use: FormulaUse) -> dict[str, Fraction]:
-    """Each parameter in the middle of its range, where nothing is 0 and nothing is alike."""
+    """Return each parameter in the middle of its range, where nothing is 0 or alike."""
     return {name: (low + high) / 2 for name, (low, high) in use.formula.parameters.items()}
 
 
@@ -214,7 +214,7 @@ def _arm_never_reached(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
-    """The arms that no record of a type reaches, and some would with other parameters."""
+    """Yield the arms that no record of a type reaches, and some would with other parameters."""
     arms = list(_arms(use, use.formula.tree, use.compiled.tree, ()))
     reached = {arm.key for arm in arms if not _is_ruled_out(use, arm.asked)}
     return {
@@ -225,7 +225,7 @@ def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
 
 
 def _is_switched_off(use: FormulaUse, arm: _Arm) -> bool:
-    """Whether an arm is that of a switch which the rule set has off."""
+    """Return whether an arm is that of a switch which the rule set has off."""
     held = (each.free for each in arm.asked if each.holds)
     return any(use.switched_off.intersection(names(condition, "param")) for condition in held)
 
@@ -233,7 +233,7 @@ def _is_switched_off(use: FormulaUse, arm: _Arm) -> bool:
 def _arms(
     use: FormulaUse, free: Node, bound: Node, asked: tuple[_Condition, ...]
 ) -> Iterator[_Arm]:
-    """Every arm of a tree, but those within an arm that is not reached."""
+    """Yield every arm of a tree, but those within an arm that is not reached."""
     if free.op == "cases":
         yield from _of_cases(use, free, bound, asked)
     else:
@@ -259,7 +259,7 @@ def _of_cases(
 
 
 def _is_ruled_out(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
-    """Whether it is the parameters that leave no record: not so without what they decide."""
+    """Return whether the parameters leave no record to the arm, and others would leave some."""
     if _is_possible(use, asked):
         return False
     return _is_possible(use, [each for each in asked if not names(each.free, "param")])

@@ -1,4 +1,4 @@
-"""Gates that do nothing, or everything."""
+"""Checks of gates that do nothing, or everything."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _covers(later: Gate, gate: Gate) -> bool:
 
 
 def _changes(bound: BoundType, gate: Gate, values: Values) -> bool:
-    """Whether the composite can be something else where the gate decides it."""
+    """Return whether the composite can be something else where the gate decides it."""
     same = (gate.composite, gate.composite)
     ranges = values.below(gate.below)
     return any(composite_range(bound, {gate.axis: each}) != same for each in ranges)

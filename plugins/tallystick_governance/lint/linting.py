@@ -17,8 +17,10 @@ from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
+from tallystick_governance.analysed import unknown_values
 from tallystick_governance.lint.catalog import Catalog, installed_lints
 from tallystick_governance.lint.load_errors import unbound, unloaded
 from tallystick_governance.lint.suppressions import (
@@ -55,6 +57,7 @@ class Report:
         silences: of the rule set, each with where it stands.
         checks: those that were made, by code.
         refused: why checks of an owner, or one of its checks, were not made, by name.
+        not_analysed: the values whose kind no check knows.
     """
 
     rule_set: str
@@ -66,6 +69,7 @@ class Report:
     silences: tuple[PlacedSilence, ...] = ()
     checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
     refused: Mapping[str, str] = attrs.field(factory=dict)
+    not_analysed: tuple[NotAnalysed, ...] = ()
 
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
@@ -117,14 +121,14 @@ class Report:
 
     @property
     def every(self) -> tuple[Diagnostic, ...]:
-        """Every finding, silenced or not."""
+        """The findings, silenced or not."""
         return (*self.findings, *(each.finding for each in self.silenced))
 
 
 def lint(
     reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
 ) -> tuple[Diagnostic, ...]:
-    """The findings that a rule set does not silence, in the order of the file.
+    """Return the findings that a rule set does not silence, in the order of the file.
 
     Args:
         reference: ``name@version``, a path, or a digest, as for loading.
@@ -159,7 +163,7 @@ def report(
 
 
 def _counted(error: RuleSetError, file: str) -> tuple[Diagnostic, ...]:
-    """The problems that an error tells, and how many it does not."""
+    """Return the problems that an error tells, and how many it does not."""
     if not error.more:
         return error.problems
     return *error.problems, problem(file, 0, "", f"{error.more} more problems", "none")
@@ -192,6 +196,11 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
         silences=places,
         checks=checks,
         refused=refused,
+        not_analysed=tuple(
+            value
+            for bound in scorer.types.values()
+            for value in unknown_values(bound, "rules lint", "no check knows this kind")
+        ),
     )
 
 
@@ -244,7 +253,7 @@ def _is_same(
     checks: Mapping[str, Check],
     among: Collection[int] | None = None,
 ) -> bool:
-    """Whether a partner says the same with the same figures, and is one of some objects."""
+    """Return whether a partner has the same message and figures, and is one of some objects."""
     if partner is None or _identity(finding) != _identity(partner):
         return False
     figures_of = checks[finding.code].figures_of

@@ -16,19 +16,19 @@ from tallystick.scoring.scorer import bind
 
 _RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
 _STARTS = {"found that it can be from ": _RANGE, "found a division by ": _ZERO}
-"""How binding begins to say what it cannot prove."""
+"""The beginnings of messages about what binding cannot prove."""
 _THRESHOLD = "tiers.thresholds."
 
 
 def unloaded(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The findings of a file that cannot be read as a rule set."""
+    """Return the findings of a file that cannot be read as a rule set."""
     return tuple(_finding(DOES_NOT_LOAD, problem, {}) for problem in problems)
 
 
 def unbound(
     loaded: LoadedRuleSet, registry: Registry, first: RuleSetError
 ) -> tuple[Diagnostic, ...]:
-    """The findings of a rule set whose formulas cannot be proved, of each type by itself.
+    """Return the findings of a rule set whose formulas cannot be proved, type by type.
 
     Args:
         loaded: the rule set.

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import attrs
 
 from tallystick.diagnostics import SEVERITIES, Diagnostic
 from tallystick.errors import MOST_TOLD
 from tallystick.io.text import escaped
+from tallystick.json_values import JsonObject, json_form, json_value
 from tallystick.numbers.text import numbered
 from tallystick.rules.toml import decimal_text
 from tallystick.scoring.lint import Check
 from tallystick_governance.lint.linting import Report
 from tallystick_governance.lint.suppressions import Suppressed
-from tallystick_governance.markdown import cell, code, inline
+from tallystick_governance.markdown import cell, code, page, paragraph, section, table
 
 _INDENT = "    "
 _ANY = "*"
@@ -49,7 +49,7 @@ class Group:
 
     @property
     def is_shared(self) -> bool:
-        """Whether several types have it."""
+        """True if several types have the finding."""
         return len(self.findings) > 1
 
     @property
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What is found, with ``*`` for several types; a message each where they say more."""
+        """The message, with ``*`` for several types; one for each where they differ further."""
         if not self.is_shared:
             return (self.first.message,)
         masked = map(_masked, (f.message for f in self.findings), self.types)
@@ -67,7 +67,7 @@ class Group:
 
 
 def groups(findings: Iterable[Diagnostic]) -> tuple[Group, ...]:
-    """The findings, those of one code and place that several skill types have as one."""
+    """Return the findings; those of one code and place that several skill types have are one."""
     found: dict[tuple[str | int, ...], list[Diagnostic]] = {}
     seen: Counter[tuple[str, ...]] = Counter()
     for each in findings:
@@ -79,58 +79,70 @@ def groups(findings: Iterable[Diagnostic]) -> tuple[Group, ...]:
     return tuple(Group(tuple(each), tuple(map(_type_of, each))) for each in found.values())
 
 
-def as_json(found: Report) -> dict[str, Any]:
-    """The report as a JSON value."""
-    said: dict[str, Any] = {
-        "findings": [attrs.asdict(finding) for finding in found.findings],
-        "silenced": [
-            attrs.asdict(each.finding) | {"reason": each.reason, "figures": _kept(each)}
-            for each in found.silenced
-        ],
-    }
-    if found.against is not None:
-        said |= {"against": found.against, "gone": [attrs.asdict(each) for each in found.gone]}
-    if found.refused:
-        said["refused"] = [{"name": name, "reason": why} for name, why in found.refused.items()]
-    return said
+def as_json(report: Report) -> JsonObject:
+    """Return the report as JSON values."""
+    value: JsonObject = json_value({"findings": report.findings, "silenced": report.silenced})
+    if report.against is not None:
+        value |= json_value({"against": report.against, "gone": report.gone})
+    if report.refused:
+        value["refused"] = [{"name": name, "reason": why} for name, why in report.refused.items()]
+    if report.not_analysed:
+        value["not_analysed"] = json_value(report.not_analysed)
+    return value
 
 
-def _kept(suppressed: Suppressed) -> dict[str, str]:
-    """Return the figures that a silence was written for, as text."""
-    return {name: decimal_text(n) for name, n in suppressed.silence.figures.items()}
+def _silenced(suppressed: Suppressed) -> JsonObject:
+    """Return a silenced finding as JSON values, with the figures that its silence names."""
+    figures = {name: decimal_text(figure) for name, figure in suppressed.silence.figures.items()}
+    finding: JsonObject = json_value(suppressed.finding)
+    return finding | {"reason": suppressed.reason, "figures": figures}
+
+
+json_form(Suppressed, _silenced)
 
 
 def as_text(found: Report, *, verbose: bool = False) -> str:
-    """The report for a terminal; with the evidence of every single finding if it is verbose."""
+    """Return the report for a terminal; verbose, with the evidence of every finding."""
     lines = list(_text_of(found.findings, found.checks, verbose=verbose))
     if found.gone:
         gone = _text_of(found.gone, found.checks, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
+    lines += map(str, found.not_analysed)
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, summary(found)]))
 
 
 def summary(found: Report) -> str:
-    """How much was found, in a line."""
+    """Return the counts of findings, in a line."""
     counted = Counter(finding.severity for finding in found.findings)
     counts = [numbered(counted[s], s) for s in SEVERITIES if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
+    if found.not_analysed:
+        silenced += f"; {numbered(len(found.not_analysed), 'value')} not analysed"
     if found.against is None:
         return f"{', '.join(counts) or 'nothing found'}{silenced}"
     new = f"new since {found.against}: {', '.join(counts) or 'nothing'}"
     return f"{new}{silenced}; {len(found.gone)} gone"
 
 
-def as_markdown(found: Report) -> str:
-    """The report as a part of a proposal."""
-    beside = f", against {found.against}" if found.against else ""
-    lines = [f"# Lint of {inline(found.rule_set + beside)}", "", inline(f"{summary(found)}.")]
-    heading = "New" if found.against else "Found"
-    lines += _table(heading, found.findings)
-    lines += _table(f"Gone since {inline(found.against or '')}", found.gone)
-    lines += _silenced_table(found.silenced)
-    lines += _refused_table(found.refused)
-    return "\n".join(lines) + "\n"
+def as_markdown(report: Report) -> str:
+    """Return the report as a part of a proposal."""
+    beside = f", against {report.against}" if report.against else ""
+    reasons = {id(each.finding): each.reason for each in report.silenced}
+    silenced = (
+        (f"`{g.first.code}`", code(g.path), _cell("; ".join(_distinct(g, reasons))))
+        for g in groups(each.finding for each in report.silenced)
+    )
+    refused = ((code(name), _cell(why)) for name, why in report.refused.items())
+    return page(
+        f"Lint of {report.rule_set}{beside}",
+        paragraph(f"{summary(report)}."),
+        section("New" if report.against else "Found", _table(report.findings)),
+        section(f"Gone since {report.against}", _table(report.gone)),
+        section("Silenced", table(("code", "path", "reason"), silenced)),
+        section("Not made", table(("lints", "why"), refused)),
+        *(paragraph(str(value)) for value in report.not_analysed),
+    )
 
 
 def _text_of(
@@ -178,52 +190,26 @@ def _before(finding: Diagnostic) -> Iterator[str]:
         yield f"{_INDENT}before: {finding.evidence[_BEFORE]}"
 
 
-def _table(heading: str, findings: Sequence[Diagnostic]) -> list[str]:
-    if not findings:
-        return []
-    rows = [
-        f"| {g.first.severity} | `{g.first.code}` | {code(g.path or 'the file')} | {_told(g)} |"
+def _table(findings: Sequence[Diagnostic]) -> list[str]:
+    """Return a table of Markdown with a row for each group of findings."""
+    rows = (
+        (g.first.severity, f"`{g.first.code}`", code(g.path or "the file"), _message(g))
         for g in groups(findings)
-    ]
-    return [
-        "",
-        f"## {heading}",
-        "",
-        "| severity | code | path | what |",
-        "|---|---|---|---|",
-        *rows,
-    ]
+    )
+    return table(("severity", "code", "path", "what"), rows)
 
 
-def _told(group: Group) -> str:
-    """What a group says, as a cell of Markdown."""
+def _message(group: Group) -> str:
+    """Return the message of a group as a cell of Markdown."""
     if len(group.messages) > 1:
-        told = (f"{name}: {f.message}" for f, name in zip(group.findings, group.types, strict=True))
-        return _cell("; ".join(told))
-    said = group.messages[0]
-    return _cell(f"{said} ({_ANY}: {', '.join(group.types)})" if group.is_shared else said)
-
-
-def _silenced_table(silenced: Sequence[Suppressed]) -> list[str]:
-    if not silenced:
-        return []
-    reasons = {id(each.finding): each.reason for each in silenced}
-    rows = [
-        f"| `{g.first.code}` | {code(g.path)} | {_cell('; '.join(_distinct(g, reasons)))} |"
-        for g in groups(each.finding for each in silenced)
-    ]
-    return ["", "## Silenced", "", "| code | path | reason |", "|---|---|---|", *rows]
-
-
-def _refused_table(refused: Mapping[str, str]) -> list[str]:
-    if not refused:
-        return []
-    rows = [f"| {code(name)} | {_cell(why)} |" for name, why in refused.items()]
-    return ["", "## Not made", "", "| lints | why |", "|---|---|", *rows]
+        pairs = zip(group.findings, group.types, strict=True)
+        return _cell("; ".join(f"{name}: {finding.message}" for finding, name in pairs))
+    message = group.messages[0]
+    return _cell(f"{message} ({_ANY}: {', '.join(group.types)})" if group.is_shared else message)
 
 
 def _distinct(group: Group, reasons: Mapping[int, str]) -> Iterable[str]:
-    """The reasons of the findings of a group, each once."""
+    """Return the reasons of the findings of a group, each once."""
     return dict.fromkeys(reasons[id(each)] for each in group.findings)
 
 
@@ -237,7 +223,7 @@ def _masked(message: str, skill_type: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell; lines of a text for people are one."""
+    """Return a text as a cell; lines of a text for people are one."""
     return cell(" ".join(text.splitlines()))
 
 

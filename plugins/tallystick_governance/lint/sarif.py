@@ -21,13 +21,13 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _FINGERPRINT = "finding/v1"
-"""Names how a finding is known again when its line or its figures have changed."""
+"""The name by which a finding is known again when its line or its figures have changed."""
 
 Json = dict[str, Any]
 
 
 def as_sarif(found: Report) -> Json:
-    """The report as a SARIF log of one run; paths below the working directory are relative."""
+    """Return the report as a SARIF log of one run; paths are relative to the working directory."""
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -61,13 +61,12 @@ def _results(found: Report) -> list[Json]:
 
 
 def _invocations(found: Report) -> Json:
-    """The checks that were not made, as notifications of the run; often none."""
-    if not found.refused:
+    """Return the checks that were not made, as notifications of the run; often none."""
+    texts = [f"the lints of {name} were not made: {why}" for name, why in found.refused.items()]
+    texts += map(str, found.not_analysed)
+    if not texts:
         return {}
-    notifications = [
-        {"level": "error", "message": {"text": f"the lints of {name} were not made: {why}"}}
-        for name, why in found.refused.items()
-    ]
+    notifications = [{"level": "error", "message": {"text": text}} for text in texts]
     return {
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}]
     }
@@ -110,6 +109,6 @@ def _location(finding: Diagnostic) -> Json:
 
 
 def _uri(file: str) -> str:
-    """The file as a URI reference: relative below the working directory, else absolute."""
+    """Return the file as a URI reference: relative below the working directory, else absolute."""
     path, here = Path(file).resolve(), Path.cwd().resolve()
     return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()

@@ -112,12 +112,12 @@ def bounds_of(silence: Silence) -> Bounds:
 
 
 def is_of_same_place(silence: Silence, other: Silence) -> bool:
-    """Whether another silence is of the same code, and of all places of the first."""
+    """Return whether another silence has the same code, and all paths of the first."""
     return silence.code == other.code and _is_within(silence.path, other.path)
 
 
 def is_wider(silence: Silence, other: Silence, check: Check | None) -> bool:
-    """Whether a silence covers anything that another does not, as far as both say it."""
+    """Return whether a silence covers anything that another does not."""
     if not is_of_same_place(silence, other):
         return True
     ours, theirs = bounds_of(silence), bounds_of(other)
@@ -222,7 +222,7 @@ def _wrong_figures(
 
 
 def _figures_table(check: Check, worst: Mapping[str, Fraction | Decimal | None]) -> str:
-    """The inline table of a silence that covers some figures, as TOML; rounded to the worse."""
+    """Return the inline table of a silence that covers some figures, as TOML, rounded to worse."""
     pairs = [
         f"{name} = {_rounded(check.figure(name), value)}"
         for name, value in worst.items()
@@ -254,13 +254,13 @@ def _is_worse(finding: Diagnostic, check: Check) -> bool:
 
 @cache
 def _is_within(path: str, outer: str) -> bool:
-    """Whether a path is another one or below it, in which ``*`` stands for any one name."""
+    """Return whether a path is another one or below it, in which ``*`` is any one name."""
     parts, asked = _PART.findall(path), _PART.findall(outer)
     return len(asked) <= len(parts) and all(map(_matches, asked, parts))
 
 
 def _matches(asked: str, part: str) -> bool:
-    """Whether a name is as asked, where each ``*`` is one letter or more; in linear time."""
+    """Return whether a name fits a pattern, each ``*`` one letter or more, in linear time."""
     if _STAR not in asked or asked == part:
         return asked == part
     if part.startswith(("[", '"')):

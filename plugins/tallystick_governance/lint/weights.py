@@ -1,4 +1,4 @@
-"""Weights that weigh nothing, and values that nothing reads."""
+"""Checks of weights without effect, and of values that nothing reads."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _read_in(bound: BoundType) -> set[str]:
-    """The axes of a type that something reads beside weights."""
+    """Return the axes of a type that something reads beside weights."""
     reading = [value for value in bound.values if not isinstance(value, MeanValue)]
     found = {read.name for value in reading for read in value.inputs if read.role == "axis"}
     formulas = (value.formula for value in reading if isinstance(value, FormulaValue))

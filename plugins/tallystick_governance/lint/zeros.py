@@ -1,4 +1,4 @@
-"""What makes a composite nothing, and what it is worth to do nothing."""
+"""Checks of what makes a composite 0, and of the score of an empty answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
 
 _TASKS = 256
-"""So many different tasks are tried."""
+"""Maximum number of different tasks that are tried."""
 
 
 @check(
@@ -76,7 +76,7 @@ def _free_points(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
-    """Facts of records whose answer is nothing, over many tasks."""
+    """Yield facts of records whose answer is empty, over many tasks."""
     options = [
         (d.low,) if reads_answer(fact) else _ends(d)
         for fact, d in zip(probe.bound.facts, probe.domains, strict=True)

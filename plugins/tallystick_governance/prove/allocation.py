@@ -23,23 +23,19 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
-from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.files import round_of
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import Filter
-from tallystick_allocation.select import OnePerStep, TopStep
-from tallystick_allocation.share import ByRankStep
-from tallystick_allocation.step import AllocationStep, BoundAllocation
+from tallystick_allocation.step import BoundAllocation
 from tallystick_allocation.table import population_of_rows
 from tallystick_governance.prove.property import Answer, Laws, Status
 
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
 """The names of the laws."""
 _MOST = 4
-"""So many miners are made up, but where a step chooses more than that."""
+"""Maximum number of miners in a made-up population, unless a step chooses more."""
 _MOST_ALIKE = 32
 _TRIES = 60
-"""How many populations of a size are tried."""
+"""Number of populations of a size that are tried."""
 Row = Mapping[str, Any]
 
 
@@ -53,14 +49,14 @@ class _Weighed:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What ``tallystick allocate`` takes: the table, and what is asked of the round."""
+        """The input of ``tallystick allocate``: the table, and the attributes of the round."""
         held = {"miners": list(self.rows)}
         return {**held, "round": dict(self.round)} if self.round else held
 
 
 @attrs.frozen
 class _Broken:
-    """A population that breaks a law: what it comes to, and more about it."""
+    """The value in a population that breaks a law, with more about it."""
 
     value: int
     about: str = ""
@@ -129,7 +125,7 @@ def _said(name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # 
 
 
 def _lost(bound: BoundAllocation) -> str:
-    """The step at which a sum of 1 gets lost; nothing where none does."""
+    """Return the step at which a sum of 1 is lost, as a reason; empty where none is."""
     whole: dict[str, bool] = {}
     for step in bound.steps:
         whole[step.name] = step.rules.sums_to_one(all(whole[each.name] for each in step.inputs))
@@ -143,7 +139,7 @@ def _lost(bound: BoundAllocation) -> str:
 
 
 def _sum_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
-    """A sum that misses 1 by more than each rounding of each weight by half a nano."""
+    """Return a sum that misses 1 by more than half a nano for each rounding of each weight."""
     whole, roundings = sum(found.weights.values()), _roundings(bound)
     apart = abs(whole - NANO) > Fraction(roundings * len(found.weights), 2)
     return _Broken(whole, "of all") if apart and any(found.weights.values()) else None
@@ -166,15 +162,9 @@ def _sign_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 
 def _named(bound: BoundAllocation) -> str:
-    """The step that prefers who is called so among equals."""
-    preferring = (step.name for step in bound.steps if _prefers(step))
+    """Return the obstacle of a step that prefers hotkeys among equals; empty without one."""
+    preferring = (step.name for step in bound.steps if step.prefers_hotkeys)
     return next((f"{name} prefers hotkeys among equals" for name in preferring), "")
-
-
-def _prefers(step: AllocationStep) -> bool:
-    if isinstance(step, ByRankStep) and step.rules.ties == "pooled":
-        return False
-    return isinstance(step, TopStep | OnePerStep | ByRankStep) and not step.order.is_drawn
 
 
 def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
@@ -187,13 +177,8 @@ def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 
 def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
-    """Two miners, and one more than a step chooses or has parts for."""
-    sizes = {2}
-    for step in bound.steps:
-        if isinstance(step, TopStep):
-            sizes.add(step.rules.k + 1)
-        if isinstance(step, ByRankStep):
-            sizes.add(len(step.rules.parts or ()) + 1)
+    """Return the sizes to try: two miners, and one more than a step chooses or has parts for."""
+    sizes = {2}.union(*(step.sizes for step in bound.steps))
     return (miners for miners in sorted(sizes) if miners <= _MOST_ALIKE)
 
 
@@ -228,7 +213,7 @@ class _MadeUp:
     bound: BoundAllocation
 
     def weighed(self, miners: int, number: int, *, alike: bool) -> _Weighed | None:
-        """A population by its number, weighed; None where the allocation refuses it."""
+        """Return a population by its number, weighed; None where the allocation refuses it."""
         held = {
             # whom a round names is not like the others
             name: _picked(_ROUND[kind][: 1 if alike else None], number, -1, name)
@@ -248,7 +233,7 @@ class _MadeUp:
         return _Weighed(rows, {"format": 1, "round": held} if held else {}, weights)
 
     def _rows(self, number: int, miner: int, seed: int) -> Iterator[Row]:
-        """The rows of a miner, one for each group; those of one seed have the same values."""
+        """Yield the rows of a miner, one for each group; those of one seed have the same values."""
         who = {"hotkey": f"miner-{miner}"}
         who |= {
             name: _picked(_MINER[kind], number, seed, name)
@@ -266,13 +251,12 @@ class _MadeUp:
 
     @cached_property
     def _values(self) -> dict[str, tuple[str | None, ...]]:
-        """By the value of a collect step, or a factor of it, what a miner may have."""
+        """The values that a miner may have, by value of a collect step or factor of it."""
         found: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
         for name in self.bound.values:
+            collected = (step.collected for step in self.bound.steps)
             ends = [
-                step.within
-                for step in self.bound.steps
-                if isinstance(step, CollectStep) and step.rules.value == name and step.within
+                each.within for each in collected if each and each.value == name and each.within
             ]
             low = max((ceil(low * NANO) for low, _ in ends), default=0)
             high = min((floor(high * NANO) for _, high in ends), default=0)
@@ -283,14 +267,9 @@ class _MadeUp:
 
     @cached_property
     def _marks(self) -> frozenset[int]:
-        """The bounds of filters, in nano."""
-        found: set[Decimal] = set()
-        for step in self.bound.steps:
-            if isinstance(step.rules, Filter):
-                above, cut = step.rules.above, step.rules.at_least
-                found |= {each for each in (above, cut) if isinstance(each, Decimal)}
-                found |= {*cut.values()} if isinstance(cut, Mapping) else set()
-        return frozenset(map(from_decimal, found))
+        """The bounds at which steps treat miners in another way, in nano."""
+        marks = frozenset[Decimal]().union(*(step.marks for step in self.bound.steps))
+        return frozenset(map(from_decimal, marks))
 
 
 _ROUND: Mapping[str, tuple[str, ...]] = {
@@ -303,7 +282,7 @@ _MINER: Mapping[str, tuple[Any, ...]] = {
     "a flag": (True, False),
     "a number": ("0", "1"),
 }
-"""What an attribute is picked from, by what it is."""
+"""The choices for an attribute, by its kind."""
 
 
 def _picked(values: tuple[Any, ...], number: int, seed: int, name: str) -> Any:  # noqa: ANN401  # one of them

@@ -22,7 +22,7 @@ from tallystick_governance.prove.symbolic_record import (
 )
 
 _CLEAR = Fraction(1, 10**6)
-"""How far apart searched values are, so that rounding decides nothing."""
+"""Least distance of searched values, so that rounding decides nothing."""
 
 
 @attrs.frozen(eq=False)
@@ -41,7 +41,7 @@ class Encoding:
 
 
 def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = False) -> Encoding:
-    """The records that would break the claim of a question.
+    """Return the records that would break the claim of a question.
 
     Args:
         subject: the skill type.
@@ -119,12 +119,13 @@ def _apart(one: Term, other: Term) -> Truth:
 
 def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
     undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
-    value = one.exact[question.value] if one.exact_mean is None else one.exact_mean
+    exact = one.exact.get(question.value)
+    value = one.means[0].exact if exact is None else exact
     return z3.Or(value < 0, value > 1, *undefined)
 
 
 def _repeated(subject: Subject, path: str, one: Unknowns, other: Unknowns) -> Iterator[Truth]:
-    """The counts after an item was repeated: each of them that counts it, by the same number."""
+    """Yield the counts after an item was repeated: each that counts it grows by the same number."""
     counts = counts_of(subject.facts.values(), path, subject.bound.schema)
     digests = [fact.digest for fact in counts if fact.digest in one]
     more = z3.Real("repeated")

@@ -6,7 +6,7 @@ from tallystick_governance.prove import allocation, consensus
 from tallystick_governance.prove.property import Laws
 
 LAWS: tuple[Laws, ...] = (consensus.LAWS, allocation.LAWS)
-"""In the order in which they are answered."""
+"""The laws, in the order in which they are answered."""
 
 
 def laws_of(name: str) -> Laws | None:

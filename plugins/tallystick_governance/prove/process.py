@@ -126,7 +126,7 @@ def _received(task: _Task, end: float) -> Iterator[Answer | Failure | _Ended]:
 
 
 def _read(process: subprocess.Popen[bytes], received: SimpleQueue[Any]) -> None:
-    """Pass on what the other process writes; at its early end, how it ended."""
+    """Pass on the answers of the other process; at its early end, its exit status."""
     said = cast("IO[bytes]", process.stdout)
     try:
         while (item := pickle.load(said)) is not None:  # noqa: S301  # our own process
@@ -138,7 +138,7 @@ def _read(process: subprocess.Popen[bytes], received: SimpleQueue[Any]) -> None:
 
 @contextmanager
 def _process() -> Iterator[subprocess.Popen[bytes]]:
-    """The other process, which is ended with the block."""
+    """Run the other process, which is ended with the block."""
     # -P keeps the folder of the call from hiding a module of the engine
     process = subprocess.Popen(  # noqa: S603  # this Python, this package
         [sys.executable, "-P", "-m", __package__],

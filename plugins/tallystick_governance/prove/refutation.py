@@ -35,7 +35,7 @@ class Scored:
 
 @attrs.frozen
 class Refutation:
-    """Real records that break a claim."""
+    """A pair of real records, or one, that breaks a claim."""
 
     one: Scored
     other: Scored | None
@@ -44,7 +44,7 @@ class Refutation:
 def confirm(
     subject: Subject, question: Question, one: Facts, other: Facts | None
 ) -> Refutation | str:
-    """Records with the facts of a model that break the claim, or why there are none."""
+    """Return records with the facts of a model that break the claim, or why there are none."""
     reason = "no record has the facts that the solver found"
     for base in subject.bases:
         found = _attempt(subject, question, base, one, other)
@@ -78,7 +78,7 @@ def _attempt(
 
 
 def _asks(question: Question, first: Facts, other: Facts) -> Iterator[Facts]:
-    """What is asked of the other record: what changes, or else every fact of it."""
+    """Yield the facts to give the other record: those that change, or else all."""
     if question.varies is None:
         yield other
         return
@@ -127,7 +127,7 @@ def _refutes(question: Question, found: Refutation) -> bool:
 
 
 def _asked_of(question: Question, found: Refutation) -> bool:
-    """Whether the records are such as the question is about."""
+    """Return whether the records are such as the question is about."""
     one, other = found.one, found.other
     both = question.direction is not None
     asked = [(question.where, one)] + [(question.where, other)] * both
@@ -160,7 +160,7 @@ def _differ_as_asked(question: Question, one: Scored, other: Scored) -> bool:
 
 
 def is_repetition(path: str, record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a list of one record is that of another with items repeated."""
+    """Return whether a list of one record is that of another with items repeated."""
     first, second = (Counter(_items(path, each)) for each in (record, other))
     return first.keys() == second.keys() and first < second
 

@@ -5,34 +5,41 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-import attrs
 import z3
 
 from tallystick.io.text import escaped
+from tallystick.json_values import JsonObject, json_value
 from tallystick.numbers.text import numbered
-from tallystick_governance.markdown import cell, code, inline
+from tallystick_governance.markdown import (
+    NONE,
+    cell,
+    code,
+    fenced,
+    page,
+    paragraph,
+    section,
+    table,
+)
 from tallystick_governance.prove.built_in_properties import BUILT_IN
 from tallystick_governance.prove.laws import laws_of
-from tallystick_governance.prove.property import TIME, Answer, Status
+from tallystick_governance.prove.property import TIME, Answer, Status, is_not_analysed
 from tallystick_governance.prove.proving import steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
-_NOTHING = "–"
 
 
-def as_json(found: Sequence[Answer]) -> dict[str, Any]:
-    """The answers as a JSON value."""
-    return {"results": [attrs.asdict(answer) | _wrong(answer) for answer in found]}
-
-
-def _wrong(answer: Answer) -> dict[str, str]:
-    return {"wrong": sentence(answer)} if answer.status == "counterexample" else {}
+def as_json(answers: Sequence[Answer]) -> JsonObject:
+    """Return the answers as JSON values; a counterexample has a sentence of its own."""
+    results = [json_value(answer) for answer in answers]
+    for answer, result in zip(answers, results, strict=True):
+        if answer.status == "counterexample":
+            result["wrong"] = sentence(answer)
+    return {"results": results}
 
 
 def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -> str:
-    """The answers for a terminal.
+    """Return the answers for a terminal.
 
     Args:
         reference: the rule set.
@@ -53,6 +60,8 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+    unknown = dict.fromkeys(each.reason or "" for each in undecided if is_not_analysed(each))
+    lines += ["", *unknown] if unknown else []
     late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
     if late:
         lines += [
@@ -63,47 +72,37 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     return "\n".join(map(escaped, [*lines, "", f"{reference}: {verdict(found)}"]))
 
 
-def as_markdown(reference: str, digest: str, found: Sequence[Answer], budget: int) -> str:
-    """The answers as a part of a proposal."""
-    lines = [
-        f"# Proofs of {inline(reference)}",
-        "",
-        f"{verdict(found)[0].upper()}{verdict(found)[1:]}.",
-        "",
-    ]
-    lines += [f"`{digest}`, by z3 {z3.get_version_string()} with at most {steps(budget)}.", ""]
-    lines += [f"| property | {' | '.join(_STATUSES)} |", "|---|" + "--:|" * len(_STATUSES)]
-    lines += [f"| {code(name)} | {' | '.join(cells)} |" for name, *cells in _counts(found)]
-    refuted, undecided = _of(found, "counterexample"), _of(found, "undecided")
-    for answer in refuted:
-        lines += ["", f"## Refuted: {inline(_title(answer))}", ""]
-        lines += [inline(f"{sentence(answer)}."), "", *map(inline, _claimed(answer))]
-        if is_long(answer):
-            lines += ["", f"A group has {inline(answer.axis)} {answer.value}: {_where(answer)}."]
-            continue
+def as_markdown(reference: str, digest: str, answers: Sequence[Answer], budget: int) -> str:
+    """Return the answers as a part of a proposal."""
+    conclusion, solver = verdict(answers), f"z3 {z3.get_version_string()}"
+    counts = ((code(name), *cells) for name, *cells in _counts(answers))
+    undecided = (map(cell, _row(answer)) for answer in _of(answers, "undecided"))
+    return page(
+        f"Proofs of {reference}",
+        paragraph(f"{conclusion[0].upper()}{conclusion[1:]}."),
+        paragraph(f"`{digest}`, by {solver} with at most {steps(budget)}."),
+        table(("property", *_STATUSES), counts, numbers=_STATUSES),
+        *map(_refuted, _of(answers, "counterexample")),
+        section("Undecided", table(("property", "skill type", "value", "why"), undecided)),
+    )
+
+
+def _refuted(answer: Answer) -> list[str]:
+    """Return the section of a refuted property, with the records that refute it."""
+    lines = paragraph(f"{sentence(answer)}.")
+    # the blank line stands without a claim too
+    lines += paragraph(f"Claimed: {answer.summary}") if answer.summary else [""]
+    if is_long(answer):
+        lines += paragraph(f"A group has {answer.axis} {answer.value}: {_where(answer)}.")
+    else:
         for value, record in zip((answer.value, answer.other_value), records(answer), strict=False):
-            lines += [
-                "",
-                f"{_what(answer).capitalize()} has {inline(answer.axis)} {value}:",
-                "",
-                "```json",
-                record,
-                "```",
-            ]
-    if undecided:
-        lines += [
-            "",
-            "## Undecided",
-            "",
-            "| property | skill type | value | why |",
-            "|---|---|---|---|",
-        ]
-        lines += [f"| {' | '.join(map(cell, _row(answer)))} |" for answer in undecided]
-    return "\n".join(lines) + "\n"
+            lines += paragraph(f"{_what(answer).capitalize()} has {answer.axis} {value}:")
+            lines += fenced("json", [record])
+    return section(f"Refuted: {_title(answer)}", lines)
 
 
 def verdict(found: Sequence[Answer]) -> str:
-    """The answers in one line."""
+    """Return the answers in one line."""
     counts = Counter(answer.status for answer in found)
     if counts["proved"] == len(found):
         return f"all {numbered(len(found), 'question')} proved"
@@ -112,7 +111,7 @@ def verdict(found: Sequence[Answer]) -> str:
 
 
 def is_long(answer: Answer) -> bool:
-    """Whether what refutes it is too long to be shown, such as a group."""
+    """Return whether the counterexample is too long to be shown, such as a group."""
     laws = laws_of(answer.property)
     return laws is not None and not laws.example
 
@@ -138,7 +137,7 @@ def sentence(answer: Answer) -> str:
 
 
 def records(answer: Answer) -> Iterator[str]:
-    """The records of a counterexample, as `score` takes them; groups as `consensus`; or a table."""
+    """Yield the records of a counterexample, as `score` takes them; groups, or a table."""
     for record in (answer.record, answer.other):
         if record is not None:
             yield json.dumps(record, ensure_ascii=True)
@@ -149,10 +148,10 @@ def _of(found: Iterable[Answer], status: Status) -> list[Answer]:
 
 
 def _counts(found: Sequence[Answer]) -> Iterator[tuple[str, ...]]:
-    """Each property with how many of its questions have each status."""
+    """Yield each property with the number of its questions of each status."""
     for name in dict.fromkeys(answer.property for answer in found):
         counts = Counter[str](answer.status for answer in found if answer.property == name)
-        yield (name, *(str(counts[status] or _NOTHING) for status in _STATUSES))
+        yield (name, *(str(counts[status] or NONE) for status in _STATUSES))
 
 
 def _grouped(undecided: Iterable[Answer]) -> str:
@@ -176,10 +175,6 @@ def _what(answer: Answer) -> str:
 
 def _title(answer: Answer) -> str:
     return f"{answer.property}, {answer.skill_type} {answer.axis}{_about(answer)}"
-
-
-def _claimed(answer: Answer) -> list[str]:
-    return [f"Claimed: {answer.summary}"] if answer.summary else []
 
 
 def _told(answer: Answer) -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 Everything before the first difference is the same on both sides. So the row that differs follows
 from rows that both vouch for, with a proof that they are all there are; whoever derives it knows
-which side is wrong. The same judgement is made of what the sides have, and of the file alone.
+which side is wrong. The same judgement is made of what the sides have, and of the file alone, which
+is RFC 8785 with a line end (``dispute-1``); other spellings are refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -17,20 +19,43 @@ import msgspec
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, RecordError, TrustError
 from tallystick.numbers.text import numbered
-from tallystick.plugins.registry import Plugins
+from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick_state.audit import rederive
-from tallystick_state.audit.comparison import Place, first_difference
 from tallystick_state.audit.evidence import Evidence
-from tallystick_state.audit.judgement import Agreed, Question, RowsOf, judge
-from tallystick_state.audit.open_epoch import open_difference
-from tallystick_state.audit.records import RecordsOf
+from tallystick_state.audit.judgement import (
+    LETTERS,
+    Agreed,
+    Question,
+    RecordsOf,
+    RowsOf,
+    Verdict,
+    judge,
+    open_difference,
+    wrong_of,
+)
 from tallystick_state.audit.side import RuleText, Side
-from tallystick_state.audit.step_rows import StepRows, chosen
-from tallystick_state.audit.verdict import LETTERS, Verdict, wrong_of
+from tallystick_state.audit.step_rows import Place, StepRows, chosen, first_difference
 from tallystick_state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_data, row_key
+from tallystick_state.trust.encoding import check_schema, read_file, sound_json
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.proof import Proof, ProvenEpoch, ProvenRows, bad_proof
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.policy import key_of_hotkey
+from tallystick_state.trust.proof import (
+    Proof,
+    ProvenEpoch,
+    ProvenRows,
+    bad_proof,
+    check_canonical,
+    proof_of_value,
+    row_text,
+    rows_of_value,
+)
+from tallystick_state.trust.verification import Against, Verified
 
+FORMAT = 1
+"""Version of the format of a dispute file."""
+MAX_DISPUTE_BYTES = 1 << 30
+"""Maximum size of a dispute file, in bytes: some disputes carry every row of a step."""
 _MALFORMED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
     *(NumberError, msgspec.MsgspecError),
@@ -77,12 +102,12 @@ class Dispute:
         if any(leaves["a"][at] != leaves["b"][at] for at in leaves["a"] if at != epoch):
             raise bad_proof("the dispute", "sides that differ in another epoch", "in one alone")
         with _rows_of_anybody():
-            found = self._judged(leaves, epoch, plugins)
-        if canonical_bytes(found.to_value()) != canonical_bytes(self.verdict.to_value()):
+            derived = self._judged(leaves, epoch, plugins)
+        if canonical_bytes(derived.to_value()) != canonical_bytes(self.verdict.to_value()):
             raise bad_proof(
                 "the verdict",
                 f"{self.verdict.kind}, wrong {self.verdict.wrong}",
-                f"{found.kind}, wrong {found.wrong}, to which the rows lead",
+                f"{derived.kind}, wrong {derived.wrong}, to which the rows lead",
             )
 
     def _judged(
@@ -102,11 +127,11 @@ class Dispute:
         passed = _lacking(mine, theirs, STEPS[: STEPS.index(step)])
         if differ:
             raise bad_proof("the dispute", "leaves of other rules", "the same rules of both sides")
-        for each in self.evidence:
-            roots = mine.steps[each.step], theirs.steps[each.step]  # type: ignore[index]  # checked
-            if each.epoch == epoch and roots[0] != roots[1]:
-                raise bad_proof("the evidence", f"rows of {each.step} that differ", "shared rows")
-            each.check(self.proofs["a"].leaf(each.epoch))
+        for shared in self.evidence:
+            roots = mine.steps[shared.step], theirs.steps[shared.step]  # type: ignore[index]  # checked
+            if shared.epoch == epoch and roots[0] != roots[1]:
+                raise bad_proof("the evidence", f"rows of {shared.step} that differ", "shared rows")
+            shared.check(self.proofs["a"].leaf(shared.epoch))
         own = {
             side: rows_of(self.proofs[side].rows, leaves[side])(
                 epoch, step, () if step == "weights" else tuple(key)
@@ -115,14 +140,14 @@ class Dispute:
         }
         if [*map(row_data, own["a"])] == [*map(row_data, own["b"])]:
             raise bad_proof("the dispute", "the same rows on both sides", "rows that differ")
-        texts = {each.digest: each for each in self.rules}
+        texts = {rules.digest: rules for rules in self.rules}
         agreed = Agreed(leaves["a"], texts, plugins, rows_of(self.evidence, leaves["a"]))
-        asked = Question(epoch, step, tuple(key), own, agreed, self.record, self.batches)
-        return _noted(judge(asked), passed)
+        question = Question(epoch, step, tuple(key), own, agreed, self.record, self.batches)
+        return _noted(judge(question), passed)
 
 
 def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> RowsOf:
-    """All rows with a prefix, from proven rows; TrustError where they do not show all."""
+    """Return the reader of all rows with a prefix; TrustError where proven rows do not show all."""
     every = tuple(proven)
 
     def rows(epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
@@ -131,18 +156,18 @@ def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> Ro
             raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
         if not root.size:
             return []
-        for each in every:
-            if (each.epoch, each.step) == (epoch, step):
-                found = chosen(each, root.size, prefix)
-                if found is not None:
-                    return found
+        for group in every:
+            if (group.epoch, group.step) == (epoch, step):
+                matching = chosen(group, root.size, prefix)
+                if matching is not None:
+                    return matching
         raise bad_proof("the dispute", f"not all {step} of epoch {epoch}", f"those of {prefix}")
 
     return rows
 
 
 def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None) -> Dispute:
-    """What two sides differ in first, and who is wrong.
+    """Return the first difference of two sides, and who is wrong.
 
     Args:
         a: one side.
@@ -164,16 +189,16 @@ def dispute(a: Side, b: Side, plugins: Plugins, records: RecordsOf | None = None
             "began under the same rules: they are of two networks",
             code="other-genesis",
         )
-    place = first_difference(a, b)
-    if place is None:
+    difference = first_difference(a, b)
+    if difference is None:
         return Dispute(_alike(a, b), names, {})
-    mine, theirs = a.leaves[place.epoch], b.leaves[place.epoch]
-    if place.step is None or place.row is None:
-        verdict = without_row(place, mine, theirs)
-        proofs = {"a": _proof(a, {place.epoch}, ()), "b": _proof(b, {place.epoch}, ())}
+    mine, theirs = a.leaves[difference.epoch], b.leaves[difference.epoch]
+    if difference.step is None or difference.row is None:
+        verdict = without_row(difference, mine, theirs)
+        proofs = {"a": _proof(a, {difference.epoch}, ()), "b": _proof(b, {difference.epoch}, ())}
         return Dispute(verdict, names, proofs)
     with _rows_of_anybody():
-        return _Maker(a, b, place, plugins, records).dispute(names)
+        return _Maker(a, b, difference, plugins, records).dispute(names)
 
 
 @contextmanager
@@ -212,32 +237,32 @@ class _Maker:
         rows = {side: _those(own[side], prefix) for side in LETTERS}
         record = self._record(agreed, key, rows)
         batches = self._batches(rows)
-        asked = Question(self._epoch, self._step, key, rows, agreed, record, batches)
-        verdict = _noted(judge(asked), self._place.passed)
+        question = Question(self._epoch, self._step, key, rows, agreed, record, batches)
+        verdict = _noted(judge(question), self._place.passed)
         proofs = {
-            side: _proof(found, leaves.keys(), filter(None, [own[side]]))
-            for side, found in self._sides.items()
+            side: _proof(source, leaves.keys(), filter(None, [own[side]]))
+            for side, source in self._sides.items()
         }
-        evidence = tuple(each for each in self._asked.values() if each is not None)
+        evidence = tuple(item for item in self._asked.values() if item is not None)
         used = {
             d for leaf in leaves.values() for d in (*leaf.rules.values(), *leaf.adopted.values())
         }
-        texts = tuple(each for digest, each in sorted(a.rule_texts.items()) if digest in used)
+        texts = tuple(item for digest, item in sorted(a.rule_texts.items()) if digest in used)
         return Dispute(verdict, names, proofs, evidence, texts, record, batches)
 
     def _steps(self, side: str) -> StepRows:
-        found = self._sides[side].rows(self._epoch)[self._step]
-        assert found is not None  # noqa: S101  # the comparison found it
-        return found
+        rows = self._sides[side].rows(self._epoch)[self._step]
+        assert rows is not None  # noqa: S101  # the comparison found it
+        return rows
 
     def _key(self) -> Key:
-        """The key of the first row that differs: of two keys the smaller, which the other lacks."""
-        place, found = self._place.row or 0, list[Key]()
+        """Return the key of the first row that differs: of two keys the smaller one."""
+        index, keys = self._place.row or 0, list[Key]()
         for side in LETTERS:
             rows = self._steps(side)
-            if place < len(rows.data):
-                found.append(row_key(rows.row(place)))
-        return min(found)
+            if index < len(rows.data):
+                keys.append(row_key(rows.row(index)))
+        return min(keys)
 
     def _own(self, side: str, prefix: Key) -> ProvenRows | None:
         return self._steps(side).proven(self._epoch, self._step, prefix)
@@ -245,48 +270,48 @@ class _Maker:
     def _rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
         """Rows that both have: evidence."""
         if (epoch, step, prefix) not in self._asked:
-            found = self._sides["a"].rows(epoch)[step]
-            if found is None:
+            rows = self._sides["a"].rows(epoch)[step]
+            if rows is None:
                 raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
-            self._asked[epoch, step, prefix] = found.proven(epoch, step, prefix)
+            self._asked[epoch, step, prefix] = rows.proven(epoch, step, prefix)
         return _those(self._asked[epoch, step, prefix], prefix)
 
     def _batches(self, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Envelope]:
-        """By side, the signed batch that lists its row of inputs."""
+        """Return the signed batch of each side that lists its row of inputs."""
         if self._step != "inputs":
             return {}
-        found = {s: self._sides[s].batch(row) for s, own in rows.items() for row in own}
-        return {side: each for side, each in found.items() if each is not None}
+        batches = {s: self._sides[s].batch(row) for s, own in rows.items() for row in own}
+        return {side: batch for side, batch in batches.items() if batch is not None}
 
     def _record(
         self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[Row]]
     ) -> Mapping[str, Any] | None:
-        """The record that the row is of, where somebody has it: its digest is a proven one."""
+        """Return the record of the row, where somebody has it: its digest is a proven one."""
         if self._step not in _OF_RECORDS or self._records is None or key[-1]:
             return None
         of_inputs = self._step == "inputs"
-        known = [row for found in rows.values() for row in found] if of_inputs else ()
-        digests = {row[-1] for row in known or self._rows(self._epoch, "inputs", key)}
+        inputs = [row for own in rows.values() for row in own] if of_inputs else ()
+        digests = {row[-1] for row in inputs or self._rows(self._epoch, "inputs", key)}
         for record in self._records(key):
             try:
-                found = rederive.scored(agreed, record, str(key[1]), int(key[5]))
+                scored = rederive.scored(agreed, record, str(key[1]), int(key[5]))
             except RecordError:
                 continue
-            if found.event.claim_digest in digests:
+            if scored.event.claim_digest in digests:
                 return record
         return None
 
 
 def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
-    """The verdict where the leaves of an epoch differ, but no step that both have."""
+    """Return the verdict where the leaves of an epoch differ, but no step that both have."""
     if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
-        told = [
-            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(found.items()))}"
+        texts = [
+            f"{letter}: {', '.join(f'{line} {digest}' for line, digest in sorted(rules.items()))}"
             for letter, leaf in (("a", mine), ("b", theirs))
-            for found in (leaf.rules, leaf.adopted)
-            if found
+            for rules in (leaf.rules, leaf.adopted)
+            if rules
         ]
-        reason = f"they follow other rules ({'; '.join(told)}): compare their adoptions"
+        reason = f"they follow other rules ({'; '.join(texts)}): compare their adoptions"
         return Verdict("rules", reason, place.epoch)
     if place.passed:
         reason = f"only one of them has {', '.join(place.passed)}: nothing else differs"
@@ -296,7 +321,7 @@ def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
 
 
 def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Of some steps those that one of two leaves lacks; that others differ is refused."""
+    """Return the steps that one of two leaves lacks; steps that differ otherwise are refused."""
     differ = [step for step in steps if mine.steps[step] != theirs.steps[step]]
     if any(None not in (mine.steps[step], theirs.steps[step]) for step in differ):
         raise bad_proof("the dispute", "steps that differ", "the first row in which they do")
@@ -304,27 +329,29 @@ def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple
 
 
 def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
-    """A verdict that tells of the steps which only one side has, so that they were passed over."""
+    """Return a verdict whose reason names the steps that only one side has."""
     if not passed:
         return verdict
-    told = f"{verdict.reason}; only one of them has {', '.join(passed)}"
-    return attrs.evolve(verdict, reason=told)
+    reason = f"{verdict.reason}; only one of them has {', '.join(passed)}"
+    return attrs.evolve(verdict, reason=reason)
 
 
 def _contradicted(sides: Mapping[str, Side]) -> Verdict:
-    """The verdict where the log of a side leads to another snapshot than it says."""
-    found = {letter: side.contradicted for letter, side in sides.items() if side.contradicted}
-    told = "; ".join(
-        f"the log of side {letter} says the snapshot {each.found} after the epoch {each.epoch}, "
-        f"and leads to {each.derived}"
-        for letter, each in found.items()
+    """Return the verdict where the log of a side leads to another snapshot than it says."""
+    contradictions = {
+        letter: side.contradicted for letter, side in sides.items() if side.contradicted
+    }
+    texts = "; ".join(
+        f"the log of side {letter} says the snapshot {error.found} after the epoch {error.epoch}, "
+        f"and leads to {error.derived}"
+        for letter, error in contradictions.items()
     )
     return Verdict(
         "arithmetic",
-        f"{told}: its export alone shows that; its evidence (tallystick state evidence) shows the "
+        f"{texts}: its export alone shows that; its evidence (tallystick state evidence) shows the "
         "step, and the row",
-        min(each.epoch for each in found.values()),
-        wrong=wrong_of({letter: letter in found for letter in LETTERS}),
+        min(error.epoch for error in contradictions.values()),
+        wrong=wrong_of({letter: letter in contradictions for letter in LETTERS}),
     )
 
 
@@ -335,14 +362,14 @@ def _alike(a: Side, b: Side) -> Verdict:
         closed = f"all {numbered(len(a.leaves), 'closed epoch')} are the same"
         if isinstance(a.source, Evidence) or isinstance(b.source, Evidence):
             return Verdict("equal", f"{closed}; of the open one evidence says nothing")
-        found = open_difference(a.source, b.source)
-        return found or Verdict("equal", f"{closed}, and so is the open one")
+        verdict = open_difference(a.source, b.source)
+        return verdict or Verdict("equal", f"{closed}, and so is the open one")
     letter, epochs = ("b", behind) if behind > 0 else ("a", -behind)
     return Verdict("equal", f"what both have is the same; side {letter} is {epochs} epochs behind")
 
 
 def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Proof:
-    """The leaves of some epochs with their paths, and rows of a side."""
+    """Return the leaves of some epochs with their paths, and rows of a side."""
     signed = side.checkpoint
     covered = signed is not None and max(epochs) < signed.size
     proven = tuple(
@@ -356,12 +383,194 @@ def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Pro
 
 
 def _leaves(proof: Proof) -> dict[int, EpochLeaf]:
-    """The leaves of a proof, without their salts."""
-    found = (EpochLeaf.of_value(each.leaf) for each in proof.epochs)
-    return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in found}
+    """Return the leaves of a proof, without their salts."""
+    leaves = (EpochLeaf.of_value(epoch.leaf) for epoch in proof.epochs)
+    return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in leaves}
 
 
 def _those(rows: ProvenRows | None, prefix: Key) -> Sequence[Row]:
-    """Of proven rows those with a prefix."""
+    """Return the proven rows with a prefix."""
     size = len(prefix)
     return [] if rows is None else [r for r in rows.rows if row_key(r)[:size] == tuple(prefix)]
+
+
+def dispute_value(found: Dispute) -> dict[str, Any]:
+    """Return a dispute as a JSON value.
+
+    Raises:
+        TrustError: there are no rows to show.
+    """
+    if not found.proofs:
+        raise TrustError(
+            f"found no row that two sides differ in, expected a dispute: {found.verdict.reason}",
+            code="bad-dispute",
+        )
+    sides = {
+        side: {"name": found.names[side], "proof": found.proofs[side].to_value()}
+        for side in LETTERS
+    }
+    record = {} if found.record is None else {"record": dict(found.record)}
+    batches = {side: item.to_value() for side, item in found.batches.items()}
+    return {
+        **sides,
+        **record,
+        **({"batches": batches} if batches else {}),
+        "evidence": [item.to_value() for item in found.evidence],
+        "format": FORMAT,
+        "rules": [
+            {"digest": item.digest, "reference": item.reference, "text": item.text}
+            for item in found.rules
+        ],
+        "verdict": found.verdict.to_value(),
+    }
+
+
+def dispute_bytes(found: Dispute) -> bytes:
+    """Return the file of a dispute.
+
+    Raises:
+        TrustError: there are no rows to show.
+    """
+    return canonical_bytes(dispute_value(found)) + b"\n"
+
+
+def read_dispute(data: bytes, where: str) -> Dispute:
+    """Return the dispute that a file holds, not yet checked.
+
+    Raises:
+        TrustError: it holds none, or is not in its canonical form.
+    """
+    value = sound_json(data, where, "bad-dispute")
+    check_schema("dispute-1", value, where, "bad-dispute")
+    check_canonical(value, data, where)
+    for side in LETTERS:
+        check_schema("proof-1", value[side]["proof"], f"{where}: side {side}", "bad-dispute")
+        if value[side]["proof"]["kind"] != "inclusion":
+            raise TrustError(
+                f"{where}: side {side}: found a proof of consistency, expected one of inclusion",
+                code="bad-dispute",
+            )
+    verdict = value["verdict"]
+    return Dispute(
+        verdict=Verdict(**verdict),
+        names={side: value[side]["name"] for side in LETTERS},
+        proofs={side: proof_of_value(value[side]["proof"]) for side in LETTERS},
+        evidence=tuple(map(rows_of_value, value["evidence"])),
+        rules=tuple(RuleText(**item) for item in value["rules"]),
+        record=value.get("record"),
+        batches={
+            side: Envelope.of_value(item, f"{where}: the batch of side {side}")
+            for side, item in value.get("batches", {}).items()
+        },
+    )
+
+
+def verify_dispute(path: Path, against: Against) -> Verified:
+    """Check a dispute with nothing but its file and the plugins that its rules name.
+
+    Args:
+        path: the file.
+        against: whose signatures the checkpoints of the sides must have.
+
+    Raises:
+        InputError: the file cannot be read.
+        RuleSetError: its rules do not load with the installed plugins.
+        TrustError: a proof does not hold, the verdict does not follow, or nobody signed.
+    """
+    content = read_dispute(read_file(path, MAX_DISPUTE_BYTES, "a dispute"), str(path))
+    content.check(installed_plugins())
+    signers = {side: _signers(content, side, against) for side in LETTERS}
+    batches = {side: _batch_signers(content, side, against) for side in sorted(content.batches)}
+    verdict = content.verdict
+    view = {
+        "kind": "dispute",
+        "verdict": verdict.to_value(),
+        "sides": dict(content.names),
+        "signed_by": {side: against.names(keys) for side, keys in signers.items()},
+        "batches_signed_by": {side: against.names(keys) for side, keys in batches.items()},
+        "checked": True,
+    }
+    return Verified(
+        "dispute",
+        checked=True,
+        view=view,
+        lines=(*told(content), *_told(content, signers, against), *_told_batches(batches, against)),
+    )
+
+
+def told(found: Dispute) -> tuple[str, ...]:
+    """Return a dispute for people."""
+    verdict = found.verdict
+    if verdict.epoch is None:
+        return (f"equal: {verdict.reason}",)
+    location = f"epoch {verdict.epoch}"
+    if verdict.step is not None and verdict.key is not None:
+        location += f", step {verdict.step}, row {row_text(verdict.key)}"
+    wrong = {
+        "a": f"a ({found.names['a']}) is wrong",
+        "b": f"b ({found.names['b']}) is wrong",
+        "both": "both are wrong",
+        "undecided": "who is wrong is undecided",
+    }[verdict.wrong]
+    derived = () if verdict.derived is None else (f"derived: {row_text(verdict.derived)}",)
+    return (f"{verdict.kind}: {location}", f"{wrong}: {verdict.reason}", *derived)
+
+
+def _signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
+    """Return the known keys that signed the checkpoint of a side; with keys, one must have.
+
+    A side that brings a signed batch, as stores and exports do, may have no checkpoint.
+    """
+    if against.is_empty or (found.batches and found.proofs[side].checkpoint is None):
+        return frozenset()
+    signers = found.proofs[side].signers(against.known)
+    if not signers:
+        raise TrustError(
+            f"found no signature by a known key on the checkpoint of side {side}, expected one",
+            code="unsigned",
+        )
+    return signers
+
+
+def _batch_signers(found: Dispute, side: str, against: Against) -> frozenset[PublicKey]:
+    """Return the keys of its validator that signed a batch; with known keys, one must have.
+
+    The key of a hotkey that is an address is known from it.
+    """
+    assert found.verdict.key is not None  # noqa: S101  # of the row of inputs that it lists
+    validator = str(found.verdict.key[2])
+    own, root = key_of_hotkey(validator), against.root
+    candidates = [
+        *against.keys,
+        *([own] if own else []),
+        *(root.keys_for(validator) if root else ()),
+    ]
+    signers = found.batches[side].signers(candidates)
+    if not signers and (candidates or root):
+        raise TrustError(
+            f"found no signature by a known key of {validator[:80]} on the batch of side {side}, "
+            "expected one: give the trust file that names its keys (--trust)",
+            code="unsigned",
+        )
+    return signers
+
+
+def _told_batches(batches: Mapping[str, frozenset[PublicKey]], against: Against) -> tuple[str, ...]:
+    unsigned = "signatures not verified: give --trust"
+    named = {side: ", ".join(against.names(keys)) for side, keys in batches.items()}
+    return tuple(
+        f"batch of {side}: {f'signed by {names}' if names else unsigned}"
+        for side, names in named.items()
+    )
+
+
+def _told(
+    found: Dispute, signers: Mapping[str, frozenset[PublicKey]], against: Against
+) -> tuple[str, ...]:
+    lines = list[str]()
+    for side in LETTERS:
+        names = ", ".join(against.names(signers[side]))
+        signed = found.proofs[side].checkpoint is not None
+        unsigned = "signatures not verified: give --trust or --key" if signed else "nobody signed"
+        lines.append(f"roots of {side}: {f'signed by {names}' if names else unsigned}")
+    return tuple(lines)

@@ -25,11 +25,9 @@ from tallystick_state.audit.step_rows import FileRows, StepRows
 from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import STEPS, EpochLeaf, Step
-from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
-from tallystick_state.trust.encoding import json_value
+from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, Checkpoint, read_checkpoint
+from tallystick_state.trust.encoding import check_schema, sound_json
 from tallystick_state.trust.merkle import TileTree, leaf_hash
-from tallystick_state.trust.note import MOST_BYTES
-from tallystick_state.trust.schema import check
 
 FORMAT = 1
 """The version of the file."""
@@ -40,7 +38,7 @@ _START = re.compile(rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":[0-9]+,"format
 
 @attrs.frozen
 class Evidence:
-    """What a file holds.
+    """The content of a file of evidence.
 
     Attributes:
         checkpoint: what covers its leaves; None where nobody signed them.
@@ -55,7 +53,7 @@ class Evidence:
     steps: Mapping[int, Mapping[Step, StepRows | None]]
 
     def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
-        """The rows of an epoch.
+        """Return the rows of an epoch.
 
         Raises:
             StateError: the file has none.
@@ -90,8 +88,8 @@ def write_evidence(
         StateError: an epoch is not closed.
         TrustError: the state is not what the checkpoint says.
     """
-    place, count = output_path(path_of(path, "a file for evidence"), follow_links=follow_links), 0
-    with ledger.epoch_log() as log, atomic_files(place) as (file,):
+    output, count = output_path(path_of(path, "a file for evidence"), follow_links=follow_links), 0
+    with ledger.epoch_log() as log, atomic_files(output) as (file,):
         if checkpoint is not None:
             check_leaves(log, checkpoint)
         wanted = sorted(set(epochs)) or range(len(log.closed))
@@ -100,7 +98,7 @@ def write_evidence(
                 f"found the epoch {wanted[-1]}, expected one of the {len(log.closed)} that are "
                 "closed"
             )
-        rules = [each.to_dict() for each in log.in_force.rule_sets().values()]
+        rules = [rule_set.to_dict() for rule_set in log.in_force.rule_sets().values()]
         signed = {} if checkpoint is None else {"checkpoint": checkpoint.to_text()}
         header = {
             **signed,
@@ -124,7 +122,7 @@ def write_evidence(
 
 
 def is_evidence(path: Path) -> bool:
-    """Whether a file begins as one of evidence; not of what is no file.
+    """Return whether a path is a file that begins as evidence does.
 
     Raises:
         InputError: it cannot be read.
@@ -132,12 +130,12 @@ def is_evidence(path: Path) -> bool:
     if not path.is_file():
         return False
     with opened(path) as file:
-        return _START.match(file.read(MOST_BYTES)) is not None
+        return _START.match(file.read(MAX_NOTE_BYTES)) is not None
 
 
 @contextmanager
 def read_evidence(path: Path) -> Iterator[Evidence]:
-    """The evidence of a file, whose rows are read from it as long as the block lasts.
+    """Open the evidence of a file, whose rows are read from it as long as the block lasts.
 
     Raises:
         InputError: the file cannot be read.
@@ -159,13 +157,13 @@ class _Reader:
         checkpoint = None if signed is None else read_checkpoint(signed.encode())
         leaves, steps = list[EpochLeaf](), dict[int, Mapping[Step, StepRows | None]]()
         for epoch in range(header["epochs"]):
-            said = self._object("epoch")
-            check("epoch-leaf-1", said["leaf"], self._where, "bad-evidence")
-            leaf = EpochLeaf.of_value(said["leaf"])
+            line = self._object("epoch")
+            check_schema("epoch-leaf-1", line["leaf"], self._where, "bad-evidence")
+            leaf = EpochLeaf.of_value(line["leaf"])
             if (leaf.epoch, leaf.genesis) != (epoch, header["genesis"]):
                 raise self._bad(f"the leaf of epoch {leaf.epoch}", f"that of {epoch}")
             leaves.append(leaf)
-            if said["rows"]:
+            if line["rows"]:
                 steps[epoch] = {step: self._rows(leaf, step) for step in STEPS}
         if self._file.read(1):
             raise self._bad("more lines", "no more")
@@ -174,7 +172,7 @@ class _Reader:
         return Evidence(checkpoint, header["rules"], tuple(leaves), steps)
 
     def _check(self, checkpoint: Checkpoint, leaves: Sequence[EpochLeaf]) -> None:
-        tree = TileTree(leaf_hash(each.to_bytes()) for each in leaves)
+        tree = TileTree(leaf_hash(leaf.to_bytes()) for leaf in leaves)
         if checkpoint.size > tree.size or tree.root_at(checkpoint.size) != checkpoint.root:
             raise self._bad("leaves of another root", "those of the checkpoint")
 
@@ -182,9 +180,9 @@ class _Reader:
         root = leaf.steps[step]
         if root is None:
             return None
-        said = self._object("step")
-        if said["step"] != step or said["rows"] != root.size:
-            raise self._bad(f"{said['rows']} rows of {said['step']}", f"{root.size} of {step}")
+        header = self._object("step")
+        if header["step"] != step or header["rows"] != root.size:
+            raise self._bad(f"{header['rows']} rows of {header['step']}", f"{root.size} of {step}")
         start, ends = self._file.tell(), array("Q")
         # a leaf may name more rows than any memory holds: what counts is what is there
         at, hashes = start, bytearray()
@@ -199,13 +197,13 @@ class _Reader:
         return StepRows(FileRows(self._file, ends, start), tree)
 
     def _object(self, part: str) -> Mapping[str, Any]:
-        value = json_value(self._line(), self._where, "bad-evidence")
-        check("evidence-1", value, self._where, "bad-evidence")
-        found: Mapping[str, Any] = value
+        value = sound_json(self._line(), self._where, "bad-evidence")
+        check_schema("evidence-1", value, self._where, "bad-evidence")
+        line: Mapping[str, Any] = value
         expected = {"header": "genesis", "epoch": "leaf", "step": "step"}[part]
-        if expected not in found:
+        if expected not in line:
             raise self._bad("another line", f"that of an {part}")
-        return found
+        return line
 
     def _line(self) -> bytes:
         line = self._file.readline(LONGEST_LINE)

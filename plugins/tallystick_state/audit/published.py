@@ -1,32 +1,129 @@
-"""What another published: rows of results in JSONL, CSV or Parquet, read with bounded memory.
+"""Published results of another: rows in JSONL, CSV or Parquet, and the mapping of their columns.
 
-Values stay as they are written: text is text, a number of JSON is the decimal that its digits say,
-a float of Parquet is the double that it is. An object in a row, such as ``axes``, is flat, each of
-its values under its path.
+Rows are read with bounded memory. Values stay as they are written: text is text, a number of JSON
+is the decimal that its digits say, a float of Parquet is the double that it is. An object in a row,
+such as ``axes``, is flat, each of its values under its path.
+
+A mapping is a TOML file, format 1; ``schemas/mapping-1.schema.json`` says the same. Without one,
+columns have the names of result rows, and numbers count 1, not 1e-9.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterator, Mapping
+import pickle
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.io.documents import object_of
+from tallystick.io.csv_table import CsvTable
+from tallystick.io.documents import parse_json, read_toml
 from tallystick.io.inputs import opened
+from tallystick.io.json_schema import first_problem
 from tallystick.io.lines import LongLine
 from tallystick.io.sources import SUFFIXES, JsonLinesSource, ParquetSource
+from tallystick.scoring.batch import IDENTITY
+from tallystick.scoring.result import ResultLayout
 
+AXES, MEASURES = "axes.", "measures."
+"""Prefixes of the columns of axes and of measures."""
+TEXTS = ("skill_type", "task_id", "miner_hotkey", "role", "group", "tier")
+"""The fields of a result that are text."""
+WHOLE = ("record", "miner_uid")
+"""Fields of a result that are whole numbers."""
+OF_RECORDS = ("validator", "round", "epoch")
+"""Fields of a record that no result has, by which a row can be matched."""
+CSV = ".csv"
+"""Ending of the name of a CSV file."""
 Value = str | int | float | Decimal | bool | None
 """A value as it is written."""
-CSV = ".csv"
+_KINDS = frozenset((str, int, float, Decimal, bool, type(None)))
+
+
+@attrs.frozen
+class ColumnMapping:
+    """A mapping of another's columns to the fields of results.
+
+    Attributes:
+        columns: the name that each of our fields has there; None where all have ours.
+        by: the fields by which a row is matched with a record.
+        in_nano: whether numbers count 1e-9.
+        values: by field, what a text there is called here.
+        missing: the texts that stand for no value.
+    """
+
+    columns: Mapping[str, str] | None = None
+    by: tuple[str, ...] = ("record",)
+    in_nano: bool = False
+    values: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    missing: frozenset[str] = frozenset({""})
+
+    def column(self, field: str) -> str:
+        """Return the column of a field."""
+        return field if self.columns is None else self.columns.get(field, field)
+
+
+def read_mapping(path: Path, factors: tuple[str, ...] = ()) -> ColumnMapping:
+    """Return the mapping in a file.
+
+    Args:
+        path: the file.
+        factors: the emission factors of results, see `ResultLayout`, which are fields too.
+
+    Raises:
+        InputError: the file cannot be read, or is no mapping.
+    """
+    try:
+        document = read_toml(path)
+    except (OSError, ValueError) as error:
+        reason = str(getattr(error, "strerror", None) or error).lower()
+        raise InputError(f"{path}: the mapping cannot be read ({reason}): fix the file") from error
+    _validate(document, path)
+    columns, matched = document["columns"], document.get("match", {})
+    mapping = ColumnMapping(
+        columns,
+        tuple(matched.get("by", ("record",))),
+        document.get("numbers", {}).get("scale") == "nano",
+        document.get("values", {}),
+        frozenset(document.get("missing", [""])),
+    )
+    _check_fields(mapping, ResultLayout(factors=factors).decimals, path)
+    return mapping
+
+
+def is_decimal(field: str, decimals: Collection[str]) -> bool:
+    """Return whether a field of a result is a decimal, or the ratio of an exact measure.
+
+    Args:
+        field: its name.
+        decimals: the decimal fields beside axes and measures, see `ResultLayout`.
+    """
+    return field in decimals or (field.startswith((AXES, MEASURES)) and field[-1] != ".")
+
+
+def _check_fields(found: ColumnMapping, decimals: tuple[str, ...], path: Path) -> None:
+    """Refuse a mapping of a name that is no field."""
+    for field in (*(found.columns or ()), *found.values):
+        is_known = is_decimal(field, decimals) or field in {*TEXTS, *WHOLE, *found.by}
+        if not is_known:
+            names = ", ".join((*WHOLE, *TEXTS, *decimals, f"{AXES}NAME", f"{MEASURES}NAME"))
+            raise InputError(f"{path}: found the field {field!r}, expected some of {names}")
+    for field in found.by:
+        if field not in (*IDENTITY, *OF_RECORDS):
+            names = ", ".join((*IDENTITY, *OF_RECORDS))
+            raise InputError(f"{path}: match.by: found {field!r}, expected some of {names}")
+
+
+def _validate(document: Mapping[str, Any], path: Path) -> None:
+    problem = first_problem("mapping-1", document)
+    if problem is not None:
+        place = problem.path or "the document"
+        raise InputError(f"{path}: {place}: {problem.message}: see docs/audit.md")
 
 
 @attrs.frozen
@@ -47,7 +144,7 @@ class PublishedRow:
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """Its values by column.
+        """The values by column.
 
         Raises:
             InputError: the line is no JSON object.
@@ -56,7 +153,7 @@ class PublishedRow:
 
 
 def rows_of(path: Path) -> Iterator[PublishedRow]:
-    """The rows of a file, in its order.
+    """Yield the rows of a file, in its order.
 
     Raises:
         InputError: the file cannot be read, or a row is none.
@@ -69,8 +166,8 @@ def rows_of(path: Path) -> Iterator[PublishedRow]:
     elif name.endswith(SUFFIXES):
         yield from _json_lines(path)
     else:
-        known = ", ".join((*SUFFIXES, CSV))
-        raise InputError(f"{path}: found no format in the name, expected one of {known}")
+        suffixes = ", ".join((*SUFFIXES, CSV))
+        raise InputError(f"{path}: found no format in the name, expected one of {suffixes}")
 
 
 def _json_lines(path: Path) -> Iterator[PublishedRow]:
@@ -83,21 +180,12 @@ def _json_lines(path: Path) -> Iterator[PublishedRow]:
 
 def _parsed(row: PublishedRow) -> Mapping[str, Value]:
     try:
-        found = json.loads(
-            row.data or b"",
-            parse_float=Decimal,
-            parse_constant=str,
-            object_pairs_hook=partial(object_of, refused=_stands_twice),
-        )
-    except (ValueError, RecursionError) as error:
+        content = parse_json(row.data or b"", numbers="written")
+    except ValueError as error:
         raise _refusal(row, f"no JSON ({error})") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise _refusal(row, "no JSON object")
-    return _flat(found)
-
-
-def _stands_twice(_: str) -> ValueError:
-    return ValueError("a key stands twice")
+    return _flat(content)
 
 
 def _refusal(row: PublishedRow, found: str) -> InputError:
@@ -114,25 +202,10 @@ def _flat(found: Mapping[str, Any], above: str = "") -> dict[str, Value]:
     return flat
 
 
-_KINDS = frozenset((str, int, float, Decimal, bool, type(None)))
-
-
 def _csv(path: Path) -> Iterator[PublishedRow]:
-    with opened(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-        reader = csv.reader(text, strict=True)
-        try:
-            header = next(reader, [])
-            if len(set(header)) < len(header):
-                raise InputError(f"{path}: found a column twice, expected each once")
-            for cells in reader:
-                if len(cells) != len(header):
-                    told = f"found {len(cells)} cells, expected {len(header)}, as the header has"
-                    raise InputError(f"{path}:{reader.line_num}: {told}")
-                values = dict[str, Value](zip(header, cells, strict=True))
-                yield PublishedRow(reader.line_num, None, values, path)
-        except (csv.Error, UnicodeError) as error:
-            told = f"found no CSV ({error}), expected rows of results"
-            raise InputError(f"{path}:{reader.line_num}: {told}") from error
+    with opened(path) as file:
+        for line, row in CsvTable(file, path):
+            yield PublishedRow(line, None, dict[str, Value](row), path)
 
 
 def _parquet(path: Path) -> Iterator[PublishedRow]:
@@ -141,3 +214,49 @@ def _parquet(path: Path) -> Iterator[PublishedRow]:
             if isinstance(row, bytes | LongLine):
                 raise InputError(f"{path}: row {line}: found one that is too large")
             yield PublishedRow(line, None, _flat(row), path)
+
+
+class RowIndex:
+    """Rows by a key of several texts; each is taken once."""
+
+    def __init__(self) -> None:
+        """Make it in a temporary file, which goes with the connection."""
+        self._connection = sqlite3.connect("", isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode = OFF")
+        self._connection.execute(
+            "CREATE TABLE rows (key TEXT PRIMARY KEY, line INTEGER, row BLOB, record INTEGER)"
+        )
+        self._connection.execute("BEGIN")
+
+    def add(self, key: Sequence[str], row: PublishedRow) -> bool:
+        """Keep a row; False where another has its key."""
+        values = (json.dumps(key), row.line, pickle.dumps(row))
+        done = self._connection.execute(
+            "INSERT OR IGNORE INTO rows (key, line, row) VALUES (?, ?, ?)", values
+        )
+        return done.rowcount == 1
+
+    def take(self, key: Sequence[str], record: int) -> tuple[PublishedRow | None, int]:
+        """Return the row of a key and the first record that took it; None without a row."""
+        name = json.dumps(key)
+        cursor = self._connection.execute("SELECT row, record FROM rows WHERE key = ?", (name,))
+        row, first = cursor.fetchone() or (None, record)
+        if row is None:
+            return None, record
+        if first is None:
+            self._connection.execute("UPDATE rows SET record = ? WHERE key = ?", (record, name))
+        return _row(row), record if first is None else first
+
+    def left(self) -> Iterator[PublishedRow]:
+        """Return the rows that nobody took, in the order of the file."""
+        cursor = self._connection.execute("SELECT row FROM rows WHERE record IS NULL ORDER BY line")
+        return (_row(row) for (row,) in cursor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+
+def _row(data: bytes) -> PublishedRow:
+    row: PublishedRow = pickle.loads(data)  # noqa: S301  # of the run's own making
+    return row

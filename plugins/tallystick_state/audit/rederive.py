@@ -19,20 +19,11 @@ from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick_allocation.rules import MINER
-from tallystick_state.alignments import collusion_of, flag_of, rows_of
+from tallystick_state.attributes import IMMUNE
 from tallystick_state.carry import carried, carried_names
-from tallystick_state.collusion import flags_of
+from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.line_weights import (
-    IMMUNE,
-    Weighing,
-    base_of,
-    is_of_each,
-    scores_of,
-    weigh,
-    weights_of,
-)
 from tallystick_state.miners import ENGINE, pinned_reputation
 from tallystick_state.model import Columns, Miner, State
 from tallystick_state.reputation import initial_reputation, mean_delta
@@ -50,6 +41,14 @@ from tallystick_state.step_roots import (
     row_key,
     threshold_rows,
 )
+from tallystick_state.weights import (
+    Weighing,
+    base_of,
+    is_of_each,
+    scores_of,
+    weigh,
+    weights_of,
+)
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
@@ -59,24 +58,24 @@ _FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
 
 class Known(Protocol):
-    """What both sides agree on."""
+    """The rules and rows that both sides agree on."""
 
     def rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
-        """All rows of a step whose keys begin with a prefix."""
+        """Return all rows of a step whose keys begin with a prefix."""
 
     def rules(self, line: str, epoch: int) -> StateRules:
-        """The rules of a line in an epoch."""
+        """Return the rules of a line in an epoch."""
 
     def adopted(self, line: str, epoch: int) -> StateRules | None:
-        """The rules of a line that begin with the epoch after this, if any do."""
+        """Return the rules of a line that begin with the epoch after this, if any do."""
 
     def line_of(self, skill_type: str, epoch: int) -> str:
-        """The line that has a skill type, by the rules of an epoch and those before it."""
+        """Return the line that has a skill type, by the rules of an epoch and those before it."""
 
 
 @attrs.frozen
 class Scored:
-    """What a record comes to.
+    """A record, scored again.
 
     Attributes:
         event: as a state records it.
@@ -88,12 +87,12 @@ class Scored:
 
 
 def delta(known: Known, epoch: int, key: Key) -> Row | None:
-    """The row of deltas with a key; None where there are no events of it."""
+    """Return the row of deltas with a key; None where there are no events of it."""
     hotkey, skill_type, validator, *_, pinned = key
     line = known.line_of(str(skill_type), epoch)
     if validator == ENGINE:
         flags = _flags(known, epoch, line, str(hotkey), str(skill_type))
-        events = tuple(each for each in flags if key_of(each)[: len(key)] == tuple(key))
+        events = tuple(event for event in flags if key_of(event)[: len(key)] == tuple(key))
     else:
         events = tuple(event_of(row) for row in known.rows(epoch, "results", key))
     if not events:
@@ -109,16 +108,16 @@ def delta(known: Known, epoch: int, key: Key) -> Row | None:
 def _flags(
     known: Known, epoch: int, line: str, hotkey: str, skill_type: str
 ) -> Iterator[StateEvent]:
-    """The flags that the engine gives a miner in a type as an epoch closes."""
+    """Yield the flags that the engine gives a miner in a type as an epoch closes."""
     collusion = collusion_of(known.rules(line, epoch))
     events = {
         at: [event_of(row) for row in known.rows(at, "results", (hotkey, skill_type))]
         for at in range(epoch + 1)
     }
-    aligned = [each.round for each in events[epoch] if each.alignment is not None]
+    aligned = [event.round for event in events[epoch] if event.alignment is not None]
     if collusion is None or not aligned:
         return
-    rows = rows_of(each for found in events.values() for each in found)
+    rows = rows_of(event for of_epoch in events.values() for event in of_epoch)
     before = [
         int(row[3])
         for at in range(epoch)
@@ -129,7 +128,7 @@ def _flags(
 
 
 def reputation(known: Known, epoch: int, key: Key) -> Row:
-    """The row of reputations with a key, of a miner that has one."""
+    """Return the row of reputations with a key, of a miner that has one."""
     hotkey, skill_type = map(str, key)
     line = known.line_of(skill_type, epoch)
     rules = known.rules(line, epoch)
@@ -137,8 +136,8 @@ def reputation(known: Known, epoch: int, key: Key) -> Row:
     for row in known.rows(epoch, "deltas", key):
         if row[-1]["takes_part"]:
             sums.setdefault(row[2], []).append(_fraction(row[-1]["delta"]))
-    every = [each for deltas in sums.values() for each in deltas]
-    unit = math.lcm(*(each.denominator for each in every))
+    every = [value for deltas in sums.values() for value in deltas]
+    unit = math.lcm(*(value.denominator for value in every))
     totals = [(int(sum(deltas) * unit), len(deltas)) for deltas in sums.values()]
     mean = mean_delta(rules, totals, unit) if totals else None
     before = _next(known, epoch, "reputations", key)
@@ -149,14 +148,14 @@ def reputation(known: Known, epoch: int, key: Key) -> Row:
 
 
 def threshold(known: Known, epoch: int, key: Key) -> Row | None:
-    """The row of thresholds with a key; None where the rules track none."""
+    """Return the row of thresholds with a key; None where the rules track none."""
     line = known.line_of(str(key[0]), epoch)
     before: dict[str, dict[str, int]] = {}
-    for name, each, value in known.rows(epoch - 1, "thresholds") if epoch else ():
+    for skill, name, value in known.rows(epoch - 1, "thresholds") if epoch else ():
         if value["next"] is not None:
-            before.setdefault(name, {})[each] = from_text(value["next"])
+            before.setdefault(skill, {})[name] = from_text(value["next"])
     events = (event_of(row) for row in known.rows(epoch, "results"))
-    own = tuple(each for each in events if known.line_of(each.skill_type, epoch) == line)
+    own = tuple(event for event in events if known.line_of(event.skill_type, epoch) == line)
     rules = known.rules(line, epoch)
     closing = Closing(rules, {}, own, State(epoch, {}, before), lambda at: known.rules(line, at))
     rows = threshold_rows(closing, known.adopted(line, epoch))
@@ -165,7 +164,7 @@ def threshold(known: Known, epoch: int, key: Key) -> Row | None:
 
 @attrs.frozen
 class Standing:
-    """What a row of weights says of a miner beside its weight.
+    """The values of a row of weights beside the weight.
 
     Attributes:
         score: what the weight comes of, in nano; None without one.
@@ -177,7 +176,7 @@ class Standing:
 
 
 def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> Standing:
-    """What the weight of a miner comes of in a line, and what is carried.
+    """Return the score behind the weight of a miner in a line, and the carried columns.
 
     Args:
         known: what both sides agree on.
@@ -199,7 +198,7 @@ def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows:
 
 
 def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -> list[str]:
-    """What weights and carried columns depend on that is no row: attributes, and who burns.
+    """Return inputs of weights and carried columns that no row has: attributes, and who burns.
 
     Args:
         known: what both sides agree on.
@@ -208,19 +207,19 @@ def without_rows(known: Known, epoch: int, key: Key, value: Mapping[str, Any]) -
         value: of the row, for the epoch of its rules.
     """
     line = str(key[1])
-    found = set[str]()
-    for bound in (known.rules(line, each).allocation for each in (epoch, value["epoch"])):
+    names = set[str]()
+    for bound in (known.rules(line, number).allocation for number in (epoch, value["epoch"])):
         if bound is not None:
-            found |= {*bound.attributes}
+            names |= {*bound.attributes}
             before = bound.needed(bound.carried, {}) if bound.carried else ()
             if any(getattr(step.rules, "burn", None) is not None for step in before):
-                found.add("what is carried for who burns")
+                names.add("what is carried for who burns")
     # epochs are closed without immunity
-    return sorted(found - {f"{MINER}{IMMUNE}"})
+    return sorted(names - {f"{MINER}{IMMUNE}"})
 
 
 def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: Rows) -> int | None:
-    """The weight of a miner, in nano, by the scores of all in its line; None if nobody has one.
+    """Return the weight of a miner, in nano, by the scores of all in its line; None without one.
 
     Args:
         known: what both sides agree on.
@@ -248,21 +247,21 @@ class _RowRecords:
     epoch: int
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        """Those of a miner, newest first."""
-        own = (each for each in self._events([hotkey]) if each.is_record)
+        """Return the records of a miner, newest first."""
+        own = (event for event in self._events([hotkey]) if event.is_record)
         return sorted(own, key=AGE, reverse=True)
 
     def reputation(self, event: StateEvent) -> int:
-        """The reputation that the round of a record pins."""
+        """Return the reputation that the round of a record pins."""
         state = _reputations(self.known, event.epoch, event.hotkey, event.skill_type)
         return pinned_reputation(state, self.rules_of(event), event.hotkey, event.skill_type)
 
     def rules_of(self, event: StateEvent) -> StateRules:
-        """The rules of the epoch that a record names."""
+        """Return the rules of the epoch that a record names."""
         return self.known.rules(self.line, event.epoch)
 
     def weighing(self, value: Mapping[str, Any], every: Sequence[str], hotkey: str) -> Weighing:
-        """What the weights of a line come of, or the score of one miner, where that is enough."""
+        """Return the inputs of the weights of a line, or of one score if that is enough."""
         rules = self.known.rules(self.line, value["epoch"])
         hotkeys = every if _needs_all(rules) else [hotkey]
         number = value["round"]
@@ -275,7 +274,7 @@ class _RowRecords:
         )
 
     def columns(self, rules: StateRules, begun: int, hotkeys: Sequence[str]) -> Columns:
-        """What the rules carry as the epoch ends, or as the last one did in which they held.
+        """Return the columns that rules carry as the epoch ends, or as their last one did.
 
         Args:
             rules: of the line.
@@ -307,12 +306,12 @@ class _RowRecords:
 
 
 def _needs_all(rules: StateRules) -> bool:
-    """Whether the score of a miner comes of the records of others too."""
+    """Return whether the score of a miner depends on the records of others."""
     return rules.allocation is not None and not is_of_each(rules.allocation)
 
 
 def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int) -> Scored:
-    """What a record comes to by the rules and the thresholds of the epoch that it is pinned to.
+    """Score a record by the rules and the thresholds of the epoch that it is pinned to.
 
     Raises:
         RecordError: it cannot be scored.
@@ -325,8 +324,8 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
     if pinned:
         rows = known.rows(pinned - 1, "thresholds", (skill_type,))
         values = {row[1]: row[-1]["next"] for row in rows}
-        found = {name: from_text(text) for name, text in values.items() if text is not None}
-        thresholds = {skill_type: found} if found else {}
+        nanos = {name: from_text(text) for name, text in values.items() if text is not None}
+        thresholds = {skill_type: nanos} if nanos else {}
     scorer = scorer.with_snapshots({pinned: ThresholdSnapshot(thresholds, "")})
     (batch,) = events_of(ItemSource([record]), scorer)
     if batch.rejects:
@@ -337,7 +336,7 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
 
 
 def _scorer(known: Known, line: str, pinned: int) -> Scorer:
-    """The rules of a line up to an epoch, bound: thresholds may be carried from earlier ones."""
+    """Return the rules of a line up to an epoch, bound: thresholds may come from earlier ones."""
     from tallystick.scoring.bound_rules import bound_over  # proves formulas
     from tallystick.scoring.scorer import Scorer, bind  # proves formulas
 
@@ -350,28 +349,28 @@ def _scorer(known: Known, line: str, pinned: int) -> Scorer:
 
 
 def record_row(step: Step, event: StateEvent) -> Row | None:
-    """The row of one of the first three steps that a record leads to; None where it has none."""
+    """Return the row of one of the first three steps that a record leads to; None without one."""
     if step == "results":
         return result_row(event)
     return (*key_of(event), event.claim_digest if step == "inputs" else event.facts)
 
 
 def _fraction(text: str) -> Fraction:
-    """The fraction that a row says; whoever lies might write one that takes for ever to read."""
+    """Return the fraction of a row; a side that lies may write one that is too long to read."""
     if not _FRACTION.fullmatch(text):
         raise ValueError(f"found {text[:60]!r}, expected a fraction")
     return Fraction(text)
 
 
 def _reputations(known: Known, epoch: int, hotkey: str, skill_type: str) -> State:
-    """The state at the start of an epoch, with one reputation if the miner has it there."""
-    found = _next(known, epoch, "reputations", (hotkey, skill_type))
-    kept = {} if found is None else {skill_type: found}
-    return State(epoch, {hotkey: Miner(hotkey, None, (), kept)}, {})
+    """Return the state at the start of an epoch, with one reputation if the miner has it there."""
+    nano = _next(known, epoch, "reputations", (hotkey, skill_type))
+    reputations = {} if nano is None else {skill_type: nano}
+    return State(epoch, {hotkey: Miner(hotkey, None, (), reputations)}, {})
 
 
 def _next(known: Known, epoch: int, step: Step, key: Key) -> int | None:
-    """What an epoch began with, as the step of the epoch before it says."""
+    """Return the value that an epoch began with, from the step of the epoch before it."""
     rows = known.rows(epoch - 1, step, key) if epoch else ()
     text = rows[0][-1]["next"] if rows else None
     return None if text is None else from_text(text)

@@ -39,17 +39,19 @@ from tallystick.scoring.facts.source import FactsChunk
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
-from tallystick_state.audit.index import RowIndex
-from tallystick_state.audit.mapping import (
+from tallystick_state.audit.published import (
     AXES,
     MEASURES,
     OF_RECORDS,
     TEXTS,
     WHOLE,
     ColumnMapping,
+    PublishedRow,
+    RowIndex,
+    Value,
     is_decimal,
+    rows_of,
 )
-from tallystick_state.audit.published import PublishedRow, Value, rows_of
 
 EQUAL, WITHIN, DIFFERS = "equal", "within-tolerance", "differs"
 CODES = {
@@ -59,7 +61,7 @@ CODES = {
     "other-value": "a field has another value",
     "rejected-here": "a row is of a record that is rejected here",
 }
-"""How results can differ, by code."""
+"""Differences of results, by code."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?")
 _MOST = 400
@@ -68,7 +70,7 @@ _MOST = 400
 
 @attrs.frozen
 class Finding:
-    """How a row differs from what its record comes to.
+    """A difference between a row and the result of its record.
 
     Attributes:
         code: of `CODES`.
@@ -89,14 +91,14 @@ class Finding:
     distance: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values; the distance as a decimal."""
-        found = attrs.asdict(self)
-        return {**found, "distance": None if self.distance is None else decimal(self.distance)}
+        """Return the finding as a JSON object; the distance as a decimal."""
+        fields = attrs.asdict(self)
+        return {**fields, "distance": None if self.distance is None else decimal(self.distance)}
 
 
 @attrs.frozen
 class ResultsAudit:
-    """What an audit of results comes to.
+    """The result of an audit of results.
 
     Attributes:
         verdict: ``equal``, ``within-tolerance`` or ``differs``.
@@ -131,24 +133,24 @@ class ResultsAudit:
     receipt: Mapping[str, bool] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        found = attrs.asdict(self, recurse=False)
-        found["largest"] = decimal(self.largest)
+        """Return the result as a JSON object."""
+        fields = attrs.asdict(self, recurse=False)
+        fields["largest"] = decimal(self.largest)
         for name in ("first", "explanation"):
-            found[name] = None if found[name] is None else found[name].to_dict()
-        return found
+            fields[name] = None if fields[name] is None else fields[name].to_dict()
+        return fields
 
 
 def decimal(value: Fraction) -> str:
-    """A number as a decimal of at most 18 significant digits."""
+    """Return a number as a decimal of at most 18 significant digits."""
     with localcontext(prec=18):
-        found = Decimal(value.numerator) / Decimal(value.denominator)
-    return f"{found:f}" if found.adjusted() > -18 else str(found)
+        number = Decimal(value.numerator) / Decimal(value.denominator)
+    return f"{number:f}" if number.adjusted() > -18 else str(number)
 
 
 @attrs.frozen(slots=False)
 class _Derived:
-    """What a record comes to: a result, or the code of a reject."""
+    """The result of a record, or the code of its reject."""
 
     record: int
     result: Result | None
@@ -161,7 +163,7 @@ class _Derived:
         return None if self.result is None else self.result.to_json().encode()
 
     def value(self, field: str) -> Any:  # noqa: ANN401  # of any field
-        """A value of its result; None where it has none."""
+        """Return a value of its result; None where it has none."""
         if self.result is None:
             return None
         if field.startswith(AXES):
@@ -195,8 +197,8 @@ def audit_results(  # noqa: PLR0913  # what an audit needs
     Raises:
         InputError: a file cannot be read, rows are in no order, or have no field to compare.
     """
-    found = _Audit(scorer, results, mapping or ColumnMapping(), tolerance, tell)
-    return found.of(records, progress)
+    audit = _Audit(scorer, results, mapping or ColumnMapping(), tolerance, tell)
+    return audit.of(records, progress)
 
 
 @attrs.define(eq=False)
@@ -224,8 +226,8 @@ class _Audit:
         source = source_of(records)
         derived = self._derived(source, progress)
         in_step = self.mapping.by == ("record",)
-        for each, row in self._in_step(derived) if in_step else self._by_names(derived):
-            self._compare(each, row)
+        for item, row in self._in_step(derived) if in_step else self._by_names(derived):
+            self._compare(item, row)
         return ResultsAudit(
             verdict=DIFFERS if self.differ else WITHIN if self.within else EQUAL,
             rule_set=self.scorer.rule_set.reference,
@@ -246,15 +248,15 @@ class _Audit:
     def _derived(
         self, source: Source, progress: Callable[[int, int], None] | None
     ) -> Iterator[_Derived]:
-        """What each record comes to, in order."""
+        """Yield the result or reject of each record, in order."""
         scoring = Scoring(self.scorer)
         for chunk in source:
             batch = scoring.chunk(chunk)
-            scored = (_Derived(each.record, each, None, chunk) for each in batch.results())
-            rejected = (_Derived(each.line, None, each.code, chunk) for each in batch.rejects)
+            scored = (_Derived(item.record, item, None, chunk) for item in batch.results())
+            rejected = (_Derived(item.line, None, item.code, chunk) for item in batch.rejects)
             self.records += len(batch) + len(batch.rejects)
             self.rejected += len(batch.rejects)
-            yield from merge(scored, rejected, key=lambda each: each.record)
+            yield from merge(scored, rejected, key=lambda item: item.record)
             if progress is not None:
                 progress(source.bytes_read, source.size)
 
@@ -264,38 +266,38 @@ class _Audit:
         """Records and rows whose numbers are equal; what has no other half stands alone."""
         rows, last = self._read(), 0
         row, number = next(rows, None), 0
-        for each in derived:
+        for item in derived:
             while row is not None:
-                number = number or self._number(row, each, last)
-                if number >= each.record:
+                number = number or self._number(row, item, last)
+                if number >= item.record:
                     break
                 self._alone(row, number, is_twice=number == last)
                 row, last, number = next(rows, None), number, 0
-            if row is not None and number == each.record:
-                yield each, row
+            if row is not None and number == item.record:
+                yield item, row
                 row, last, number = next(rows, None), number, 0
             else:
-                yield each, None
+                yield item, None
         while row is not None:
             number = number or self._number(row, None, last)
             self._alone(row, number, is_twice=number == last)
             row, last, number = next(rows, None), number, 0
 
     def _number(self, row: PublishedRow, each: _Derived | None, last: int) -> int:
-        """The record that a row is of; the row itself says so, unless it is what is expected."""
+        """Return the number of the record of a row."""
         if each is not None and self.mapping.columns is None and _is_line_of(row, each):
             return each.record
         column = self.mapping.column("record")
-        found = exact_of(row.values.get(column))
-        if found is None or found.denominator != 1 or found < 1:
-            told = f"{row.values.get(column)!r} for {column}, expected the number of a record"
-            raise InputError(f"{row.source}:{row.line}: found {told}")
-        if found < last:
+        number = exact_of(row.values.get(column))
+        if number is None or number.denominator != 1 or number < 1:
+            problem = f"{row.values.get(column)!r} for {column}, expected the number of a record"
+            raise InputError(f"{row.source}:{row.line}: found {problem}")
+        if number < last:
             raise InputError(
-                f"{row.source}:{row.line}: found the record {found} behind {last}, expected rows "
+                f"{row.source}:{row.line}: found the record {number} behind {last}, expected rows "
                 "in the order of the records: match them by other columns, see docs/audit.md"
             )
-        return int(found)
+        return int(number)
 
     def _by_names(
         self, derived: Iterator[_Derived]
@@ -307,15 +309,15 @@ class _Audit:
                 key = [_key(self._value(field, row)) for field in by]
                 if not index.add(key, row):
                     self._alone(row, None, is_twice=True)
-            for each in derived:
-                key = [_key(value) for value in _named(each, by)]
-                found, first = index.take(key, each.record)
-                if first != each.record:
+            for item in derived:
+                key = [_key(value) for value in _named(item, by)]
+                published, first = index.take(key, item.record)
+                if first != item.record:
                     raise InputError(
-                        f"found the records {first} and {each.record} with the same "
+                        f"found the records {first} and {item.record} with the same "
                         f"{', '.join(by)}, expected one: match rows by more columns"
                     )
-                yield each, found
+                yield item, published
             yield from ((None, row) for row in index.left())
 
     def _read(self) -> Iterator[PublishedRow]:
@@ -326,11 +328,11 @@ class _Audit:
             yield row
 
     def _fields_of(self, row: PublishedRow) -> tuple[str, ...]:
-        """What is compared: what the mapping names, or else every field that the first row has."""
+        """Return the fields to compare: those of the mapping, or else of the first row."""
         columns, by = self.mapping.columns, self.mapping.by
         named = row.values if columns is None else columns
-        known = (name for name in named if self._is_decimal(name) or name in (*TEXTS, *WHOLE))
-        fields = [name for name in known if name not in by]
+        candidates = (name for name in named if self._is_decimal(name) or name in (*TEXTS, *WHOLE))
+        fields = [name for name in candidates if name not in by]
         if not any(map(self._is_decimal, fields)):
             raise InputError(
                 f"{self.results}: found no column of scores, expected some of those of a row of "
@@ -363,46 +365,48 @@ class _Audit:
 
     def _judge(self, each: _Derived, row: PublishedRow) -> None:
         """Count a row as equal, as within the tolerance, or as another."""
-        found = list(self._unlike(each, row))
-        distances = [one.distance for one in found if one.distance is not None]
+        findings = list(self._unlike(each, row))
+        distances = [one.distance for one in findings if one.distance is not None]
         self.largest = max([self.largest, *distances])
-        outside = [one for one in found if one.distance is None or one.distance > self.tolerance]
-        if not found:
+        outside = [one for one in findings if one.distance is None or one.distance > self.tolerance]
+        if not findings:
             self.equal += 1
         elif not outside:
             self.within += 1
             if self.first is None and self.passed is None:
-                self.passed = found[0]
+                self.passed = findings[0]
                 self._explain(each)
         else:
             self._note(outside[0], each)
-            found.remove(outside[0])
-        for one in found:
+            findings.remove(outside[0])
+        for one in findings:
             self.tell(one)
 
     def _unlike(self, each: _Derived, row: PublishedRow) -> Iterator[Finding]:
-        """The fields of a row that are others than the derived ones."""
+        """Yield the fields of a row that are others than the derived ones."""
         fields = self.fields
         if self.mapping.columns is None:
             own = (name for name in row.values if name.startswith((AXES, MEASURES)))
             fields += tuple(name for name in own if name not in fields)
         for field in fields:
             derived, theirs = each.value(field), self._value(field, row)
-            told = _told(derived)
+            text = _told(derived)
             # most are written as here; other spellings of numbers, and nano, are compared below
             is_plain = not self.mapping.in_nano or field in TEXTS or theirs is None
-            if is_plain and (theirs is told or (type(theirs) is str and theirs == str(told))):
+            if is_plain and (theirs is text or (type(theirs) is str and theirs == str(text))):
                 continue
             distance = None if field in TEXTS else self._distance(field, derived, theirs)
             if distance != 0:
                 # the number of a miner is no measure: no tolerance lets another pass
                 measured = distance if self._is_decimal(field) else None
-                found = None if theirs is None else str(theirs)
-                derived = None if told is None else str(told)
-                yield Finding("other-value", each.record, row.line, field, found, derived, measured)
+                published = None if theirs is None else str(theirs)
+                derived = None if text is None else str(text)
+                yield Finding(
+                    "other-value", each.record, row.line, field, published, derived, measured
+                )
 
     def _distance(self, field: str, derived: Any, theirs: Value) -> Fraction | None:  # noqa: ANN401  # of any field
-        """How far apart two numbers are; None where one of them is none."""
+        """Return the distance of two numbers; None where one of them is none."""
         is_text = isinstance(theirs, str) and ratio.is_ratio(theirs)
         in_nano = self.mapping.in_nano and self._is_decimal(field) and not is_text
         if isinstance(theirs, Decimal) and not in_nano and theirs == derived:
@@ -413,15 +417,15 @@ class _Audit:
         return abs((there / NANO if in_nano else there) - here)
 
     def _value(self, field: str, row: PublishedRow) -> Value:
-        """A value of a row as it is called here; None where it stands for none."""
-        found = row.values.get(self.mapping.column(field))
-        if isinstance(found, float) and found != found:  # noqa: PLR0124  # NaN alone is not itself
-            found = "NaN"
-        if isinstance(found, str) and found in self.mapping.missing:
+        """Return a value of a row as it is called here; None where it stands for none."""
+        value = row.values.get(self.mapping.column(field))
+        if isinstance(value, float) and value != value:  # noqa: PLR0124  # NaN alone is not itself
+            value = "NaN"
+        if isinstance(value, str) and value in self.mapping.missing:
             return None
-        if field in TEXTS and found is not None:
-            return self.mapping.values.get(field, {}).get(str(found), str(found))
-        return found
+        if field in TEXTS and value is not None:
+            return self.mapping.values.get(field, {}).get(str(value), str(value))
+        return value
 
     def _alone(self, row: PublishedRow, record: int | None, *, is_twice: bool) -> None:
         code = "duplicate-row" if is_twice else "extra-row"
@@ -448,19 +452,19 @@ def _item(each: _Derived) -> Any:  # noqa: ANN401  # a line, or a row as a mappi
 
 
 def _is_line_of(row: PublishedRow, each: _Derived) -> bool:
-    """Whether the bytes of a row are those that the record comes to."""
+    """Return whether the bytes of a row are those of the result of a record."""
     return row.data is not None and row.data == each.line
 
 
 def _told(derived: Any) -> Any:  # noqa: ANN401  # of any field
-    """A derived value as a row has it."""
+    """Return a derived value as a row has it."""
     if isinstance(derived, Decimal):
         return f"{derived:f}"
     return ratio.to_text(derived) if isinstance(derived, Fraction) else derived
 
 
 def exact_of(value: Value | Fraction) -> Fraction | None:
-    """A number as it is written; None of what is no number that a result can have."""
+    """Return a number as it is written; None of what is no number that a result can have."""
     if isinstance(value, str) and ratio.is_ratio(value):
         with suppress(NumberError):
             return ratio.from_text(value)
@@ -477,13 +481,13 @@ def exact_of(value: Value | Fraction) -> Fraction | None:
 
 
 def _key(value: Value) -> str:
-    """A value that rows are matched by, as text."""
-    found = None if isinstance(value, str) else exact_of(value)
-    return str(value if found is None else found)
+    """Return a value that rows are matched by, as text."""
+    number = None if isinstance(value, str) else exact_of(value)
+    return str(value if number is None else number)
 
 
 def _named(each: _Derived, names: Sequence[str]) -> list[Any]:
-    """The values of a record that rows are matched by."""
+    """Return the values of a record that rows are matched by."""
     if set(OF_RECORDS).isdisjoint(names) or each.result is None:
         return [each.value(name) for name in names]
     if isinstance(each.chunk, FactsChunk):
@@ -494,15 +498,15 @@ def _named(each: _Derived, names: Sequence[str]) -> list[Any]:
 
 
 def _receipt(results: Path, digest: str, input_digest: str) -> dict[str, bool] | None:
-    """Whether the receipt beside the results names the same; it is told and never trusted."""
+    """Compare the receipt beside the results; it is reported and never trusted."""
     try:
-        found = read_json(receipt_beside(results))
+        receipt = read_json(receipt_beside(results))
         with opened(results) as file:
             output = digest_of_file(file)
     except (OSError, ValueError, InputError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(receipt, dict):
         return None
     expected = {"rule_set": digest, "input": input_digest, "output": output}
     keys = {"rule_set": "rule_set_digest", "input": "input_digest", "output": "output_digest"}
-    return {name: found.get(keys[name]) == value for name, value in expected.items()}
+    return {name: receipt.get(keys[name]) == value for name, value in expected.items()}

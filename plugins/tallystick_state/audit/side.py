@@ -15,7 +15,7 @@ from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
 from tallystick_state.audit.evidence import Evidence, is_evidence, read_evidence
 from tallystick_state.audit.step_rows import StepRows
-from tallystick_state.batches import batch_with
+from tallystick_state.authority import batch_with
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import EpochLeaf, Row, Step
@@ -69,17 +69,17 @@ class Side:
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """What it signed; None where it signed nothing."""
+        """The checkpoint that the side signed; None without one."""
         return self.source.checkpoint if isinstance(self.source, Evidence) else None
 
     @cached_property
     def tree(self) -> TileTree:
         """The tree of the leaves that the checkpoint covers; of all without one."""
         size = len(self.leaves) if self.checkpoint is None else self.checkpoint.size
-        return TileTree(leaf_hash(each.to_bytes()) for each in self.leaves[:size])
+        return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
 
     def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
-        """The rows of each step of an epoch."""
+        """Return the rows of each step of an epoch."""
         if epoch not in self._rows:
             self._rows[epoch] = self._read(epoch)
         return self._rows[epoch]
@@ -87,24 +87,24 @@ class Side:
     def _read(self, epoch: int) -> Mapping[Step, StepRows | None]:
         if isinstance(self.source, Evidence):
             return self.source.rows(epoch)
-        found = self.source.rows(epoch)
-        return {step: None if rows is None else StepRows(rows) for step, rows in found.items()}
+        steps = self.source.rows(epoch)
+        return {step: None if rows is None else StepRows(rows) for step, rows in steps.items()}
 
     @cached_property
     def _rows(self) -> dict[int, Mapping[Step, StepRows | None]]:
         return {}
 
     def batch(self, row: Row) -> Envelope | None:
-        """The batch in which the validator of a row of inputs has signed it; None of evidence."""
+        """Return the signed batch of the validator of a row of inputs; None for evidence."""
         if isinstance(self.source, Evidence):
             return None
         return batch_with(self.source.transaction, row[2], row[-1], self.name)
 
     @cached_property
     def rule_texts(self) -> Mapping[str, RuleText]:
-        """Its rule sets, by digest."""
+        """The rule sets, by digest."""
         if isinstance(self.source, Evidence):
-            return {each["digest"]: RuleText(**each) for each in self.source.rules}
+            return {stored["digest"]: RuleText(**stored) for stored in self.source.rules}
         return {
             digest: RuleText(digest, rules.rule_set.reference, rules.loaded.text)
             for digest, rules in self.source.in_force.rule_sets().items()
@@ -113,7 +113,7 @@ class Side:
 
 @contextmanager
 def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[Side]:
-    """A side, by a file of evidence, an export, or the place of a store.
+    """Open a side, by a file of evidence, an export, or the place of a store.
 
     A store is read as it is; an export is replayed, and one that leads to other snapshots than it
     says is a side that contradicts itself.
@@ -123,23 +123,23 @@ def opened_side(where: PathLike, registry: Registry | None = None) -> Iterator[S
         StoreError: it is no store.
         TrustError: it is evidence whose rows are not those of its leaves.
     """
-    place = path_text(where, PLACE)
-    path = Path(place)
+    location = path_text(where, PLACE)
+    path = Path(location)
     if is_evidence(path):
         with read_evidence(path) as evidence:
-            yield Side(place, evidence)
+            yield Side(location, evidence)
     elif is_export(path):
         with tempfile.TemporaryDirectory() as folder:
             store = str(Path(folder) / "imported")
             contradicted = _imported(path, store, registry)
             if contradicted is not None:
-                yield Side(place, Evidence(None, (), (), {}), contradicted)
+                yield Side(location, Evidence(None, (), (), {}), contradicted)
                 return
-            with _stored(store, registry, place) as log:
-                yield Side(place, log)
+            with _stored(store, registry, location) as log:
+                yield Side(location, log)
     else:
-        with _stored(place, registry) as log:
-            yield Side(place, log)
+        with _stored(location, registry) as log:
+            yield Side(location, log)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ was signed, its checkpoint says; what its miners weigh follows from both.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -16,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.errors import InputError
-from tallystick.io.inputs import start_of
+from tallystick.io.documents import read_json
 from tallystick.numbers.nano import to_text
 from tallystick_state.audit.results_audit import decimal
-from tallystick_state.chain_weights import Weights
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import Verified, verify
 from tallystick_state.rules import StateRules
 from tallystick_state.transfer import import_state
+from tallystick_state.weights import Weights
 
 if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint
@@ -53,7 +52,7 @@ class WeightFinding:
 
 @attrs.frozen
 class StateAudit:
-    """What an audit of a state comes to.
+    """The result of an audit of a state.
 
     Attributes:
         verdict: ``equal`` or ``differs``; of weights alone, as all else is refused.
@@ -103,18 +102,20 @@ def audit_state(  # noqa: PLR0913  # what an audit needs
         with Ledger.open(where, shown=str(export)) as ledger:
             verified = verify(ledger, checkpoint, keys)
             with ledger.queries() as queries:
-                found, miners = list[WeightFinding](), None
+                findings, miners = list[WeightFinding](), None
                 if weights is not None:
                     own = queries.weights(line=line)
                     slots = _slots(queries, own, weights)
-                    found, miners = list(_unlike(own, slots)), len(slots)
+                    findings, miners = list(_unlike(own, slots)), len(slots)
                 epoch = queries.state.epoch
-    verdict = "differs" if found else "equal"
-    return StateAudit(verdict, verified, epoch, miners, len(found), found[0] if found else None)
+    verdict = "differs" if findings else "equal"
+    return StateAudit(
+        verdict, verified, epoch, miners, len(findings), findings[0] if findings else None
+    )
 
 
 def read_weights(path: Path) -> Mapping[str, int | str]:
-    """The weights of a file, by slot or hotkey.
+    """Return the weights of a file, by slot or hotkey.
 
     It is JSON: what ``tallystick weights --json`` prints, or an object of weights by slot or by
     hotkey. A weight is text of a decimal, or a whole number as Bittensor takes it, up to 65 535.
@@ -123,22 +124,21 @@ def read_weights(path: Path) -> Mapping[str, int | str]:
         InputError: the file cannot be read, or holds something else.
     """
     try:
-        data = start_of(path, LARGEST + 1)
-        found: Any = json.loads(data if len(data) <= LARGEST else b"")
-    except (OSError, ValueError, RecursionError) as error:
+        content: Any = read_json(path, largest=LARGEST)
+    except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise InputError(f"{path}: the weights cannot be read ({reason}): fix the file") from error
-    if isinstance(found, dict) and isinstance(found.get("uids"), list):
-        shares = found.get("weights")
-        if not isinstance(shares, list) or len(shares) != len(found["uids"]):
+    if isinstance(content, dict) and isinstance(content.get("uids"), list):
+        shares = content.get("weights")
+        if not isinstance(shares, list) or len(shares) != len(content["uids"]):
             raise InputError(f"{path}: found no list of weights as long as that of uids")
-        found = dict(zip(map(str, found["uids"]), shares, strict=True))
-    if not isinstance(found, dict) or not all(map(_is_weight, found.values())):
+        content = dict(zip(map(str, content["uids"]), shares, strict=True))
+    if not isinstance(content, dict) or not all(map(_is_weight, content.values())):
         raise InputError(
             f"{path}: found something else than weights, expected an object of decimals as text, "
             "or of whole numbers to 65535, by slot or hotkey"
         )
-    return found
+    return content
 
 
 def _is_weight(value: object) -> bool:
@@ -153,16 +153,16 @@ def _is_weight(value: object) -> bool:
 def _slots(
     queries: StateQueries, own: Weights, weights: Mapping[str, int | str]
 ) -> dict[int, int | str]:
-    """What was published, by slot, and nothing for slots that have a weight here alone."""
+    """Return the published weights by slot; empty text for a slot that has a weight here alone."""
     uids = {m.hotkey: m.uid for m in queries.state.miners.values() if m.uid is not None}
-    found = dict[int, int | str]()
+    slots = dict[int, int | str]()
     for name, weight in weights.items():
         uid = uids.get(name, int(name) if name.isascii() and name.isdigit() else None)
-        if uid is None or uid in found:
-            told = "a miner twice" if uid in found else f"{name!r}, who has no slot"
-            raise InputError(f"found {told}, expected weights by slot or by hotkey, each once")
-        found[uid] = weight
-    return dict.fromkeys(own.uids, "") | found
+        if uid is None or uid in slots:
+            problem = "a miner twice" if uid in slots else f"{name!r}, who has no slot"
+            raise InputError(f"found {problem}, expected weights by slot or by hotkey, each once")
+        slots[uid] = weight
+    return dict.fromkeys(own.uids, "") | slots
 
 
 def _unlike(own: Weights, slots: Mapping[int, int | str]) -> Iterator[WeightFinding]:

@@ -1,18 +1,23 @@
-"""The rows of a step: what a side says of it, with their tree and a search by key."""
+"""The rows of a step: the tree of a side, a search by key, and the first difference of two sides.
+
+From the top level of tiles down, the first hash that differs leads to the tile below; where all
+that both have are the same, the next position does. The rows before the first difference are the
+same on both sides, so the position is right too where a row is missing. No row is read on the way.
+"""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import BinaryIO, overload
+from typing import BinaryIO, Protocol, overload
 
 import attrs
 import msgspec
 
-from tallystick_state.step_roots import Key, Row, row_key, step_tree
-from tallystick_state.trust.merkle import TileTree
+from tallystick_state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_key, step_tree
+from tallystick_state.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree
 from tallystick_state.trust.proof import ProvenRows
 
 _decode = msgspec.json.Decoder().decode
@@ -34,7 +39,7 @@ class FileRows(Sequence[bytes]):
     def __getitem__(self, index: slice) -> list[bytes]: ...
     def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
         if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
+            return [self[number] for number in range(*index.indices(len(self)))]
         if not 0 <= index < len(self):
             raise IndexError(index)
         begin = self._ends[index - 1] if index else self._start
@@ -67,18 +72,18 @@ class StepRows:
         return step_tree(self.data) if self.known is None else self.known
 
     def row(self, place: int) -> Row:
-        """The row at a place."""
+        """Return the row at a place."""
         return read_row(self.data[place])
 
     def span(self, prefix: Key) -> tuple[int, int]:
-        """The places of the rows whose keys begin with a prefix: the first, and behind the last."""
+        """Return the range of the rows whose keys begin with a prefix: first and end."""
         key = _beginning(len(prefix))
         places = range(len(self.data))
         low = bisect_left(places, prefix, key=lambda place: key(self.data[place]))
         return low, bisect_right(places, prefix, low, key=lambda place: key(self.data[place]))
 
     def proven(self, epoch: int, step: str, prefix: Key) -> ProvenRows | None:
-        """The rows whose keys begin with a prefix, with their neighbours and their proof.
+        """Return the rows whose keys begin with a prefix, with their neighbours and their proof.
 
         The neighbours show that there are no more of them, and where there are none, none. None for
         a step without rows, whose root says so.
@@ -92,13 +97,13 @@ class StepRows:
 
 
 def read_row(data: bytes) -> Row:
-    """The row that a leaf has."""
+    """Return the row that a leaf has."""
     row: Row = _decode(data)
     return row
 
 
 def chosen(rows: ProvenRows, size: int, prefix: Key) -> list[Row] | None:
-    """The rows with a prefix, if proven rows show all of them; None if they do not.
+    """Return the rows with a prefix, if proven rows show all of them; None if they do not.
 
     Args:
         rows: whose proof was checked.
@@ -115,3 +120,83 @@ def chosen(rows: ProvenRows, size: int, prefix: Key) -> list[Row] | None:
 
 def _beginning(size: int) -> Callable[[bytes], Key]:
     return lambda data: row_key(read_row(data))[:size]
+
+
+class Compared(Protocol):
+    """A side, as far as it is compared."""
+
+    @property
+    def leaves(self) -> tuple[EpochLeaf, ...]:
+        """The leaf of each closed epoch."""
+
+    def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
+        """Return the rows of each step of an epoch; None of those that the side lacks."""
+
+
+@attrs.frozen
+class Place:
+    """The position of the first difference of two logs.
+
+    Attributes:
+        epoch: the epoch.
+        step: the step; None where rules, the snapshot or a step that a side lacks differ.
+        row: the place of the row in its step.
+        passed: steps that one side lacks, which were passed over.
+    """
+
+    epoch: int
+    step: Step | None = None
+    row: int | None = None
+    passed: tuple[Step, ...] = ()
+
+
+def first_difference(a: Compared, b: Compared) -> Place | None:
+    """Return the first difference of two logs, as far as both go; None without one.
+
+    Salts are not compared.
+    """
+    unsalted = (
+        (attrs.evolve(x, salt=None), attrs.evolve(y, salt=None))
+        for x, y in zip(a.leaves, b.leaves, strict=False)
+    )
+    for epoch, (mine, theirs) in enumerate(unsalted):
+        if mine != theirs:
+            return _within(epoch, mine, theirs, a, b)
+    return None
+
+
+def _within(epoch: int, mine: EpochLeaf, theirs: EpochLeaf, a: Compared, b: Compared) -> Place:
+    if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
+        return Place(epoch)
+    passed = list[Step]()
+    for step in STEPS:
+        roots = mine.steps[step], theirs.steps[step]
+        if None in roots and roots[0] != roots[1]:
+            passed.append(step)
+        elif roots[0] != roots[1]:
+            rows = a.rows(epoch)[step], b.rows(epoch)[step]
+            if rows[0] is None or rows[1] is None:
+                passed.append(step)
+                continue
+            leaf = first_leaf(rows[0].tree, rows[1].tree)
+            return Place(epoch, step, leaf, tuple(passed))
+    return Place(epoch, passed=tuple(passed))
+
+
+def first_leaf(a: TileTree, b: TileTree) -> int:
+    """Return the first leaf in which two trees differ, reading a tile of each level."""
+    index = 0
+    for level in reversed(range(min(a.height, b.height))):
+        tile, offset = index // TILE_WIDTH, index % TILE_WIDTH
+        mine, theirs = a.tile(level, tile), b.tile(level, tile)
+        while offset < TILE_WIDTH and _same(mine, theirs, offset):
+            offset += 1
+        index = tile * TILE_WIDTH + offset
+        if level:
+            index *= TILE_WIDTH
+    return index
+
+
+def _same(mine: bytes, theirs: bytes, place: int) -> bool:
+    at = slice(place * HASH_SIZE, (place + 1) * HASH_SIZE)
+    return bool(mine[at]) and mine[at] == theirs[at]

@@ -14,7 +14,7 @@ from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
-from tallystick.views import View
+from tallystick.json_values import JsonObject
 from tallystick_state import views
 from tallystick_state.cli.options import (
     PoolOptions,
@@ -80,9 +80,9 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         return
     held.require_reference(reference)
     with opened(where, held) as ledger, working("proving the rules"):
-        found = ledger.adopt(reference, epoch, major=major, authority=authority)
+        adoption = ledger.adopt(reference, epoch, major=major, authority=authority)
         in_force = ledger.in_force
-    view = views.adoption(found, in_force)
+    view = views.adoption(adoption, in_force)
     if as_json:
         print_json(view)
     else:
@@ -97,10 +97,10 @@ def _share(  # noqa: PLR0913  # what the command was given
 ) -> None:
     """Schedule other pools."""
     with opened(where, held) as ledger:
-        found = ledger.share(
+        change = ledger.share(
             pools.shares, epoch, idle=pools.idle, burn=pools.burn, authority=authority
         )
-    view = views.pools_change(found)
+    view = views.pools_change(change)
     if as_json:
         print_json(view)
     else:
@@ -131,14 +131,14 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     authority = authority_of(signed, block)
     with opened(where, held) as ledger:
         before = ledger.in_force
-        found = ledger.withdraw(line, authority=authority)
-    view = views.adoption(found, before)
+        adoption = ledger.withdraw(line, authority=authority)
+    view = views.adoption(adoption, before)
     if as_json:
         print_json(view)
     else:
         echo(
             f"{view['reference']} {view['digest']} is withdrawn; it would have held from epoch "
-            f"{found.epoch}"
+            f"{adoption.epoch}"
         )
 
 
@@ -146,7 +146,7 @@ def withdraw_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 @state_option
 @as_json
 def rules_command(where: str, as_json: bool) -> None:
-    """Which rules held, hold and will hold: from which epoch and block, and who signed."""
+    """List the rules that held, hold and will hold: since which epoch and block, and who signed."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
@@ -158,7 +158,7 @@ def rules_command(where: str, as_json: bool) -> None:
         echo(*_lines(view, in_force))
 
 
-def _lines(view: View, in_force: RulesInForce) -> Iterator[str]:
+def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:
     for span in view.get("pools", ()):
         end = "" if span["until"] is None else f" to {span['until']}"
         yield (
@@ -183,9 +183,9 @@ def pools_text(view: Mapping[str, Any]) -> str:
     return f"{shares}; of idle lines {idle.format_map(view)}"
 
 
-def _block(view: View) -> str:
+def _block(view: JsonObject) -> str:
     return "" if view["block"] is None else f", block {view['block']}"
 
 
-def _signed(view: View) -> str:
+def _signed(view: JsonObject) -> str:
     return f", signed by {', '.join(view['signed_by'])}" if view["signed_by"] else ""

@@ -30,7 +30,7 @@ from tallystick_state.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tallystick_state.audit.export_audit import ExportAudit
+    from tallystick_state.audit.export import ExportAudit
     from tallystick_state.audit.results_audit import Finding, ResultsAudit
     from tallystick_state.audit.state_audit import StateAudit
     from tallystick_state.trust.keys import PublicKey
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 def _tolerance(_context: click.Context, _option: click.Parameter, value: str) -> Fraction:
     try:
-        found = Fraction(value) if len(value) <= 40 and "/" not in value else Fraction(-1)
+        tolerance = Fraction(value) if len(value) <= 40 and "/" not in value else Fraction(-1)
     except (ValueError, ZeroDivisionError):
-        found = Fraction(-1)
-    if found < 0:
+        tolerance = Fraction(-1)
+    if tolerance < 0:
         raise click.BadParameter(f"found {value!r}, expected a decimal such as 0.000000001")
-    return found
+    return tolerance
 
 
 @click.command(
@@ -111,39 +111,39 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Score RECORDS again and compare RESULTS; or replay an EXPORT, and compare what follows.
 
-    Of records, says whether every value that another published is the exact one as it is written,
-    or which record differs first, by how much, and every step behind its score; --tolerance is for
-    results that were computed in floats. Of the export of a state, says whether its log is the one
-    of the --checkpoint, and its weights those of --weights. Of a FOLDER that a subnet published,
-    says whether the weights that were set follow from it, and what that does not show. The exit
-    status is 1 when something differs.
+    Of records, it says whether every value that another published is the exact one as it is
+    written, or which record differs first, by how much, and every step behind its score;
+    --tolerance is for results that were computed in floats. Of the export of a state, it says
+    whether its log is the one of the --checkpoint, and its weights those of --weights. Of a FOLDER
+    that a subnet published, it says whether the weights that were set follow from it, and what that
+    does not show. The exit status is 1 when something differs.
     """
     others = (results, mapping_file, every, checkpoint, trust, weights_file, line, where)
-    if export_format is not None and (any(each is not None for each in others) or keys):
+    if export_format is not None and (any(option is not None for option in others) or keys):
         raise click.UsageError("--export goes with --rules and --tolerance alone")
     if line is not None and weights_file is None:
         raise click.UsageError("--line goes with --weights")
     if export_format is not None:
-        found, lines = _of_export(source, reference, export_format, tolerance, held)
+        view, lines = _of_export(source, reference, export_format, tolerance, held)
     elif results is not None and (reference, where) != (None, None):
         rest = (checkpoint, trust, weights_file)
-        if any(each is not None for each in rest) or keys:
+        if any(option is not None for option in rest) or keys:
             raise click.UsageError("--checkpoint, --trust, --key and --weights go with an export")
-        found, lines = _of_results(
+        view, lines = _of_results(
             source, reference, results, mapping_file, tolerance, every, follow_links, where, held
         )
     elif checkpoint is not None or weights_file is not None:
-        found, lines = _of_state(source, checkpoint, trust, keys, weights_file, line, held)
+        view, lines = _of_state(source, checkpoint, trust, keys, weights_file, line, held)
     else:
         raise click.UsageError(
             "found neither --results with --rules or --state, for records, nor --checkpoint or "
             "--weights, for an export, nor --export, for a folder, expected one of them"
         )
     if as_json:
-        print_json(found)
+        print_json(view)
     else:
         echo(*lines)
-    sys.exit(1 if found["verdict"] == "differs" else 0)
+    sys.exit(1 if view["verdict"] == "differs" else 0)
 
 
 def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
@@ -157,17 +157,17 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
     where: str | None,
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
-    """What an audit of results comes to, for machines and for people."""
-    from tallystick_state.audit.mapping import read
+    """Audit results; return the outcome for machines and for people."""
+    from tallystick_state.audit.published import read_mapping
     from tallystick_state.audit.results_audit import audit_results
 
     with ExitStack() as stack:
         scorer = stack.enter_context(scoring(reference, where, held))
         factors = scorer.layout.factors
-        mapping = None if mapping_file is None else read(mapping_file, factors)
+        mapping = None if mapping_file is None else read_mapping(mapping_file, factors)
         tell = stack.enter_context(_told(every, follow_links))
         progress = stack.enter_context(progress_bar("auditing"))
-        found = audit_results(
+        result = audit_results(
             scorer,
             records,
             results,
@@ -176,7 +176,7 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
             tell=tell,
             progress=progress,
         )
-    return found.to_dict(), _lines(found, results)
+    return result.to_dict(), _lines(result, results)
 
 
 def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
@@ -188,14 +188,14 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
     line: str | None,
     held: Held,
 ) -> tuple[dict[str, Any], Iterator[str]]:
-    """What an audit of a state comes to, for machines and for people."""
+    """Audit a state; return the outcome for machines and for people."""
     from tallystick_state.audit.state_audit import audit_state, read_weights
     from tallystick_state.trust.trust_file import read  # loads what signs
     from tallystick_state.trust.verification import Against
 
     against = Against(None if trust is None else read(trust), keys)
     with working("replaying the log"):
-        found = audit_state(
+        result = audit_state(
             export,
             None if checkpoint is None else read_checkpoint_file(checkpoint),
             against.known,
@@ -203,32 +203,31 @@ def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
             line=line,
             accept=held.require,
         )
-    signers = against.names(found.verified.signers)
-    first = None if found.first is None else attrs.asdict(found.first)
-    told = {
-        "verdict": found.verdict,
-        "entries": found.verified.entries,
-        "epochs": found.verified.epochs,
+    signers = against.names(result.verified.signers)
+    first = None if result.first is None else attrs.asdict(result.first)
+    view = {
+        "verdict": result.verdict,
+        "entries": result.verified.entries,
+        "epochs": result.verified.epochs,
         "signers": list(signers),
-        "epoch": found.epoch,
-        "weights": found.miners,
-        "differ": found.differ,
+        "epoch": result.epoch,
+        "weights": result.miners,
+        "differ": result.differ,
         "first": first,
     }
-    return told, _state_lines(found, export, ", ".join(signers))
+    return view, _state_lines(result, export, ", ".join(signers))
 
 
 def _of_export(
     folder: Path, reference: str | None, name: str, tolerance: Fraction, held: Held
 ) -> tuple[dict[str, Any], Iterator[str]]:
-    """What an audit of a folder that a subnet published comes to, for machines and for people."""
-    from tallystick_state.audit.export import installed_formats
-    from tallystick_state.audit.export_audit import audit_export, format_named
+    """Audit a folder that a subnet published; return the outcome for machines and for people."""
+    from tallystick_state.audit.export import audit_export, format_named, installed_formats
 
     form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
-        found = audit_export(scorer, form, folder, tolerance=tolerance)
-    return found.to_dict(), _export_lines(found, folder)
+        result = audit_export(scorer, form, folder, tolerance=tolerance)
+    return result.to_dict(), _export_lines(result, folder)
 
 
 def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
@@ -238,13 +237,13 @@ def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
     yield f"{numbered(found.scored, 'record')} scored; left out: {', '.join(left) or 'none'}"
     yield f"dropped before: {', '.join(dropped) or 'none'}"
     yield f"rule set {found.rule_set} {found.digest}"
-    told = found.to_dict()
-    yield f"{numbered(len(found.weights), 'weight')} derived; distance {told['total']} in all"
+    view = found.to_dict()
+    yield f"{numbered(len(found.weights), 'weight')} derived; distance {view['total']} in all"
     if found.first is not None:
-        each = found.first.to_dict()
+        first = found.first.to_dict()
         yield (
-            f"farthest {visible(each['hotkey'])}: set {each['found']}, derived {each['derived']}, "
-            f"apart by {each['distance']}"
+            f"farthest {visible(first['hotkey'])}: set {first['found']}, "
+            f"derived {first['derived']}, apart by {first['distance']}"
         )
     yield from ("", "this shows", *(f"  - {visible(text)}" for text in found.proved))
     if found.unproved:
@@ -260,15 +259,15 @@ def _state_lines(found: StateAudit, export: Path, signers: str) -> Iterator[str]
     if found.miners is not None:
         yield f"{found.miners - found.differ} of {found.miners} weights are equal"
     if found.first is not None:
-        each = found.first
-        apart = "" if each.distance is None else f", apart by {each.distance}"
-        published, derived = each.found or "nothing", each.derived or "nothing"
-        yield f"first    slot {each.uid}: found {published}, derived {derived}{apart}"
+        first = found.first
+        apart = "" if first.distance is None else f", apart by {first.distance}"
+        published, derived = first.found or "nothing", first.derived or "nothing"
+        yield f"first    slot {first.uid}: found {published}, derived {derived}{apart}"
 
 
 @contextmanager
 def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding], None]]:
-    """What takes every finding: a file, or nothing."""
+    """Open the writer of every finding, to a file or nowhere."""
     if path is None:
         yield lambda _: None
         return
@@ -308,8 +307,8 @@ def _first(first: Finding) -> str:
     row = "" if first.line is None else f" in line {first.line}"
     text = f"first    {first.code}: record {first.record}{row}"
     if first.field is not None:
-        found, derived = (visible(each or "nothing") for each in (first.found, first.derived))
-        text += f": {visible(first.field)}: found {found}, derived {derived}"
+        published, derived = (visible(value or "nothing") for value in (first.found, first.derived))
+        text += f": {visible(first.field)}: found {published}, derived {derived}"
     elif first.derived is not None:
         text += f": {visible(first.derived)}"
     return text + ("" if first.distance is None else f", apart by {decimal(first.distance)}")

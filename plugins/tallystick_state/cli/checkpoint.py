@@ -52,7 +52,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     as_json: bool,
     signer: Signer | None,
 ) -> None:
-    """Say what the log of closed epochs is: its size and its root, signed if a key is named.
+    """Print the checkpoint of the closed epochs: size and root of their log, signed if asked.
 
     Whoever keeps it finds a history that is rewritten or cut back later. Beside what is written by
     -o, and in the JSON, stands the digest of the rules in force and scheduled, which is not signed.
@@ -61,17 +61,17 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, working("hashing the closed epochs"):
-        found = checkpoint(ledger, origin)
+        current = checkpoint(ledger, origin)
         with ledger.queries() as queries:
             ahead = queries.rules_digest()
-    signed = found if signer is None else found.signed(signer)
+    signed = current if signer is None else current.signed(signer)
     if output is not None:
         _write(output, signed.to_text().encode(), follow_links=follow_links)
     if as_json:
-        view = {"origin": found.origin, "size": found.size, "root": found.root.hex()}
+        view = {"origin": current.origin, "size": current.size, "root": current.root.hex()}
         by = None if signer is None else str(signer.public)
-        told = {**view, "signed_by": by, "checkpoint": signed.to_text()}
-        print_json(told | views.rules_digest(ahead))
+        content = {**view, "signed_by": by, "checkpoint": signed.to_text()}
+        print_json(content | views.rules_digest(ahead))
     else:
         # without a file the output is the checkpoint itself, which has three lines and signatures
         beside = [] if output is None else [f"rules {ahead}"]
@@ -119,8 +119,8 @@ def row_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     signed = None if checkpoint is None else read_checkpoint_file(checkpoint)
     with Ledger.open(where) as ledger, working("proving"):
-        found = row_proof(ledger, epoch, step, _key(key), signed)
-    _give(found, output, follow_links=follow_links, as_json=as_json)
+        proof = row_proof(ledger, epoch, step, _key(key), signed)
+    _give(proof, output, follow_links=follow_links, as_json=as_json)
 
 
 @proof_group.command(
@@ -144,8 +144,8 @@ def consistency_command(  # noqa: PLR0913, PLR0917  # one argument for each opti
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, working("proving"):
-        found = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
-    _give(found, output, follow_links=follow_links, as_json=as_json)
+        proof = growth(ledger, read_checkpoint_file(old), read_checkpoint_file(new))
+    _give(proof, output, follow_links=follow_links, as_json=as_json)
 
 
 @click.command(
@@ -193,12 +193,12 @@ def evidence_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 def _key(text: str) -> list[Any]:
     try:
-        found = json.loads(text)
+        key = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list):
+        key = None
+    if not isinstance(key, list):
         raise click.BadParameter(f'found {text[:60]!r}, expected an array such as ["5Miner", …]')
-    return found
+    return key
 
 
 def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: bool) -> None:

@@ -46,21 +46,21 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     """
     from tallystick.plugins.registry import installed_plugins
     from tallystick_state.audit import dispute as disputes
-    from tallystick_state.audit.dispute_file import dispute_bytes, told
-    from tallystick_state.audit.records import records_of
+    from tallystick_state.audit.dispute import dispute_bytes, told
+    from tallystick_state.audit.judgement import records_of
     from tallystick_state.audit.side import opened_side
 
-    given = None if records is None else records_of(records)
+    lookup = None if records is None else records_of(records)
     with working("comparing"), opened_side(a) as mine, opened_side(b) as theirs:
-        found = disputes.dispute(mine, theirs, installed_plugins(), given)
-    differ = found.verdict.kind != "equal"
-    if output is not None and found.proofs:
+        result = disputes.dispute(mine, theirs, installed_plugins(), lookup)
+    differ = result.verdict.kind != "equal"
+    if output is not None and result.proofs:
         from tallystick.io.atomic import atomic_files, output_path  # writes
 
         with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
-            file.write(dispute_bytes(found))
+            file.write(dispute_bytes(result))
     if as_json:
-        print_json({"sides": dict(found.names), "verdict": found.verdict.to_value()})
+        print_json({"sides": dict(result.names), "verdict": result.verdict.to_value()})
     else:
-        echo(*told(found))
+        echo(*told(result))
     sys.exit(1 if differ else 0)

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import EpochInfo
+    from tallystick_state.answers import EpochInfo
     from tallystick_state.reports import EpochReport
 
 _LONGEST_SALT = 1024
 _MOST_MOVES = 10
-"""Most reputations that are shown, the largest moves first; the rest are counted."""
+"""Maximum number of reputations that are listed, the largest moves first; others are counted."""
 
 
 @click.group(cls=CommandGroup)
 def epoch() -> None:
-    """Epochs of a state: list, show, close."""
+    """List, show and close the epochs of a state."""
 
 
 @epoch.command(
@@ -49,23 +49,23 @@ def epoch() -> None:
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The epochs that have begun: when they were closed, their events and snapshots."""
+    """List the epochs that have begun: when they closed, their events and snapshots."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.epochs(last)
+        epochs = queries.epochs(last)
     if as_json:
-        print_json({"epochs": [views.epoch_info(each) for each in found]})
+        print_json({"epochs": [views.epoch_info(info) for info in epochs]})
     else:
         rows = [
             (
-                str(each.epoch),
-                "open" if each.is_open else "closed",
-                str(each.at or "–"),
-                str(each.events),
-                each.snapshot.digest,
+                str(info.epoch),
+                "open" if info.is_open else "closed",
+                str(info.at or "–"),
+                str(info.events),
+                info.snapshot.digest,
             )
-            for each in found
+            for info in epochs
         ]
         echo(
             *table_lines(("epoch", "state", "closed at", "events", "began with the snapshot"), rows)
@@ -82,18 +82,18 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The EPOCH with the state that it began with: thresholds, and with --json reputations."""
+    """Show the EPOCH with the state that it began with: thresholds; with --json reputations."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.epoch(number)
+        info = queries.epoch(number)
     if as_json:
-        print_json(views.epoch_info(found, whole=True))
+        print_json(views.epoch_info(info, whole=True))
         return
-    begun = found.snapshot
-    echo(_line(found), f"it began with {numbered(len(begun.reputation), 'miner')}")
+    begun = info.snapshot
+    echo(_line(info), f"it began with {numbered(len(begun.reputation), 'miner')}")
     for name, thresholds in begun.thresholds.items():
-        values = ", ".join(f"{each} {to_text(value)}" for each, value in thresholds.items())
+        values = ", ".join(f"{skill} {to_text(value)}" for skill, value in thresholds.items())
         echo(f"  {name}: {values}")
 
 
@@ -161,9 +161,9 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(views.epoch(closed))
     else:
-        said = "was closed already" if closed.already else "is closed"
+        status = "was closed already" if closed.already else "is closed"
         lines = () if report is None else _report(report, closed.epoch + 1)
-        echo(f"epoch {closed.epoch} {said}; snapshot {closed.snapshot.digest}", *lines)
+        echo(f"epoch {closed.epoch} {status}; snapshot {closed.snapshot.digest}", *lines)
 
 
 def _report(found: EpochReport, following: int) -> Iterator[str]:
@@ -176,9 +176,9 @@ def _report(found: EpochReport, following: int) -> Iterator[str]:
         yield from _moves(found)
     if found.tracked:
         yield f"  thresholds: {len(found.thresholds) or 'none'} moved"
-    for each in found.thresholds:
-        before, after = ("none" if n is None else to_text(n) for n in (each.before, each.after))
-        yield f"    {before} → {after}  {each.skill_type}, {each.name}"
+    for change in found.thresholds:
+        before, after = ("none" if n is None else to_text(n) for n in (change.before, change.after))
+        yield f"    {before} → {after}  {change.skill_type}, {change.name}"
     if found.flagged:
         flags = (f"{visible(hotkey)} ({many})" for hotkey, many in found.flagged.items())
         yield f"  collusion flags: {', '.join(flags)}"
@@ -191,11 +191,11 @@ def _report(found: EpochReport, following: int) -> Iterator[str]:
 
 
 def _moves(found: EpochReport) -> Iterator[str]:
-    up = sum(each.after > each.before for each in found.reputations)
+    up = sum(change.after > change.before for change in found.reputations)
     down = len(found.reputations) - up
     yield f"  reputations: {up} up, {down} down, {found.kept} as before"
     moves = found.reputations[:_MOST_MOVES]
-    width = max((len(each.skill_type) for each in moves), default=0)
+    width = max((len(change.skill_type) for change in moves), default=0)
     for move in moves:
         values = f"{to_text(move.before)} → {to_text(move.after)}"
         yield f"    {values}  {move.skill_type:{width}}  {visible(move.hotkey)}"

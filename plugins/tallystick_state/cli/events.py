@@ -24,7 +24,7 @@ from tallystick_state.cli.options import (
 
 @click.group(cls=CommandGroup)
 def events() -> None:
-    """Late events and records from elsewhere: import."""
+    """Import late events and records of others."""
 
 
 @events.command(

@@ -15,7 +15,7 @@ from tallystick_state.cli.options import number_type, opened, state_option
 
 @click.group(cls=CommandGroup)
 def groups() -> None:
-    """Verification groups: select."""
+    """Select verification groups."""
 
 
 @groups.command(

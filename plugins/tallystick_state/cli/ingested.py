@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ingested_text(found: Ingested) -> str:
-    """What was recorded, and what was not."""
+    """Return the numbers of events that were recorded and that were not, as text."""
     parts = {
         "recorded": found.events,
         "known already": found.duplicates,
@@ -32,7 +32,7 @@ def ingested_text(found: Ingested) -> str:
 
 
 def _reasons(found: Mapping[str, int]) -> str:
-    """The codes, each with how many there are where there are several codes."""
+    """Return the codes, each with how many there are where there are several codes."""
     if len(found) == 1:
         return visible(next(iter(found)))
     return ", ".join(f"{many} {visible(code)}" for code, many in found.items())
@@ -43,7 +43,7 @@ def complain_of_lines(file: Path, found: Ingested) -> None:
     for text in cause_lines(str(file), found.told):
         complain(visible(text))
     counts = (found.quarantined, found.refused, found.left_out)
-    more = sum(sum(each.values()) for each in counts) - len(found.told)
+    more = sum(sum(by_code.values()) for by_code in counts) - len(found.told)
     if more:
         complain(f"and {more} more")
     if not found.is_whole:

@@ -20,7 +20,7 @@ _argument = click.argument("path", metavar="FILE", type=PATH)
 
 @click.group(cls=CommandGroup)
 def keys() -> None:
-    """Keys that sign: new, show."""
+    """Make and show keys that sign."""
 
 
 @keys.command(
@@ -41,7 +41,7 @@ def new_command(path: Path, password_file: Path | None, no_password: bool, as_js
     """
     if no_password and password_file is not None:
         raise click.UsageError("--no-password and --password-file exclude each other")
-    from tallystick_state.trust.key_files import new_key  # loads what signs
+    from tallystick_state.trust.signers import new_key  # loads what signs
 
     password = None if no_password else password_of(path, password_file, twice=True)
     if password == b"":
@@ -61,8 +61,8 @@ def new_command(path: Path, password_file: Path | None, no_password: bool, as_js
 @password_file_option
 @as_json
 def show_command(path: Path, password_file: Path | None, as_json: bool) -> None:
-    """The public key of FILE, a key file or a plain wallet file, as a trust file has it."""
-    from tallystick_state.trust.key_files import (  # loads what signs
+    """Show the public key of FILE, a key file or a plain wallet file, as a trust file has it."""
+    from tallystick_state.trust.signers import (  # loads what signs
         is_key_file,
         read_key,
         read_wallet,

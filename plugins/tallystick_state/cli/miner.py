@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def miner() -> None:
-    """Miners of a state: list, register, sync, clear."""
+    """List, register, sync and clear the miners of a state."""
 
 
 @miner.command(
@@ -41,24 +41,24 @@ def miner() -> None:
 @state_option
 @as_json
 def list_command(skill_type: str | None, where: str, as_json: bool) -> None:
-    """The miners of a state, by their slots: types, reputations and collusion flags.
+    """List the miners of a state by slot: types, reputations and collusion flags.
 
     Those without a slot come last. It is the operator's view, which is whole.
     """
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_MINERS
+    from tallystick_state.queries import NO_MINERS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        epoch, found = queries.state.epoch, queries.miners()
-        reason = "" if found else NO_MINERS
+        epoch, miners = queries.state.epoch, queries.miners()
+        reason = "" if miners else NO_MINERS
         if skill_type is not None:
             queries.rules.of_type(skill_type)
-            found = [each for each in found if skill_type in each.types]
-            reason = "" if found else queries.no_candidates(skill_type)
+            miners = [entry for entry in miners if skill_type in entry.types]
+            reason = "" if miners else queries.no_candidates(skill_type)
     if as_json:
-        print_json(views.miners(epoch, found, reason))
+        print_json(views.miners(epoch, miners, reason))
     else:
-        rows = [row for each in found for row in _rows(each)]
+        rows = [row for entry in miners for row in _rows(entry)]
         headings = ("slot", "hotkey", "skill type", "reputation", "")
         lines = table_lines(headings, rows) if rows else [f"no miners: {reason}"]
         echo(f"epoch {epoch}", *lines)
@@ -99,13 +99,13 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     A new hotkey begins at the initial reputation for each type. One that is known keeps what it
     has, and declares the given types from now on.
     """
-    declared = [name for each in types.split(",") if (name := each.strip())]
+    declared = [name for part in types.split(",") if (name := part.strip())]
     with opened(where, held) as ledger:
-        found = ledger.register(hotkey, uid, declared)
+        registered = ledger.register(hotkey, uid, declared)
     if as_json:
-        print_json(views.miner(found))
+        print_json(views.miner(registered))
     else:
-        echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(found.types)}")
+        echo(f"{visible(hotkey)}: uid {uid}, declares {', '.join(registered.types)}")
 
 
 @miner.command(
@@ -127,16 +127,16 @@ def sync_command(file: Path, where: str, as_json: bool, held: Held) -> None:
     its reputations. If a line is bad nothing changes and the exit status is 1.
     """
     with opened(where, held) as ledger, working("registering"):
-        found = ledger.sync_miners(file)
+        changes = ledger.sync_miners(file)
     if as_json:
-        print_json(views.synced(found))
+        print_json(views.synced(changes))
         return
     echo("change      miners  hotkeys")
     for name in ("registered", "moved", "changed", "retired"):
-        hotkeys = getattr(found, name)
+        hotkeys = getattr(changes, name)
         if hotkeys:
             echo(f"{name:10}  {len(hotkeys):>6}  {', '.join(map(visible, hotkeys))}")
-    echo(f"unchanged   {found.unchanged:>6}")
+    echo(f"unchanged   {changes.unchanged:>6}")
 
 
 @miner.command(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey, Signer
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _LAST_NUMBER = 2**31 - 1
 _MAX_PASSWORD_BYTES = 1024
 _UID_DIGITS = 5
@@ -96,24 +95,24 @@ expiry_option = click.option(
 """The option that ends what is signed at a block."""
 
 
-def line_option(description: str) -> Decorator[Any]:
+def line_option(description: str) -> Decorator:
     """Return the option that names one line of a state of several."""
     return click.option("--line", metavar="LINE", help=description)
 
 
-def trust_option(description: str) -> Decorator[Any]:
+def trust_option(description: str) -> Decorator:
     """Return the option that names a trust file."""
     return click.option("--trust", type=PATH, metavar="FILE", help=description)
 
 
-def keys_option(description: str) -> Decorator[Any]:
+def keys_option(description: str) -> Decorator:
     """Return the option that names public keys; it can be repeated."""
     return click.option(
         "--key", "keys", multiple=True, type=public_key, metavar="TYPE:HEX", help=description
     )
 
 
-def block_option(description: str) -> Decorator[Any]:
+def block_option(description: str) -> Decorator:
     """Return the option that names the current block of the chain."""
     return click.option("--block", type=block_type, metavar="B", help=description)
 
@@ -134,7 +133,7 @@ at_option = click.option(
 """The option that names the time of a change: no command reads a clock."""
 
 
-def authority_options(command: _Command) -> _Command:
+def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that name the envelope and the block of a change."""
     signed_option = click.option(
         "--signed",
@@ -159,13 +158,13 @@ def authority_of(signed: Path | None, block: int | None) -> Authority:
     if signed is None:
         return Authority(block=block)
     from tallystick_state.trust.encoding import read_file  # where one is given
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
 
-    data = read_file(signed, MOST_BYTES, "an envelope")
+    data = read_file(signed, MAX_ENVELOPE_BYTES, "an envelope")
     return Authority(Envelope.of_json(data, str(signed)), block)
 
 
-def pools_options(command: _Command) -> _Command:
+def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that share the weight of a state out to its lines."""
     pool_option = click.option(
         "--pool",
@@ -321,8 +320,11 @@ def signer_options(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError(message)
         if (sign_with is None) != (public is None):
             raise click.UsageError("--sign-with and --public go together")
-        from tallystick_state.trust.key_files import read_key, read_wallet  # loads what signs
-        from tallystick_state.trust.outside_signer import OutsideSigner
+        from tallystick_state.trust.signers import (  # loads what signs
+            OutsideSigner,
+            read_key,
+            read_wallet,
+        )
 
         signer: Signer | None = None
         if key is not None:
@@ -420,8 +422,10 @@ def read_checkpoint_file(path: Path) -> Checkpoint:
         InputError: the file cannot be read.
         TrustError: the file holds no checkpoint.
     """
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.checkpoint import (
+        MAX_NOTE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
     from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
 
-    return read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
+    return read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))

@@ -26,7 +26,7 @@ _NOTHING = "nothing waits: every claim that was taken is recorded"
 
 
 def _filters(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that choose claims."""
+    """Return the options that choose claims."""
     of_validator = click.option("--validator", metavar="HOTKEY", help="Only claims of this one.")
     of_round = click.option(
         "--round", "number", type=number_type, metavar="N", help="Only claims about this round."
@@ -35,14 +35,14 @@ def _filters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _decision(command: Callable[..., None]) -> Callable[..., None]:
-    """The arguments of a command that decides about claims."""
+    """Return the arguments of a command that decides about claims."""
     claims = click.argument("claims", nargs=-1, type=click.IntRange(1), metavar="[CLAIM]...")
     return claims(_filters(at_option(state_option(locked_options(as_json(command))))))
 
 
 @click.group(cls=CommandGroup)
 def quarantine() -> None:
-    """Claims that are not recorded: list, accept, drop."""
+    """List, accept and drop claims that are not recorded."""
 
 
 @quarantine.command(
@@ -66,25 +66,25 @@ def quarantine() -> None:
 def list_command(
     validator: str | None, number: int | None, reasons: tuple[str, ...], where: str, as_json: bool
 ) -> None:
-    """The claims that are not recorded, with their numbers and why, in the order they came."""
+    """List the claims that are not recorded, oldest first, with their numbers and why."""
     from tallystick_state.claims import REASONS
     from tallystick_state.ledger import Ledger
 
-    unknown = [each for each in reasons if each not in REASONS]
+    unknown = [item for item in reasons if item not in REASONS]
     if unknown:
         message = f"found {unknown[0]!r} for --reason, expected some of {', '.join(REASONS)}"
         raise click.UsageError(message)
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.quarantine(validator, number, reasons)
+        claims = queries.quarantine(validator, number, reasons)
         if as_json:
-            print_json(views.quarantine(found, _NOTHING))
+            print_json(views.quarantine(claims, _NOTHING))
             return
         empty = True
-        for each in found:
+        for item in claims:
             if empty:
                 echo(f"{'claim':>8}  {'reason':12}  rank  what it is of, and who made it")
             empty = False
-            echo(_line(each))
+            echo(_line(item))
     if empty:
         echo(_NOTHING)
 
@@ -93,14 +93,14 @@ def _line(claim: ClaimInfo) -> str:
     what = "record" if claim.id is None else f"event {claim.id}"
     what += "" if claim.alignment is None else " with its group"
     about = f"{what} of {claim.hotkey}, {claim.skill_type}, task {claim.task_id}"
-    said = f"round {claim.round}, epoch {claim.epoch}, by {claim.validator}"
-    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank}  {about}, {said}")
+    source = f"round {claim.round}, epoch {claim.epoch}, by {claim.validator}"
+    return visible(f"{claim.seq:>8}  {claim.reason:12}  {claim.rank}  {about}, {source}")
 
 
 def _chosen(
     ledger: Ledger, claims: tuple[int, ...], validator: str | None, number: int | None
 ) -> list[int]:
-    """The numbers of the claims that are meant."""
+    """Return the numbers of the claims that are meant."""
     if claims and (validator, number) != (None, None):
         raise click.UsageError("found claims and a filter, expected one of both")
     if not claims and (validator, number) == (None, None):
@@ -108,7 +108,7 @@ def _chosen(
     if claims:
         return sorted(set(claims))
     with ledger.queries() as queries:
-        return [each.seq for each in queries.quarantine(validator, number)]
+        return [claim.seq for claim in queries.quarantine(validator, number)]
 
 
 @quarantine.command(

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from tallystick_state.answers import ClosedRound, RoundInfo
     from tallystick_state.ledger import Ledger
-    from tallystick_state.outcomes import ClosedRound
-    from tallystick_state.queries import RoundInfo
     from tallystick_state.reports import RoundReport
 
 RoundScores: TypeAlias = "Mapping[int, Mapping[str, Decimal]]"
@@ -64,7 +63,7 @@ class RoundPass(Protocol):
 
 @click.group("round", cls=CommandGroup)
 def round_group() -> None:
-    """Rounds of a state: list, show, close."""
+    """List, show and close the rounds of a state."""
 
 
 @round_group.command(
@@ -78,25 +77,25 @@ def round_group() -> None:
 @state_option
 @as_json
 def list_command(last: int | None, where: str, as_json: bool) -> None:
-    """The rounds with records: their epochs, when they were closed, how many records they have."""
+    """List the rounds with records: their epochs, when they closed, their numbers of records."""
     from tallystick_state.ledger import Ledger
-    from tallystick_state.reasons import NO_ROUNDS
+    from tallystick_state.queries import NO_ROUNDS
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found = queries.rounds(last)
+        rounds = queries.rounds(last)
     if as_json:
-        print_json(views.round_infos(found, NO_ROUNDS))
+        print_json(views.round_infos(rounds, NO_ROUNDS))
     else:
         rows = [
             (
-                str(each.round),
-                str(each.epoch),
-                str(each.records),
-                str(each.miners),
-                "closed" if each.closed else "not closed",
-                str(each.at or "–"),
+                str(info.round),
+                str(info.epoch),
+                str(info.records),
+                str(info.miners),
+                "closed" if info.closed else "not closed",
+                str(info.at or "–"),
             )
-            for each in found
+            for info in rounds
         ]
         headings = ("round", "epoch", "records", "miners", "state", "closed at")
         echo(*(table_lines(headings, rows) if rows else [f"no rounds: {NO_ROUNDS}"]))
@@ -112,32 +111,32 @@ def list_command(last: int | None, where: str, as_json: bool) -> None:
 @state_option
 @as_json
 def show_command(number: int, where: str, as_json: bool) -> None:
-    """The ROUND with the score of every miner in it, of all that is recorded so far.
+    """Show the ROUND with the score of every miner in it, of all that is recorded so far.
 
     Submissions that their groups ask to run again are listed below.
     """
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, scores = queries.round(number), queries.scores_of_lines(number)
+        info, scores = queries.round(number), queries.scores_of_lines(number)
         reruns = queries.reruns(number)
     if as_json:
-        print_json(views.round_info(found, scores, reruns))
+        print_json(views.round_info(info, scores, reruns))
     else:
         rows = _rows(scores)
-        told = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
-        again = (f"  to be run again: {each}" for each in told)
-        echo(_line(found), *(rows or ["  no scores: nothing of it was scored"]), *again)
+        submissions = (visible(f"{e.task_id} of {e.hotkey}, {e.skill_type}") for e in reruns)
+        again = (f"  to be run again: {submission}" for submission in submissions)
+        echo(_line(info), *(rows or ["  no scores: nothing of it was scored"]), *again)
 
 
 def _rows(lines: Mapping[str, Mapping[str, Decimal]]) -> list[str]:
-    """The scores of the only line, or those of each that has any below its name."""
-    found = []
+    """Return the scores of the only line, or those of each that has any below its name."""
+    text = []
     for name, scores in lines.items():
         if len(lines) > 1 and scores:
-            found.append(f" {name}:")
-        found += _scores(scores)
-    return found
+            text.append(f" {name}:")
+        text += _scores(scores)
+    return text
 
 
 def _line(found: RoundInfo) -> str:
@@ -193,48 +192,50 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     passes = _passes(plugin_options, records, groups)
     authority = authority_of(signed, block)
     with opened(where, held) as ledger, progress_bar("recording") as progress:
-        for each in passes if groups is not None else ():
-            each.check_consensus(ledger)
+        for second in passes if groups is not None else ():
+            second.check_consensus(ledger)
         rounds, ingested = ledger.close_round(
             records, number, at, authority=authority, groups=groups, progress=progress
         )
-        tried = [(each, each.close(ledger, records, rounds, groups)) for each in passes]
+        tried = [(second, second.close(ledger, records, rounds, groups)) for second in passes]
         reports = {} if as_json else {n.round: round_report(ledger, n.round) for n in rounds}
     if as_json:
-        print_json(views.rounds(rounds, ingested, {each.name: scores for each, scores in tried}))
+        print_json(
+            views.rounds(rounds, ingested, {second.name: scores for second, scores in tried})
+        )
     else:
         echo(f"{records}: {ingested_text(ingested)}")
-        lines = [line for each in rounds for line in _lines(each, reports[each.round], tried)]
+        lines = [line for second in rounds for line in _lines(second, reports[second.round], tried)]
         echo(*(lines or ["no round closed: no record is of the state's validator"]))
     complain_of_lines(records, ingested)
 
 
 def _passes(options: PluginOptions, records: Path, groups: Path | None) -> list[RoundPass]:
-    """The second passes over the records, with files that can be read twice."""
+    """Return the second passes over the records, with files that can be read twice."""
     passes: list[RoundPass] = []
-    for flag, each in options.second_passes():
+    for flag, second in options.second_passes():
         for path in filter(None, (records, groups)):
             if not path.is_file():
                 raise click.UsageError(
                     f"found {flag} with {path}, expected a file: it is read twice"
                 )
-        passes.append(each)
+        passes.append(second)
     return passes
 
 
 def _lines(
     closed: ClosedRound, report: RoundReport, tried: Sequence[tuple[RoundPass, RoundScores]]
 ) -> list[str]:
-    """A round: what it has, and the scores that follow."""
+    """Return a round: what it has, and the scores that follow."""
     counted = f"{numbered(report.records, 'record')} of {numbered(report.miners, 'miner')}"
     parts = [f"round {closed.round}, pinned to epoch {closed.epoch}, is closed: {counted}"]
     parts += [f"{report.late} missed or late"] if report.late else []
     parts += [f"{report.reruns} to be run again"] if report.reruns else []
-    found = [", ".join(parts), *_rows(closed.lines)]
-    for each, scores in tried:
+    lines = [", ".join(parts), *_rows(closed.lines)]
+    for second, scores in tried:
         if closed.round in scores:
-            found += [f"  {each.heading}", *_scores(scores[closed.round])]
-    return found
+            lines += [f"  {second.heading}", *_scores(scores[closed.round])]
+    return lines
 
 
 def _scores(scores: Mapping[str, Decimal]) -> list[str]:

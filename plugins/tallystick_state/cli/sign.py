@@ -63,13 +63,13 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
     from tallystick.rules.loading import load
     from tallystick_state.trust.statement import rule_set  # loads what signs
 
-    found = load(reference, installed_plugins())
-    said = rule_set(
-        reference=found.rule_set.reference,
-        digest=found.digest,
-        text=digest_of_bytes(found.text.encode("utf-8")),
+    rules = load(reference, installed_plugins())
+    statement = rule_set(
+        reference=rules.rule_set.reference,
+        digest=rules.digest,
+        text=digest_of_bytes(rules.text.encode("utf-8")),
     )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -100,12 +100,22 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     and adopted alike.
     """
     by = signer_needed(signer)
+    from tallystick.rules.loading import load
+    from tallystick_state.adoption import adoption_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import adoption
+    from tallystick_state.rules import StateRules
 
     with Ledger.open(where) as ledger:
-        said = adoption(ledger, reference, epoch, major=major, expires_at_block=expires_at_block)
-    _write(said.envelope().signed(by), **options)
+        in_force = ledger.in_force
+        statement = adoption_statement(
+            in_force,
+            StateRules.of(load(reference, in_force.plugins)),
+            epoch,
+            ledger.open_epoch(),
+            major=major,
+            expires_at_block=expires_at_block,
+        )
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -131,20 +141,26 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Sign that the lines of the state share its weight by these pools from an epoch on."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import pools_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import pools
+    from tallystick_state.pools import pools_of
 
-    given = PoolOptions.read(shares, idle)
+    pool = PoolOptions.read(shares, idle)
     with Ledger.open(where) as ledger:
-        said = pools(
-            ledger,
-            given.shares,
+        in_force = ledger.in_force
+        statement = pools_statement(
+            in_force,
+            pools_of(
+                pool.shares,
+                in_force.lines,
+                pool.idle,
+                pool.burn,
+            ),
             epoch,
-            idle=given.idle,
-            burn=given.burn,
+            ledger.open_epoch(),
             expires_at_block=expires_at_block,
         )
-    _write(said.envelope().signed(by), **options)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -167,12 +183,14 @@ def withdrawal_command(
 ) -> None:
     """Sign that the state takes back the last adoption of a line, which has not begun."""
     by = signer_needed(signer)
+    from tallystick_state.adoption import withdrawal_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import withdrawal
 
     with Ledger.open(where) as ledger:
-        said = withdrawal(ledger, line, expires_at_block=expires_at_block)
-    _write(said.envelope().signed(by), **options)
+        statement = withdrawal_statement(
+            ledger.in_force, line, ledger.open_epoch(), expires_at_block=expires_at_block
+        )
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -201,12 +219,12 @@ def events_command(
     are signed with the consensus of their groups, which who imports them then needs too.
     """
     by = signer_needed(signer)
+    from tallystick_state.ingest import batch_statement
     from tallystick_state.ledger import Ledger
-    from tallystick_state.statements import events
 
     with Ledger.open(where) as ledger:
-        said = events(ledger, path, validator, groups)
-    _write(said.envelope().signed(by), **options)
+        statement = batch_statement(ledger, path, validator, groups)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -220,14 +238,16 @@ def events_command(
 def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the checkpoint in FILE, as a statement; `state checkpoint` signs it as a note."""
     by = signer_needed(signer)
-    from tallystick_state.trust.checkpoint import read_checkpoint  # loads what signs
+    from tallystick_state.trust.checkpoint import (
+        MAX_NOTE_BYTES,
+        read_checkpoint,  # loads what signs
+    )
     from tallystick_state.trust.encoding import read_file
-    from tallystick_state.trust.note import MOST_BYTES
     from tallystick_state.trust.statement import checkpoint
 
-    found = read_checkpoint(read_file(path, MOST_BYTES, "a checkpoint"))
-    said = checkpoint(origin=found.origin, root=found.root.hex(), note=found.text)
-    _write(said.envelope().signed(by), **options)
+    content = read_checkpoint(read_file(path, MAX_NOTE_BYTES, "a checkpoint"))
+    statement = checkpoint(origin=content.origin, root=content.root.hex(), note=content.text)
+    _write(statement.envelope().signed(by), **options)
 
 
 @sign.command(
@@ -242,7 +262,7 @@ def checkpoint_command(path: Path, signer: Signer | None, **options: Any) -> Non
 def receipt_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
     """Sign the receipt in FILE, whole; its subjects are the files that it is of."""
     by = signer_needed(signer)
-    from tallystick_state.trust.receipt import statement_of_receipt  # loads what signs
+    from tallystick_state.trust.statement import statement_of_receipt  # loads what signs
 
     _write(statement_of_receipt(path).envelope().signed(by), **options)
 
@@ -292,18 +312,18 @@ def join_command(paths: tuple[Path, ...], **options: Any) -> None:  # noqa: ANN4
     Every ENVELOPE must be of the same statement; nothing is verified and nothing signed.
     """
     first, *others = map(_read, paths)
-    for each in others:
-        first = first.joined(each)
+    for envelope in others:
+        first = first.joined(envelope)
     _write(first, **options)
 
 
 def _read(path: Path) -> Envelope:
-    """The envelope in a file, whose statement is sound."""
+    """Return the envelope in a file, whose statement is sound."""
     from tallystick_state.trust.encoding import read_file  # loads what signs
-    from tallystick_state.trust.envelope import MOST_BYTES, Envelope
+    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
     from tallystick_state.trust.statement import statement_of
 
-    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), str(path))
+    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), str(path))
     statement_of(envelope, str(path))
     return envelope
 
@@ -317,7 +337,7 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(envelope.to_json())
     statement = statement_of(envelope, str(output))
-    keyids = [each.keyid for each in envelope.signatures]
+    keyids = [item.keyid for item in envelope.signatures]
     if as_json:
         view = {
             "file": str(output),
@@ -328,4 +348,4 @@ def _write(envelope: Envelope, output: Path, follow_links: bool, as_json: bool) 
         }
         print_json(view)
         return
-    echo(*told(envelope, statement), *(f"signed by keyid {each}" for each in keyids), str(output))
+    echo(*told(envelope, statement), *(f"signed by keyid {item}" for item in keyids), str(output))

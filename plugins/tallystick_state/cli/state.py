@@ -16,10 +16,9 @@ from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import DamagedError, RuleSetError, TrustError
 from tallystick.io.text import visible
+from tallystick.json_values import JsonObject, error_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
-from tallystick.views import View
-from tallystick.views import error as error_view
 from tallystick_state import views
 from tallystick_state.cli.adopt import (
     adopt_command,
@@ -43,13 +42,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from datetime import datetime
 
-    from tallystick_state.queries import Profile
+    from tallystick_state.answers import Profile
     from tallystick_state.trust.keys import PublicKey
 
 
 @click.group(cls=CommandGroup)
 def state() -> None:
-    """The state of a subnet: reputations and thresholds, kept in a store."""
+    """Begin, show, move and verify a state: reputations and thresholds, kept in a store."""
 
 
 @state.command(
@@ -119,33 +118,35 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         idle=pools.idle,
         burn=pools.burn,
     ) as ledger:
-        in_force, shown = ledger.in_force, ledger.store.shown
+        in_force, name = ledger.in_force, ledger.store.shown
         rules, root = in_force.at(0), in_force.root
-        hearing = in_force.trust.hearing(ledger.hearing)
-    begun = views.begun(rules, hearing, root, in_force.pools.first)
+        allowed = in_force.trust.allowed(ledger.allowed)
+    begun = views.begun(rules, allowed, root, in_force.pools.first)
     if as_json:
         print_json(begun)
     else:
-        under = " and ".join(f"{each.rule_set.reference} {each.digest}" for each in rules.lines)
+        under = " and ".join(
+            f"{rule_set.rule_set.reference} {rule_set.digest}" for rule_set in rules.lines
+        )
         own = "" if validator is None else f" of {visible(validator)}"
         by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
         pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
-        echo(f"{shown}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
+        echo(f"{name}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
 @state_option
 @as_json
 def info_command(where: str, as_json: bool) -> None:
-    """What a state is and how far it is: rules, open epoch, miners, rounds, the end of its log."""
+    """Show a state: its rules, open epoch, miners, rounds and the end of its log."""
     from tallystick_state.ledger import Ledger
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
+        info, rules, ahead = queries.info(), queries.rules, queries.rules_digest()
         on_pages = ledger.store.data_checksums()
-        trust, pools = queries.in_force.trust, queries.in_force.pools.at(found.epoch)
-    hearing = trust.hearing(ledger.hearing)
-    view = views.info(ledger.store.shown, rules, found, hearing, trust.root) | views.pools(pools)
+        trust, pools = queries.in_force.trust, queries.in_force.pools.at(info.epoch)
+    allowed = trust.allowed(ledger.allowed)
+    view = views.info(ledger.store.shown, rules, info, allowed, trust.root) | views.pools(pools)
     view |= views.rules_digest(ahead)
     view |= {} if on_pages is None else {"data_checksums": on_pages}
     if as_json:
@@ -156,11 +157,11 @@ def info_command(where: str, as_json: bool) -> None:
         echo(*(f"{name:{width}}  {value}" for name, value in rows.items()))
 
 
-def _cells(view: View) -> Iterator[tuple[str, str]]:
+def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
     for name, value in view.items():
         if name == "lines":
-            for line, each in value.items():
-                yield f"rules of {line}", f"{each['rule_set']} {each['digest']}"
+            for line, rule_set in value.items():
+                yield f"rules of {line}", f"{rule_set['rule_set']} {rule_set['digest']}"
         elif name == "pools":
             yield name, pools_text(value)
         else:
@@ -190,20 +191,20 @@ def _cell(value: object) -> str:
 def show_command(
     hotkey: str | None, viewer: str | None, where: str, at: datetime | None, as_json: bool
 ) -> None:
-    """The miner HOTKEY: reputations, ranks, rounds of the last hours.
+    """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
     The hours end at --at, by default at the latest recorded round. With --as it is what the miner
     sees of itself, as the rule set says; without, the operator's view, which is whole.
     """
+    from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import WHOLE, seen_by
 
-    shown = hotkey if hotkey is not None else viewer
-    if shown is None:
+    miner = hotkey if hotkey is not None else viewer
+    if miner is None:
         raise click.UsageError("found no miner, expected HOTKEY, or --as HOTKEY")
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        seen = WHOLE if viewer is None else seen_by(viewer, shown, *queries.rules.lines)
-        profile = queries.profile(shown, at)
+        seen = WHOLE if viewer is None else seen_by(viewer, miner, *queries.rules.lines)
+        profile = queries.profile(miner, at)
     if as_json:
         print_json(views.profile(profile, seen))
     else:
@@ -239,12 +240,12 @@ def _profile_lines(profile: Profile, seen: Collection[str]) -> list[str]:
 @state_option
 @as_json
 def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool) -> None:
-    """The leaderboard of a skill type: everyone who can be selected, the best first.
+    """Show the leaderboard of a skill type: everyone who can be selected, the best first.
 
     With --as it is shown only if the rule set makes leaderboards public.
     """
+    from tallystick_state.leaderboard import check_public
     from tallystick_state.ledger import Ledger
-    from tallystick_state.visibility import check_public
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
         if viewer is not None:
@@ -255,7 +256,8 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
         print_json(views.leaderboard(skill_type, epoch, board, reason))
     else:
         lines = [
-            f"{each.rank:>4}  {to_text(each.reputation)}  {visible(each.hotkey)}" for each in board
+            f"{entry.rank:>4}  {to_text(entry.reputation)}  {visible(entry.hotkey)}"
+            for entry in board
         ]
         heading = "rank  reputation   hotkey"
         lines = [heading, *lines] if lines else [f"nobody can be selected: {reason}"]
@@ -271,7 +273,7 @@ def board_command(skill_type: str, viewer: str | None, where: str, as_json: bool
 @state_option
 @as_json
 def digest_command(where: str, as_json: bool) -> None:
-    """The digest of the state, and that of its rules in force and scheduled.
+    """Show the digest of the state, and that of its rules in force and scheduled.
 
     The first is the same for all who were fed the same records; the second for all who have adopted
     the same. Peers compare both: an adoption is in no state before it begins.
@@ -279,11 +281,11 @@ def digest_command(where: str, as_json: bool) -> None:
     from tallystick_state.ledger import Ledger
 
     with working("hashing"), Ledger.open(where) as ledger, ledger.queries() as queries:
-        found, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
+        digest, epoch, ahead = queries.digest(), queries.state.epoch, queries.rules_digest()
     if as_json:
-        print_json(views.state_digest(found, epoch) | views.rules_digest(ahead))
+        print_json(views.state_digest(digest, epoch) | views.rules_digest(ahead))
     else:
-        echo(found, f"rules {ahead}")
+        echo(digest, f"rules {ahead}")
 
 
 @state.command(
@@ -430,13 +432,13 @@ def verify_command(
 
     expected = None if checkpoint is None else read_checkpoint_file(checkpoint)
     against = Against(None if trust is None else read(trust), keys)
-    known = against.known
+    candidates = against.known
     try:
         with Ledger.open(where) as ledger, working("replaying the log"):
-            verified = verify(ledger, expected, known)
+            verified = verify(ledger, expected, candidates)
     except (DamagedError, RuleSetError, TrustError) as error:
         if as_json:
-            print_json({"valid": False, **error_view(error)})
+            print_json({"valid": False, **error_value(error)})
         complain(error)
         sys.exit(1)
     if as_json:

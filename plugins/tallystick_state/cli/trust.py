@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def trust() -> None:
-    """Trust files: new, check, rotate."""
+    """Write, check and rotate trust files."""
 
 
 @trust.command(
@@ -85,8 +85,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A file that is there is never replaced. Other groups, and groups by stake, are written by hand.
     """
-    from tallystick_state.trust.new_file import TrustFile, write_new  # loads what signs
-    from tallystick_state.trust.trust_file import read
+    from tallystick_state.trust.trust_file import TrustFile, read, write_new  # loads what signs
 
     if after is None and not (network and signers):
         raise click.UsageError("found no --network or no --signer, expected both, or --after")
@@ -105,16 +104,16 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _named(signers: tuple[str, ...]) -> dict[str, PublicKey]:
-    """The keys of options such as ``alice=ed25519:d75a…``, by name."""
-    found: dict[str, PublicKey] = {}
+    """Return the keys of options such as ``alice=ed25519:d75a…``, by name."""
+    keys: dict[str, PublicKey] = {}
     for text in signers:
         name, mark, key = text.partition("=")
-        if not mark or name in found:
+        if not mark or name in keys:
             problem = "twice" if mark else "without a key"
             message = f"found {name[:80]!r} {problem}, expected NAME=TYPE:HEX, each name once"
             raise click.BadParameter(message, param_hint="--signer")
-        found[name] = public_key(key)
-    return found
+        keys[name] = public_key(key)
+    return keys
 
 
 @trust.command(
@@ -144,10 +143,10 @@ def check_command(paths: tuple[Path, ...], stakes: Path | None, as_json: bool) -
     for path in paths:
         root = read(path, stakes)
         if roots:
-            check_succession(roots[-1], root, held=[each.digest for each in roots])
+            check_succession(roots[-1], root, held=[earlier.digest for earlier in roots])
         roots.append(root)
     if as_json:
-        print_json({"roots": [_view(each) for each in roots]})
+        print_json({"roots": [_view(earlier) for earlier in roots]})
     else:
         for path, root in zip(paths, roots, strict=True):
             echo(*_lines(str(path), root))
@@ -177,11 +176,11 @@ def rotate_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     authority = authority_of(signed, block)
     with opened(where, held) as ledger:
         root = ledger.rotate_trust(path, authority=authority)
-        shown = ledger.store.shown
+        name = ledger.store.shown
     if as_json:
         print_json(_view(root))
     else:
-        echo(f"{shown}: holds now", *_lines(str(path), root))
+        echo(f"{name}: holds now", *_lines(str(path), root))
 
 
 def _view(root: TrustRoot) -> dict[str, Any]:
@@ -195,22 +194,22 @@ def _view(root: TrustRoot) -> dict[str, Any]:
         "root": list(root.root),
         "events": list(root.events),
         "keys": {
-            name: {"public": str(each.public), "keyid": each.public.keyid, "hotkey": each.hotkey}
-            for name, each in root.keys.items()
+            name: {"public": str(item.public), "keyid": item.public.keyid, "hotkey": item.hotkey}
+            for name, item in root.keys.items()
         },
-        "groups": {name: _group(each) for name, each in root.groups.items()},
+        "groups": {name: _group(item) for name, item in root.groups.items()},
         "stakes": {
-            name: {"block": each.block, "digest": each.digest, "total": str(each.total)}
-            for name, each in root.stakes.items()
+            name: {"block": item.block, "digest": item.digest, "total": str(item.total)}
+            for name, item in root.stakes.items()
         },
     }
 
 
 def _group(group: SignerGroup) -> dict[str, Any]:
-    found: dict[str, Any] = {"keys": list(group.keys)}
+    view: dict[str, Any] = {"keys": list(group.keys)}
     if group.share is None:
-        return {**found, "threshold": group.threshold}
-    return {**found, "share": str(group.share), "stake": group.stake}
+        return {**view, "threshold": group.threshold}
+    return {**view, "share": str(group.share), "stake": group.stake}
 
 
 def _lines(path: str, root: TrustRoot) -> Iterator[str]:

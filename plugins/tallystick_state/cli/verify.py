@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick_state.trust.verification import Against, Verified
 
 _START = 1 << 17
-"""So many bytes tell what a file is: a checkpoint at its beginning may take half of them."""
+"""Number of bytes that tell the kind of a file: a checkpoint may take half of them."""
 _PROOF = re.compile(
     rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":\[.*|\{"format":1,"kind":"consistency",',
     re.DOTALL,
@@ -46,8 +46,8 @@ class Kind:
     def verify(self, path: Path, against: Against) -> Verified:
         """Verify a file of this kind; its module is loaded now."""
         module, _, name = self.home.partition(":")
-        found: Verified = getattr(import_module(module), name)(path, against)
-        return found
+        result: Verified = getattr(import_module(module), name)(path, against)
+        return result
 
 
 def _is_object(start: bytes) -> bool:
@@ -69,7 +69,7 @@ def _is_note(start: bytes) -> bool:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind(_is_dispute, "tallystick_state.audit.dispute_file:verify_dispute"),
+    Kind(_is_dispute, "tallystick_state.audit.dispute:verify_dispute"),
     Kind(_is_proof, "tallystick_state.trust.verification:verify_proof"),
     # any other object of JSON: its members may have any order
     Kind(_is_object, "tallystick_state.trust.verification:verify_envelope"),
@@ -122,30 +122,30 @@ def verify(  # noqa: PLR0913, PLR0917  # one argument for each option
     kind = kind_of(path)
     if rows and kind.begins is not _is_proof:
         raise click.UsageError(f"--row is a row of a proof, and {path} is none")
-    found = kind.verify(path, against)
+    result = kind.verify(path, against)
     if as_json:
-        print_json(found.view)
+        print_json(result.view)
     else:
-        echo(*found.lines)
-    sys.exit(0 if found.checked else 1)
+        echo(*result.lines)
+    sys.exit(0 if result.checked else 1)
 
 
 def _row_key(text: str) -> tuple[object, ...]:
-    """The parts with which a row begins: those of an array, or a hotkey alone."""
+    """Return the parts with which a row begins: those of an array, or a hotkey alone."""
     if not text.startswith("["):
         return (text,)
     try:
-        found = json.loads(text)
+        parts = json.loads(text)
     except (ValueError, RecursionError):
-        found = []
-    if not found:
+        parts = []
+    if not parts:
         message = f'found {text[:60]!r}, expected a hotkey, or an array such as ["5Miner", …]'
         raise click.BadParameter(message, param_hint="--row")
-    return tuple(found)
+    return tuple(parts)
 
 
 def kind_of(path: Path) -> Kind:
-    """What kind a file is, by how it begins.
+    """Return the kind of a file by its first bytes.
 
     Raises:
         InputError: it cannot be read, or is none of them.

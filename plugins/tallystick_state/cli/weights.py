@@ -21,10 +21,9 @@ from tallystick_state.cli.options import line_option, opened, state_option
 
 if TYPE_CHECKING:
     from tallystick_allocation.explanation import AllocationExplanation
-    from tallystick_state.chain_weights import Weights
-    from tallystick_state.line_weights import LineWeights
+    from tallystick_state.attributes import RoundFiles
     from tallystick_state.queries import StateQueries
-    from tallystick_state.said import Said
+    from tallystick_state.weights import LineWeights, Weights
 
 
 @click.command(
@@ -51,51 +50,57 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """The weights of the miners, exact and as Bittensor's uint16, and who has none, and why.
+    """Show the weights of the miners, exact and as Bittensor's uint16; who has none, and why.
 
-    They are what the steps of the rule set make of the records. Each line of a state has its own;
+    The steps of the rule set compute them from the records. Each line of a state has its own;
     where pools share all weight, theirs come first, which are those to set.
     """
     with working("weighing"), opened(where, held) as ledger, ledger.queries() as queries:
         names = [*queries.in_force.lines] if line is None else [queries.named_line(line)]
-        said = _said(queries, round_file)
-        columns = {name: queries.line_weights(name, immune, said.get(name)) for name in names}
-        found = {name: queries.weights(immune, name, each) for name, each in columns.items()}
+        attributes = _said(queries, round_file)
+        columns = {name: queries.line_weights(name, immune, attributes.get(name)) for name in names}
+        weights_by_line = {
+            name: queries.weights(immune, name, item) for name, item in columns.items()
+        }
         shared = queries.shared_weights(immune, columns) if line is None else None
-        told = {} if hotkey is None else _explained(queries, columns, hotkey)
+        explanations = {} if hotkey is None else _explained(queries, columns, hotkey)
     if as_json:
-        print_json(views.weights(found, shared, {name: e.to_dict() for name, e in told.items()}))
+        print_json(
+            views.weights(
+                weights_by_line, shared, {name: e.to_dict() for name, e in explanations.items()}
+            )
+        )
     else:
         if shared is not None:
             echo("all lines:", *_lines(shared))
-        for name, each in found.items():
-            lines = [*([f"{name}:"] if len(found) > 1 else []), *_lines(each)]
-            echo(*lines, *(explanation_lines(told[name]) if name in told else []))
+        for name, item in weights_by_line.items():
+            lines = [*([f"{name}:"] if len(weights_by_line) > 1 else []), *_lines(item)]
+            echo(*lines, *(explanation_lines(explanations[name]) if name in explanations else []))
 
 
-def _said(queries: StateQueries, path: Path | None) -> Said:
-    """By line, what a file says of the round."""
-    from tallystick_state.said import NOTHING_SAID, read_said
+def _said(queries: StateQueries, path: Path | None) -> RoundFiles:
+    """Return the attributes of the round in a file, by line."""
+    from tallystick_state.attributes import NO_ATTRIBUTES, read_attributes
 
     if path is None:
         return {}
     lines = [*queries.in_force.lines]
-    found = read_said(path, map(queries.weighing, lines))
-    return {line: found.get(line, NOTHING_SAID) for line in lines}
+    attributes = read_attributes(path, map(queries.weighing, lines))
+    return {line: attributes.get(line, NO_ATTRIBUTES) for line in lines}
 
 
 def _explained(
     queries: StateQueries, columns: dict[str, LineWeights], hotkey: str
 ) -> dict[str, AllocationExplanation]:
-    """By line, every column of a miner, where the line has any of it."""
+    """Return the explanation of a miner, by line, for the lines that have the miner."""
     from tallystick_allocation.explanation import explained
-    from tallystick_state.line_weights import before_carried
+    from tallystick_state.weights import before_carried
 
     queries.miner(hotkey)
     return {
-        line: explained(each.allocation, hotkey, before_carried(each.allocation))
-        for line, each in columns.items()
-        if each.allocation is not None and hotkey in each.allocation.given.places
+        line: explained(weighed.allocation, hotkey, before_carried(weighed.allocation))
+        for line, weighed in columns.items()
+        if weighed.allocation is not None and hotkey in weighed.allocation.given.places
     }
 
 

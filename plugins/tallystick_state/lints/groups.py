@@ -56,11 +56,11 @@ def _filter_never_binds(scorer: Scorer) -> Iterator[Finding]:
 )
 def _idle_round_pays(scorer: Scorer) -> Iterator[Finding]:
     step = round_score(scorer.rule_set)
-    for each in placed_steps(scorer.rule_set):
-        if each.rules is step and step.empty is not None and step.empty > 0:
+    for placed in placed_steps(scorer.rule_set):
+        if placed.rules is step and step.empty is not None and step.empty > 0:
             score = to_text(from_decimal(step.empty))
             yield Finding(
-                (*each.origin, "empty"),
+                (*placed.origin, "empty"),
                 f"a miner without a task that counts scores {score} in the round",
                 {"score": score},
             )
@@ -83,11 +83,11 @@ def _groups_too_small(scorer: Scorer) -> Iterator[Finding]:
     if groups is None:
         return
     members = groups.primaries + groups.auditors
-    asked = {
+    needs = {
         "minimum_members": groups.consensus.minimum_members,
         "minimum_submissions": groups.consensus.minimum_submissions,
     }
-    for key, needed in asked.items():
+    for key, needed in needs.items():
         if needed > members:
             yield Finding(
                 ("groups", _AGREEMENT, key),
@@ -114,17 +114,19 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
         return
     steps = bound.needed((bound.weight,), {})
     rounds = [
-        each for each in steps if isinstance(each.rules, Collect) and each.rules.records == "round"
+        placed
+        for placed in steps
+        if isinstance(placed.rules, Collect) and placed.rules.records == "round"
     ]
-    averages = [each.rules for each in steps if isinstance(each.rules, Average)]
-    if not rounds or any(each.leaver == "keep" for each in averages):
+    averages = [placed.rules for placed in steps if isinstance(placed.rules, Average)]
+    if not rounds or any(placed.leaver == "keep" for placed in averages):
         return
     groups = scorer.rule_set.section(GROUPS)
     drawn = {} if groups is None else {"drawn": str(groups.primaries + groups.auditors)}
-    told = f", at most {drawn['drawn']} of a type each round" if drawn else ""
+    limit = f", at most {drawn['drawn']} of a type each round" if drawn else ""
     for step in rounds:
         yield Finding(
             step.origin,
-            f"{step.name} is of one round alone: weights are of who was drawn in it{told}",
+            f"{step.name} is of one round alone: weights are of who was drawn in it{limit}",
             {"step": step.name, **drawn},
         )

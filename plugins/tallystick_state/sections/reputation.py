@@ -29,7 +29,7 @@ PublicPage = Literal["leaderboards"]
 
 @attrs.frozen
 class Damping:
-    """How the mean delta of an epoch moves a reputation.
+    """The rule by which the mean delta of an epoch moves a reputation.
 
     ``replace``: ``keep · reputation + apply · mean``; ``drift``: ``reputation + apply · mean``.
     """
@@ -47,7 +47,7 @@ class Band:
     below: Decimal | None = None
 
     def __contains__(self, consensus: Decimal) -> bool:
-        """Whether a consensus lies in the band."""
+        """Return whether a consensus lies in the band."""
         reached = self.at_least is None or consensus >= self.at_least
         return reached and (self.below is None or consensus < self.below)
 
@@ -71,7 +71,7 @@ class ReputationEvent:
 
 @attrs.frozen
 class CollusionDetection:
-    """When a miner is flagged.
+    """The conditions under which a miner is flagged.
 
     Over ``rounds`` rounds with at least ``minimum_samples`` samples it agrees with primaries above
     the one bound and with auditors below the other.
@@ -154,7 +154,7 @@ class Reputation:
     visibility: Visibility | None = None
 
     def consensus_event(self, consensus: Decimal) -> str | None:
-        """The name of the event whose band holds a consensus, if one does."""
+        """Return the name of the event whose band holds a consensus, if one does."""
         bands = ((name, event.consensus) for name, event in self.events.items())
         return next((name for name, band in bands if band is not None and consensus in band), None)
 
@@ -196,7 +196,7 @@ def _band_path(event: str) -> KeyPath:
 
 
 def _bounds(band: Band) -> tuple[Fraction, Fraction]:
-    """The half-open range of a band; without an end it holds every consensus, which is below 2."""
+    """Return the half-open range of a band; an open end is 2, above every consensus."""
     low = Fraction(0) if band.at_least is None else Fraction(band.at_least)
     return low, Fraction(2) if band.below is None else Fraction(band.below)
 

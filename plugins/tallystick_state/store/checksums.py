@@ -9,48 +9,23 @@ Checksums find accidents: who changes rows on purpose can make them anew (`renew
 stored follows from the log is proved by replaying it alone.
 """
 
+# ruff: noqa: S608  # names of our own tables alone; values go by marks
+
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from tallystick.errors import DamagedError
 from tallystick_state.store.connection import WAY_BACK, Connection, marks
+from tallystick_state.store.tables import CHECKED, TOTALS, StoreTable
 
-HEAD, LOG, EVENTS = "tallystick_head", "tallystick_log", "tallystick_signals"
-QUARANTINE, COUNTS = "tallystick_quarantine", "tallystick_claim_counts"
-SNAPSHOTS, ROUNDS = "tallystick_snapshots", "tallystick_rounds"
-ENVELOPES, LEAVES = "tallystick_envelopes", "tallystick_epochs"
-TOTALS = "tallystick_checksums"
-"""The table of the sums."""
 SCHEMA = "schema"
-"""The name in `TOTALS` under which SQLite's schema is summed up."""
-COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        HEAD: ("id", "epoch", "entries", "hash", "state"),
-        LOG: ("seq", "kind", "body", "hash"),
-        EVENTS: (
-            *("seq", "identity", "counted_in", "round", "hotkey"),
-            *("skill_type", "role", "is_record", "rank", "epoch"),
-        ),
-        QUARANTINE: ("seq", "identity", "task", "scope", "rank", "reason"),
-        COUNTS: ("scope", "round", "rank", "claims"),
-        SNAPSHOTS: ("epoch", "digest", "body"),
-        ROUNDS: ("round", "at"),
-        ENVELOPES: ("statement", "envelope"),
-        LEAVES: ("epoch", "leaf"),
-    }
-)
-"""The columns of each table, in their order, without the checksum, which comes last."""
-KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {table: columns[:3] if table == COUNTS else columns[:1] for table, columns in COLUMNS.items()}
-)
-"""The key of each table."""
+"""Name in `TOTALS` under which SQLite's schema is summed up."""
 # rows of a page that is read, and of one that is written
 _READ, _WRITTEN = 2_000, 10_000
 
@@ -64,17 +39,17 @@ def checksum(values: Iterable[Any]) -> int:
     return int.from_bytes(sha256(_json(plain)).digest()[:8], "big", signed=True)
 
 
-def insert(connection: Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+def insert(connection: Connection, table: StoreTable, rows: Iterable[tuple[Any, ...]]) -> None:
     """Insert whole rows, each with its checksum."""
-    columns = f"{', '.join(COLUMNS[table])}, checksum"
-    statement = f"INSERT INTO {table} ({columns}) VALUES ({marks((*COLUMNS[table], ''))})"  # noqa: S608  # ours
+    columns = f"{', '.join(table.names)}, checksum"
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({marks((*table.names, ''))})"
     remaining = iter(rows)
     while page := [(*row, checksum(row)) for row in islice(remaining, _WRITTEN)]:
         connection.execute_many(statement, page)
         _note(connection, table, len(page), sum(row[-1] for row in page))
 
 
-def delete(connection: Connection, table: str, column: str, value: object) -> None:
+def delete(connection: Connection, table: StoreTable, column: str, value: object) -> None:
     """Delete the rows with a value in a column."""
     where = f"FROM {table} WHERE {column} = ?"
     gone = connection.rows(f"SELECT checksum {where}", (value,))
@@ -84,7 +59,7 @@ def delete(connection: Connection, table: str, column: str, value: object) -> No
 
 
 def checked_rows(
-    connection: Connection, tables: Sequence[str], source: str, values: Iterable[Any] = ()
+    connection: Connection, tables: Sequence[StoreTable], source: str, values: Iterable[Any] = ()
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a query, each found to have its checksum.
 
@@ -97,28 +72,28 @@ def checked_rows(
     Raises:
         DamagedError: a row has another checksum.
     """
-    columns = ", ".join(f"{t}.{name}" for t in tables for name in (*COLUMNS[t], "checksum"))
+    columns = ", ".join(f"{t}.{name}" for t in tables for name in (*t.names, "checksum"))
     rows = connection.rows(f"SELECT {columns} {source}", values)
     if len(tables) == 1:
         return [checked(connection, tables[0], row) for row in rows]
     return [tuple(_checked_parts(connection, tables, row)) for row in rows]
 
 
-def rows_of(connection: Connection, table: str) -> Iterator[tuple[Any, ...]]:
+def rows_of(connection: Connection, table: StoreTable) -> Iterator[tuple[Any, ...]]:
     """Read every row of a table with its checksum, unchecked, in the order of the key."""
-    keys = ", ".join(KEYS[table])
-    columns = f"{', '.join(COLUMNS[table])}, checksum"
-    query, order = f"SELECT {columns} FROM {table}", f"ORDER BY {keys} LIMIT {_READ}"  # noqa: S608  # ours
+    keys = ", ".join(table.keys)
+    columns = f"{', '.join(table.names)}, checksum"
+    query, order = f"SELECT {columns} FROM {table}", f"ORDER BY {keys} LIMIT {_READ}"
     page = connection.rows(f"{query} {order}")
     while page:
         yield from page
-        after = page[-1][: len(KEYS[table])]
+        after = page[-1][: table.key]
         page = connection.rows(f"{query} WHERE ({keys}) > ({marks(after)}) {order}", after)
 
 
 def totals(connection: Connection) -> dict[str, tuple[int, int]]:
     """Return by table how many rows it has and the sum of their checksums, as was noted."""
-    query = f"SELECT name, rows, total FROM {TOTALS}"  # noqa: S608  # ours
+    query = f"SELECT name, rows, total FROM {TOTALS}"
     return {name: (rows, total) for name, rows, total in connection.rows(query)}
 
 
@@ -137,24 +112,23 @@ def put_totals(connection: Connection) -> None:
 
 def begin(connection: Connection) -> None:
     """Note the schema of a new store, and that its tables are empty."""
-    for table in COLUMNS:
-        _put_total(connection, table, (0, 0))
+    for table in CHECKED:
+        _put_total(connection, table.name, (0, 0))
     _put_schema(connection)
 
 
 def renew(connection: Connection) -> None:
     """Make every checksum and total anew, from what the rows hold now."""
-    for table, columns in COLUMNS.items():
-        keys = KEYS[table]
-        where = " AND ".join(f"{key} = ?" for key in keys)
-        statement = f"UPDATE {table} SET checksum = ? WHERE {where}"  # noqa: S608  # ours
+    for table in CHECKED:
+        where = " AND ".join(f"{key} = ?" for key in table.keys)
+        statement = f"UPDATE {table} SET checksum = ? WHERE {where}"
         number, total = 0, 0
         for row in rows_of(connection, table):
-            found = checksum(row[: len(columns)])
-            if found != row[-1]:
-                connection.execute(statement, (found, *row[: len(keys)]))
-            number, total = number + 1, total + found
-        _put_total(connection, table, (number, wrapped(total)))
+            expected = checksum(row[: len(table.columns)])
+            if expected != row[-1]:
+                connection.execute(statement, (expected, *row[: table.key]))
+            number, total = number + 1, total + expected
+        _put_total(connection, table.name, (number, wrapped(total)))
     _put_schema(connection)
     connection.tally.clear()
 
@@ -170,8 +144,8 @@ def wrapped(total: int) -> int:
     return (total + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _note(connection: Connection, table: str, rows: int, total: int) -> None:
-    connection.tally.update({(table, "rows"): rows, (table, "sum"): total})
+def _note(connection: Connection, table: StoreTable, rows: int, total: int) -> None:
+    connection.tally.update({(table.name, "rows"): rows, (table.name, "sum"): total})
 
 
 def _put_schema(connection: Connection) -> None:
@@ -180,25 +154,25 @@ def _put_schema(connection: Connection) -> None:
 
 
 def _put_total(connection: Connection, name: str, row: tuple[int, int]) -> None:
-    if connection.rows(f"SELECT 1 FROM {TOTALS} WHERE name = ?", (name,)):  # noqa: S608  # ours
-        update = f"UPDATE {TOTALS} SET rows = ?, total = ? WHERE name = ?"  # noqa: S608  # ours
+    if connection.rows(f"SELECT 1 FROM {TOTALS} WHERE name = ?", (name,)):
+        update = f"UPDATE {TOTALS} SET rows = ?, total = ? WHERE name = ?"
         connection.execute(update, (*row, name))
     else:
-        insertion = f"INSERT INTO {TOTALS} (name, rows, total) VALUES (?, ?, ?)"  # noqa: S608  # ours
+        insertion = f"INSERT INTO {TOTALS} (name, rows, total) VALUES (?, ?, ?)"
         connection.execute(insertion, (name, *row))
 
 
 def _checked_parts(
-    connection: Connection, tables: Sequence[str], row: Sequence[Any]
+    connection: Connection, tables: Sequence[StoreTable], row: Sequence[Any]
 ) -> Iterator[Any]:
     start = 0
     for table in tables:
-        end = start + len(COLUMNS[table]) + 1
+        end = start + len(table.columns) + 1
         yield from checked(connection, table, row[start:end])
         start = end
 
 
-def checked(connection: Connection, table: str, row: Sequence[Any]) -> tuple[Any, ...]:
+def checked(connection: Connection, table: StoreTable, row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the values of a row without its checksum, which is found to be theirs.
 
     Raises:
@@ -206,7 +180,7 @@ def checked(connection: Connection, table: str, row: Sequence[Any]) -> tuple[Any
     """
     values = tuple(row[:-1])
     if checksum(values) != row[-1]:
-        key = ", ".join(str(value)[:40] for value in values[: len(KEYS[table])])
+        key = ", ".join(str(value)[:40] for value in values[: table.key])
         error = DamagedError(
             f"row {key} of {table}: found {values!s:.120} with another checksum, expected what "
             "tallystick wrote: the file was damaged or changed"

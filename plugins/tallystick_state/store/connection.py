@@ -1,4 +1,4 @@
-"""Where a store is: a file of SQLite, or a database of PostgreSQL, and how each is talked to.
+"""Places of stores, a file of SQLite or a database of PostgreSQL, and connections to them.
 
 SQLite keeps a store in one file, in WAL mode, so that readers and the one writer do not wait for
 each other; while it is written, ``-wal`` and ``-shm`` files stand beside it. A new store is its
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 """For how many seconds a lock is waited for."""
 SYNCHRONOUS = "FULL"
-"""How SQLite commits: so that what is committed survives a power cut."""
+"""Mode in which SQLite commits: a commit survives a power cut."""
 Access = Literal["read", "write"]
-"""What a transaction is for."""
+"""Purpose of a transaction."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
-MOST_VALUES = 900
+MAX_VALUES = 900
 """The most values of one statement, below what every version of SQLite takes."""
 # one number for all processes that lock a store: the letters of "tallysti"
 _LOCK = int.from_bytes(b"tallysti", "big")
@@ -157,14 +157,14 @@ class Connection:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is one to SQLite."""
+        """True for a connection to SQLite."""
         return self.mark == "?"
 
     def rows(self, statement: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
-        """What a query gives."""
+        """Return the rows of a query."""
         with _statement_of(self.shown, self.timeout):
-            found: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
-        return found
+            rows: list[tuple[Any, ...]] = self._run(statement, values).fetchall()
+        return rows
 
     def execute(self, statement: str, values: Iterable[Any] = ()) -> None:
         """Run a statement that gives nothing."""
@@ -197,7 +197,7 @@ class Place:
     timeout: float
 
     def has_wal(self) -> bool:
-        """Whether changes of a SQLite store stand in the file beside it.
+        """Return whether changes of a SQLite store stand in the file beside it.
 
         So it is while somebody has the store open, and after a process that had was killed.
         """
@@ -216,7 +216,7 @@ class Place:
 
     @contextmanager
     def transaction(self, access: Access) -> Iterator[Connection]:
-        """One transaction, committed at the end of the block, undone when the block raises.
+        """Yield one transaction, committed at the end of the block, undone when the block raises.
 
         Writing locks the store from the start; reading sees the store as it was at the start.
 
@@ -261,7 +261,7 @@ class Place:
 
 
 def place_of(where: str, timeout: float, *, create: bool, shown: str | None = None) -> Place:
-    """The place that a ``--state`` value names: a path or a URL.
+    """Return the place that a ``--state`` value names: a path or a URL.
 
     Args:
         where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
@@ -353,7 +353,7 @@ def wal_of(path: Path) -> Path:
 
 
 def has_wal(path: Path) -> bool:
-    """Whether there is anything in that file."""
+    """Return whether the WAL of a SQLite store holds anything."""
     with suppress(OSError):
         return wal_of(path).stat().st_size > 0
     return False
@@ -370,8 +370,8 @@ def _make_private(path: Path) -> None:
     is not opened: to close it would give up all locks that other threads of the process have of it.
     """
     with suppress(OSError):
-        found = path.lstat()
-        if stat.S_ISREG(found.st_mode) and found.st_size:
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode) and status.st_size:
             return
     try:
         number = os.open(path, _NEW_STORE, 0o600)
@@ -406,8 +406,8 @@ def _check_file(path: Path, create: bool) -> None:
     # it. What else is no database SQLite finds itself. It is not read here: whoever closes a file
     # gives up all locks that other threads of the process have of it.
     with suppress(OSError):
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode) or 0 < found.st_size < _LEAST:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or 0 < status.st_size < _LEAST:
             raise StoreError(f"{path}: {_NOT_OURS}")
 
 
@@ -468,7 +468,7 @@ def _is_in_wal(connection: Connection, *, last: bool) -> bool:
 
 @contextmanager
 def _statement_of(where: str, timeout: float) -> Iterator[None]:
-    """`_explained`, for a block that does nothing but talk to the database."""
+    """Explain errors as `_explained` does, in a block that only talks to the database."""
     with _explained(where, timeout):
         try:
             yield
@@ -479,7 +479,7 @@ def _statement_of(where: str, timeout: float) -> Iterator[None]:
 
 @contextmanager
 def _explained(where: str, timeout: float) -> Iterator[None]:
-    """Whatever the database raises inside, as a `StoreError` that names the store.
+    """Raise a `StoreError` that names the store for each error of the database inside.
 
     Args:
         where: the store, as it may be shown.
@@ -488,22 +488,22 @@ def _explained(where: str, timeout: float) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        found = _of_driver(error)
-        if found is None:
+        raised = _of_driver(error)
+        if raised is None:
             raise
-        said, template = str(found), _template(found)
-        told = template.format(timeout=timeout, reason=masked(_first_line(said)))
+        text, template = str(raised), _template(raised)
+        message = template.format(timeout=timeout, reason=masked(_first_line(text)))
         # a traceback would show what the driver says
         cause = error if masked(str(error)) == str(error) else None
-        raise StoreError(f"{where}: {told}") from cause
+        raise StoreError(f"{where}: {message}") from cause
 
 
 def _of_driver(error: Exception) -> BaseException | None:
-    """What the driver raised, if it did; SQLAlchemy, which migrates, wraps it."""
-    found = getattr(error, "orig", error)
+    """Return the error of the driver; SQLAlchemy, which migrates, wraps it."""
+    original = getattr(error, "orig", error)
     psycopg = sys.modules.get("psycopg")
-    of_psycopg = psycopg is not None and isinstance(found, psycopg.Error)
-    return found if of_psycopg or isinstance(found, sqlite3.Error) else None
+    of_psycopg = psycopg is not None and isinstance(original, psycopg.Error)
+    return original if of_psycopg or isinstance(original, sqlite3.Error) else None
 
 
 def _template(error: BaseException) -> str:
@@ -525,5 +525,5 @@ def _first_line(said: str) -> str:
 
 
 def marks(values: Sequence[object]) -> str:
-    """A mark in a statement for each value that it is given."""
+    """Return a mark in a statement for each value that it is given."""
     return ", ".join("?" * len(values))

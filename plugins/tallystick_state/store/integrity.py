@@ -21,11 +21,7 @@ from tallystick.canonical import digest_of_bytes
 from tallystick.errors import DamagedError
 from tallystick_state.chain import Entry, check
 from tallystick_state.store.checksums import (
-    COLUMNS,
-    HEAD,
-    LOG,
     SCHEMA,
-    SNAPSHOTS,
     checked,
     rows_of,
     schema_total,
@@ -33,6 +29,7 @@ from tallystick_state.store.checksums import (
     wrapped,
 )
 from tallystick_state.store.connection import WAY_BACK, Connection
+from tallystick_state.store.tables import CHECKED, HEAD, LOG, SNAPSHOTS, StoreTable
 
 LIMIT = 64_000_000
 """Up to how many bytes a store is checked whole whenever it is opened for writing."""
@@ -50,8 +47,8 @@ def size(connection: Connection) -> int:
         ((pages,),) = connection.rows("PRAGMA page_count")
         ((bytes_each,),) = connection.rows("PRAGMA page_size")
         return int(pages * bytes_each)
-    ((found,),) = connection.rows(_SIZE_OF_POSTGRESQL)
-    return int(found)
+    ((total,),) = connection.rows(_SIZE_OF_POSTGRESQL)
+    return int(total)
 
 
 def check_integrity(connection: Connection) -> None:
@@ -82,17 +79,17 @@ def _check_all(connection: Connection) -> None:
         _check_total("the schema", schema_total(connection), noted.get(SCHEMA))
     # what the log says of snapshots and what the head says of the log
     snapshots, ends = dict[int, str](), list[tuple[int, str]]()
-    for table in COLUMNS:
+    for table in CHECKED:
         total = _Total()
         rows = total.counted(connection, table)
-        if table == LOG:
+        if table is LOG:
             _read_log(rows, ends, snapshots)
-        elif table == SNAPSHOTS:
+        elif table is SNAPSHOTS:
             _check_snapshots(rows, snapshots)
         else:
             # the head comes first
-            ends += [(row[2], row[3]) for row in rows if table == HEAD]
-        _check_total(table, (total.rows, wrapped(total.sum)), noted.get(table))
+            ends += [(row[2], row[3]) for row in rows if table is HEAD]
+        _check_total(table.name, (total.rows, wrapped(total.sum)), noted.get(table.name))
 
 
 def data_checksums(connection: Connection) -> bool | None:
@@ -109,7 +106,7 @@ class _Total:
     def __init__(self) -> None:
         self.rows = self.sum = 0
 
-    def counted(self, connection: Connection, table: str) -> Iterator[tuple[Any, ...]]:
+    def counted(self, connection: Connection, table: StoreTable) -> Iterator[tuple[Any, ...]]:
         for row in rows_of(connection, table):
             values = checked(connection, table, row)
             self.rows += 1

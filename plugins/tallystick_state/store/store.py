@@ -24,17 +24,22 @@ from tallystick.errors import DamagedError, StoreError
 from tallystick_state.store.checksums import put_totals
 from tallystick_state.store.connection import TIMEOUT, Connection, Place, place_of
 from tallystick_state.store.integrity import LIMIT, check_integrity, data_checksums, size
-from tallystick_state.store.migration import foreign_table, found_version, is_older, migrate
-from tallystick_state.store.schema import create_schema
+from tallystick_state.store.schema import (
+    create_schema,
+    foreign_table,
+    found_version,
+    is_older,
+    migrate,
+)
 from tallystick_state.store.transaction import Transaction
 
 _INIT = "run tallystick state init"
 PLACE = "the place of a store, a path or a URL"
-"""What a store is opened by."""
+"""Expected kind of a store's place, for errors."""
 _OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
 """The stores that are open in blocks around, as they may be shown."""
 _Seal = tuple[tuple[int, ...], str | None]
-"""What the files were, and the hash of the last entry, when a store had changed them last."""
+"""Stamp of the files and hash of the last entry, after a store's own last change."""
 
 
 class Store:
@@ -65,7 +70,7 @@ class Store:
         return self._place.path
 
     def data_checksums(self) -> bool | None:
-        """Whether PostgreSQL has checksums of its pages; None of SQLite.
+        """Return whether PostgreSQL has checksums of its pages; None of SQLite.
 
         Raises:
             StoreError: the store cannot be read.
@@ -76,7 +81,7 @@ class Store:
             return data_checksums(transaction.connection)
 
     def holds(self, path: Path) -> bool:
-        """Whether a path leads to a file of the store, or to one that stands beside it."""
+        """Return whether a path leads to a file of the store, or to one that stands beside it."""
         own = self._place.path
         if own is None:
             return False
@@ -88,7 +93,7 @@ class Store:
     def create(
         cls, where: str, *, timeout: float = TIMEOUT, shown: str | None = None
     ) -> Iterator[tuple[Self, Transaction]]:
-        """The store that is made, and a transaction that makes a store and takes its first entries.
+        """Make a store; give it with the transaction that takes its first entries.
 
         The store is there once the block is left; when the block raises, there is none. An empty
         database file may then remain, which the next attempt takes.
@@ -117,7 +122,7 @@ class Store:
 
     @classmethod
     def open(cls, where: str, *, timeout: float = TIMEOUT, shown: str | None = None) -> Self:
-        """The store at a place, migrated to this version when it is of an older one.
+        """Return the store at a place, migrated to this version when it is of an older one.
 
         Args:
             where: a path, ``sqlite:///PATH``, or ``postgresql://…``.
@@ -140,7 +145,7 @@ class Store:
 
     @contextmanager
     def writing(self, *, whole: bool = False) -> Iterator[Transaction]:
-        """A transaction that alone writes, from its start; committed when the block is left.
+        """Yield a transaction that alone writes, from its start; committed when the block is left.
 
         Args:
             whole: whether the store is checked whole, however large it is.
@@ -171,7 +176,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A transaction that sees the store as it is now, whatever others write meanwhile.
+        """Yield a transaction that sees the store as it is now, whatever others write meanwhile.
 
         Raises:
             StoreError: the store cannot be read, or the block tries to write.
@@ -180,7 +185,7 @@ class Store:
             yield Transaction(connection)
 
     def _must_check(self, transaction: Transaction) -> bool:
-        """Whether the store is to be checked whole before it is changed."""
+        """Return whether the store is to be checked whole before it is changed."""
         if self._seal == (self._place.stamp(), transaction.log_hash()):
             return False
         return self._has_wal or size(transaction.connection) <= LIMIT

@@ -1,154 +1,203 @@
-"""The tables of a store, as the newest version has them.
+"""The tables of a store, told once: its schema, statements and checksums follow from them.
 
-The log is the truth. The head is where it has led, the snapshots are what rounds pin, and the
-events, in a table that is named after the kind of their entries, are an index over entries of the
-log, with what is searched by. The quarantine is the same for claims that are not recorded, and the
-counts are how many claims a validator has made. Envelopes are the signatures behind entries of the
-log, by the digest of the statement that they sign. The leaves of epochs are made of all the rest,
-and kept because they take long to make. Every row has a checksum; see `checksums`, which also has
-what their sums are for.
+The log is the truth. The head is the end of the log with the live state, the snapshots are the
+states that rounds pin, and the events, in a table that is named after the kind of their entries,
+are an index over entries of the log, with the columns that are searched by. The quarantine is the
+same for claims that are not recorded, and the counts are numbers of claims by validator. Envelopes
+are the signatures behind entries of the log, by the digest of the statement that they sign. The
+leaves of epochs are made of all the rest, and kept because they take long to make. Every row has a
+checksum; `checksums` has their sums by table.
+
+Nothing here imports SQLAlchemy, which takes longer to load than most queries: `schema` makes its
+tables of these.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    text,
-)
+from typing import Literal
 
-from tallystick_state.store.migration import PREFIX
+import attrs
 
-# SQLite keeps the rows of a table by its key only when that is declared as INTEGER
-_Count = BigInteger().with_variant(Integer(), "sqlite")
+PREFIX = "tallystick_"
+"""Prefix of the name of every table of a store."""
+ColumnType = Literal["integer", "count", "big", "text", "bytes", "boolean"]
+"""Type of a column: ``integer`` has 32 bits, signed, ``count`` and ``big`` have 64.
 
-METADATA = MetaData()
+SQLite stores a table by its key only where that is an ``integer`` or a ``count``.
+"""
 
-HEAD = Table(
+
+@attrs.frozen
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: unique in its table.
+        type: of its values.
+        nullable: whether a row may have no value.
+    """
+
+    name: str
+    type: ColumnType
+    nullable: bool = False
+
+
+@attrs.frozen
+class Index:
+    """An index of a table.
+
+    Attributes:
+        name: without the name of its table.
+        columns: names of columns, in their order.
+        where: SQL condition on the rows that it covers; empty for all.
+        unique: whether no two rows have the same values.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    where: str = ""
+    unique: bool = False
+
+
+@attrs.frozen
+class StoreTable:
+    """A table of a store.
+
+    Attributes:
+        name: begins with `PREFIX`.
+        columns: in their order, without the checksum of the row, which comes last.
+        key: how many of the first columns are the primary key.
+        indexes: beside that of the key.
+        has_checksums: whether its rows have a checksum.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    key: int = 1
+    indexes: tuple[Index, ...] = ()
+    has_checksums: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns, without the checksum."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns of its primary key."""
+        return self.names[: self.key]
+
+
+RARE = "kind NOT IN ('signal', 'own', 'signed')"
+"""SQL condition on the kinds of entries that are no claims.
+
+SQLite uses their index only for a query that has the condition in these words.
+"""
+
+HEAD = StoreTable(
     f"{PREFIX}head",
-    METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("epoch", Integer, nullable=False),
-    Column("entries", _Count, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("checksum", BigInteger),
+    (
+        Column("id", "integer"),
+        Column("epoch", "integer"),
+        Column("entries", "count"),
+        Column("hash", "text"),
+        Column("state", "text"),
+    ),
 )
-
-LOG = Table(
+"""The end of the log, with the live state: one row."""
+LOG = StoreTable(
     f"{PREFIX}log",
-    METADATA,
-    Column("seq", _Count, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("checksum", BigInteger),
-    Index(
-        f"{PREFIX}log_clear",
-        "seq",
-        sqlite_where=text("kind = 'clear'"),
-        postgresql_where=text("kind = 'clear'"),
+    (
+        Column("seq", "count"),
+        Column("kind", "text"),
+        Column("body", "text"),
+        Column("hash", "text"),
     ),
-    Index(
-        f"{PREFIX}log_kinds",
-        "kind",
-        "seq",
-        sqlite_where=text("kind NOT IN ('signal', 'own', 'signed')"),
-        postgresql_where=text("kind NOT IN ('signal', 'own', 'signed')"),
+    indexes=(
+        Index("clear", ("seq",), where="kind = 'clear'"),
+        Index("kinds", ("kind", "seq"), where=RARE),
     ),
 )
-
-EVENTS = Table(
+"""The entries of the log."""
+EVENTS = StoreTable(
     f"{PREFIX}signals",
-    METADATA,
-    Column("seq", _Count, primary_key=True, autoincrement=False),
-    Column("identity", LargeBinary, nullable=False),
-    Column("counted_in", Integer, nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("hotkey", Text, nullable=False),
-    Column("skill_type", Text, nullable=False),
-    Column("role", Text),
-    Column("is_record", Boolean, nullable=False),
-    Column("rank", Integer, nullable=False),
-    Column("epoch", Integer),
-    Column("checksum", BigInteger),
-    UniqueConstraint("identity", name=f"{PREFIX}signals_identity"),
-    Index(f"{PREFIX}signals_counted_in", "counted_in", "seq"),
-    Index(f"{PREFIX}signals_round", "round", "seq"),
-    Index(f"{PREFIX}signals_hotkey", "hotkey", "is_record", "round"),
-    Index(f"{PREFIX}signals_role", "skill_type", "hotkey", "round", "role"),
+    (
+        Column("seq", "count"),
+        Column("identity", "bytes"),
+        Column("counted_in", "integer"),
+        Column("round", "integer"),
+        Column("hotkey", "text"),
+        Column("skill_type", "text"),
+        Column("role", "text", nullable=True),
+        Column("is_record", "boolean"),
+        Column("rank", "integer"),
+        Column("epoch", "integer", nullable=True),
+    ),
+    indexes=(
+        Index("identity", ("identity",), unique=True),
+        Index("counted_in", ("counted_in", "seq")),
+        Index("round", ("round", "seq")),
+        Index("hotkey", ("hotkey", "is_record", "round")),
+        Index("role", ("skill_type", "hotkey", "round", "role")),
+    ),
 )
-
-QUARANTINE = Table(
+"""The recorded events."""
+QUARANTINE = StoreTable(
     f"{PREFIX}quarantine",
-    METADATA,
-    Column("seq", _Count, primary_key=True, autoincrement=False),
-    Column("identity", LargeBinary, nullable=False),
-    Column("task", LargeBinary, nullable=False),
-    Column("scope", LargeBinary, nullable=False),
-    Column("rank", Integer, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("checksum", BigInteger),
-    Index(f"{PREFIX}quarantine_identity", "identity"),
-    Index(f"{PREFIX}quarantine_task", "task"),
-    Index(f"{PREFIX}quarantine_scope", "scope"),
+    (
+        Column("seq", "count"),
+        Column("identity", "bytes"),
+        Column("task", "bytes"),
+        Column("scope", "bytes"),
+        Column("rank", "integer"),
+        Column("reason", "text"),
+    ),
+    indexes=(
+        Index("identity", ("identity",)),
+        Index("task", ("task",)),
+        Index("scope", ("scope",)),
+    ),
 )
-
-CLAIM_COUNTS = Table(
+"""The claims that are not recorded."""
+CLAIM_COUNTS = StoreTable(
     f"{PREFIX}claim_counts",
-    METADATA,
-    Column("scope", LargeBinary, primary_key=True),
-    Column("round", Integer, primary_key=True, autoincrement=False),
-    Column("rank", Integer, primary_key=True, autoincrement=False),
-    Column("claims", Integer, nullable=False),
-    Column("checksum", BigInteger),
+    (
+        Column("scope", "bytes"),
+        Column("round", "integer"),
+        Column("rank", "integer"),
+        Column("claims", "integer"),
+    ),
+    key=3,
 )
-
-SNAPSHOTS = Table(
+"""Numbers of claims by validator and epoch, round and rank."""
+SNAPSHOTS = StoreTable(
     f"{PREFIX}snapshots",
-    METADATA,
-    Column("epoch", Integer, primary_key=True, autoincrement=False),
-    Column("digest", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("checksum", BigInteger),
+    (Column("epoch", "integer"), Column("digest", "text"), Column("body", "text")),
 )
-
-ROUNDS = Table(
-    f"{PREFIX}rounds",
-    METADATA,
-    Column("round", Integer, primary_key=True, autoincrement=False),
-    Column("at", Text),
-    Column("checksum", BigInteger),
+"""The state at the start of each epoch."""
+ROUNDS = StoreTable(
+    f"{PREFIX}rounds", (Column("round", "integer"), Column("at", "text", nullable=True))
 )
-
-ENVELOPES = Table(
-    f"{PREFIX}envelopes",
-    METADATA,
-    Column("statement", Text, primary_key=True),
-    Column("envelope", Text, nullable=False),
-    Column("checksum", BigInteger),
+"""The closed rounds with their times."""
+ENVELOPES = StoreTable(
+    f"{PREFIX}envelopes", (Column("statement", "text"), Column("envelope", "text"))
 )
-
-EPOCHS = Table(
-    f"{PREFIX}epochs",
-    METADATA,
-    Column("epoch", Integer, primary_key=True, autoincrement=False),
-    Column("leaf", Text, nullable=False),
-    Column("checksum", BigInteger),
-)
-
-CHECKSUMS = Table(
+"""The signed statements, by digest."""
+LEAVES = StoreTable(f"{PREFIX}epochs", (Column("epoch", "integer"), Column("leaf", "text")))
+"""The leaves of closed epochs."""
+TOTALS = StoreTable(
     f"{PREFIX}checksums",
-    METADATA,
-    Column("name", Text, primary_key=True),
-    Column("rows", BigInteger, nullable=False),
-    Column("total", BigInteger, nullable=False),
+    (Column("name", "text"), Column("rows", "big"), Column("total", "big")),
+    has_checksums=False,
 )
+"""Rows and sums of checksums by table."""
+
+TABLES = (
+    *(HEAD, LOG, EVENTS, QUARANTINE, CLAIM_COUNTS, SNAPSHOTS, ROUNDS, ENVELOPES, LEAVES, TOTALS),
+)
+"""Every table; the head is read before the log, and the log before the snapshots."""
+CHECKED = tuple(table for table in TABLES if table.has_checksums)
+"""Every table whose rows have checksums."""

@@ -4,10 +4,13 @@ Long results come page after page: no cursor stays open behind a reader who stop
 are read whole are checked by their checksums; nothing is checked against the chain.
 """
 
+# ruff: noqa: S608  # names of our own tables alone; values go by marks
+
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -15,29 +18,29 @@ import attrs
 from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick_state.chain import Entry
-from tallystick_state.claims import Rank
+from tallystick_state.claims import UNKNOWN, Claim, Counts, Rank
 from tallystick_state.event import AGE, NUMBER_LIMIT, StateEvent
+from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
-from tallystick_state.store.checksums import (
+from tallystick_state.store.checksums import checked_rows, delete, insert, rows_of
+from tallystick_state.store.connection import MAX_VALUES, WAY_BACK, Connection, marks
+from tallystick_state.store.tables import (
+    CLAIM_COUNTS,
     ENVELOPES,
     EVENTS,
     HEAD,
     LEAVES,
     LOG,
+    QUARANTINE,
+    RARE,
     ROUNDS,
     SNAPSHOTS,
-    checked_rows,
-    delete,
-    insert,
-    rows_of,
+    StoreTable,
 )
-from tallystick_state.store.claim_rows import ClaimRows
-from tallystick_state.store.connection import MOST_VALUES, WAY_BACK, Connection, marks
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
-
     from tallystick_state.roles import Role
+
 
 # rows of a page that is read, and of the first one for who wants the first entry alone
 _READ, _FIRST_READ = 2_000, 100
@@ -47,25 +50,140 @@ STATING = ("batch", "pools", "rules", "trust", "withdraw")
 """The kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
-_ENTRIES = "FROM tallystick_log WHERE seq > ? ORDER BY seq LIMIT ?"
-_SNAPSHOT = "FROM tallystick_snapshots WHERE epoch = ?"
-# SQLite uses the index of rare kinds only where the query has its very term
-_RARE = "kind NOT IN ('signal', 'own', 'signed')"
-_RULES = f"FROM tallystick_log WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {_RARE}"
-_BODY_OF = "FROM tallystick_signals JOIN tallystick_log USING (seq) WHERE"
+_ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"
+_SNAPSHOT = f"FROM {SNAPSHOTS} WHERE epoch = ?"
+_RULES = f"FROM {LOG} WHERE kind IN ('pools', 'rules', 'trust', 'withdraw') AND {RARE}"
+_BODY_OF = f"FROM {EVENTS} JOIN {LOG} USING (seq) WHERE"
 # a canonical line begins with the first of its keys
 _ALIGNED = '{"alignment":'
-_ROUNDS_OF_RECORDS = (
-    "SELECT DISTINCT round FROM tallystick_signals WHERE hotkey = ? AND is_record = ?"
-)
+_ROUNDS_OF_RECORDS = f"SELECT DISTINCT round FROM {EVENTS} WHERE hotkey = ? AND is_record = ?"
 _ROUNDS_WITH_ROLE = (
-    "FROM tallystick_signals WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
+    f"FROM {EVENTS} WHERE skill_type = ? AND hotkey = ? AND round < ? AND role IS NOT NULL"
 )
 
 
 @attrs.frozen
+class ClaimRows:
+    """Reads and writes of claims."""
+
+    connection: Connection
+
+    def of(self, identities: Sequence[bytes], *, waiting: bool = True) -> list[Claim]:
+        """Return the claims of some identities, without those in quarantine if asked for."""
+        recorded = self._among(EVENTS, "identity", identities)
+        return [*recorded, *(self._among(QUARANTINE, "identity", identities) if waiting else ())]
+
+    def has_waiting(self) -> bool:
+        """Return whether there is any claim in quarantine."""
+        return bool(self.connection.rows(f"SELECT seq FROM {QUARANTINE} LIMIT 1"))
+
+    def numbered(self, numbers: Sequence[int]) -> list[Claim]:
+        """Return the claims in quarantine with some numbers."""
+        return list(self._among(QUARANTINE, "seq", numbers))
+
+    def waiting(self) -> Iterator[Claim]:
+        """Yield every claim in quarantine, in the order in which they came."""
+        condition = f"seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
+        page = self._claims(QUARANTINE, condition, (0,))
+        while page:
+            yield from page
+            page = self._claims(QUARANTINE, condition, (page[-1].seq,))
+
+    def reasons(self) -> dict[str, int]:
+        """Return the number of claims in quarantine, by reason."""
+        query = f"SELECT reason, COUNT(*) FROM {QUARANTINE} GROUP BY reason ORDER BY reason"
+        return dict(self.connection.rows(query))
+
+    def waiting_for(self, tasks: Sequence[bytes]) -> Iterator[Claim]:
+        """Return the claims that wait for one of some tasks."""
+        return (e for e in self._among(QUARANTINE, "task", tasks) if e.reason == UNKNOWN)
+
+    def about(self, record: StateEvent) -> Iterator[Claim]:
+        """Return the recorded events that came alone about the task of a record."""
+        condition = "hotkey = ? AND is_record = ? AND round = ?"
+        claims = self._claims(EVENTS, condition, (record.hotkey, False, record.round))
+        return (claim for claim in claims if claim.event.task == record.task)
+
+    def in_scope(self, scope: bytes) -> Iterator[Claim]:
+        """Yield every claim of a validator that is pinned to an epoch, by its counts."""
+        yield from self._claims(QUARANTINE, "scope = ?", (scope,))
+        rounds = sorted({number for number, _ in self.counts(scope)})
+        recorded = self._among(EVENTS, "round", rounds)
+        yield from (claim for claim in recorded if claim.event.scope == scope)
+
+    def counts(self, scope: bytes) -> Counts:
+        """Return the numbers of claims of a validator and pinned epoch, by round and rank."""
+        rows = checked_rows(
+            self.connection, [CLAIM_COUNTS], f"FROM {CLAIM_COUNTS} WHERE scope = ?", (scope,)
+        )
+        return {(number, rank): claims for _, number, rank, claims in rows}
+
+    def put_counts(self, scope: bytes, counts: Counts) -> None:
+        """Keep the counts of a scope in place of those of before."""
+        delete(self.connection, CLAIM_COUNTS, "scope", scope)
+        rows = [(scope, *key, claims) for key, claims in counts.items() if claims]
+        insert(self.connection, CLAIM_COUNTS, rows)
+
+    def cleared(self) -> Mapping[str, int]:
+        """Return by hotkey the number of the entry that last cleared its flags."""
+        rows = checked_rows(self.connection, [LOG], f"FROM {LOG} WHERE kind = 'clear' ORDER BY seq")
+        return {json.loads(body)["hotkey"]: seq for seq, _, body, _ in rows}
+
+    def flags_by(self) -> Mapping[str, Mapping[str, int]]:
+        """Return by hotkey the number of flags by validator since they were last cleared."""
+        cleared, flags = self.cleared(), dict[str, Counter[str]]()
+        condition = f"body LIKE ? AND seq > ? ORDER BY {LOG}.seq LIMIT {_READ}"
+        values = f'%"{FLAG}"%'
+        page = self._claims(EVENTS, condition, (values, 0))
+        while page:
+            for claim in page:
+                event = claim.event
+                if claim.seq > cleared.get(event.hotkey, 0) and FLAG in event.events:
+                    by = flags.setdefault(event.hotkey, Counter())
+                    by[event.validator] += event.events.count(FLAG)
+            page = self._claims(EVENTS, condition, (values, page[-1].seq))
+        return flags
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        """Take claims out of where they are, recorded or in quarantine."""
+        for claim in claims:
+            table = EVENTS if claim.reason is None else QUARANTINE
+            delete(self.connection, table, "seq", claim.seq)
+
+    def quarantine(self, claims: Iterable[Claim]) -> None:
+        """Put claims into quarantine."""
+        rows = (
+            (c.seq, c.event.identity, c.event.task, c.event.scope, int(c.rank), c.reason)
+            for c in claims
+        )
+        insert(self.connection, QUARANTINE, rows)
+
+    def _among(self, table: StoreTable, column: str, values: Sequence[object]) -> Iterator[Claim]:
+        for start in range(0, len(values), MAX_VALUES):
+            page = values[start : start + MAX_VALUES]
+            yield from self._claims(table, f"{column} IN ({marks(page)})", page)
+
+    def _claims(self, table: StoreTable, condition: str, values: Iterable[Any]) -> list[Claim]:
+        """Return the claims of a table, recorded or in quarantine, that a condition holds for."""
+        source = f"FROM {table} JOIN {LOG} USING (seq) WHERE {condition}"
+        names = (*table.names, *LOG.names)
+        rows = checked_rows(self.connection, [table, LOG], source, values)
+        named_rows = (dict(zip(names, row, strict=True)) for row in rows)
+        return [
+            Claim(
+                fields["seq"],
+                StateEvent.from_line(fields["body"]),
+                Rank(fields["rank"]),
+                fields.get("reason"),
+                fields.get("counted_in"),
+            )
+            for fields in named_rows
+        ]
+
+
+@attrs.frozen
 class LogHead:
-    """Where the log has led.
+    """The end of the log, with the live state.
 
     Attributes:
         epoch: the open epoch.
@@ -92,7 +210,7 @@ class Transaction:
     connection: Connection
 
     def head(self) -> LogHead | None:
-        """Where the log has led; None before the first head is put."""
+        """Return the end of the log; None before the first head is put."""
         rows = checked_rows(self.connection, [HEAD], f"FROM {HEAD}")
         if not rows:
             return None
@@ -102,40 +220,40 @@ class Transaction:
         return LogHead(epoch, entries, digest, _structured(state, State, "a state"))
 
     def log_hash(self) -> str | None:
-        """The hash of the last entry of the log, as the head has it; None without a head."""
-        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")  # noqa: S608  # ours
+        """Return the hash of the last entry of the log, as the head has it; None without a head."""
+        rows = self.connection.rows(f"SELECT hash FROM {HEAD}")
         return rows[0][0] if rows else None
 
     def entries(self, first: int = 1) -> Iterator[Entry]:
-        """The entries of the log in their order, from the one with the number ``first``."""
+        """Yield the entries of the log in their order, from the one with the number ``first``."""
         after, size = first - 1, _FIRST_READ
         while rows := self._log(_ENTRIES, (after, size)):
             yield from (Entry(*row) for row in rows)
             after, size = rows[-1][0], _READ
 
     def events(self, counted_in: int) -> Iterator[StateEvent]:
-        """The events that were recorded while an epoch was open, in the order of the log."""
+        """Return the events that were recorded while an epoch was open, in the order of the log."""
         return map(StateEvent.from_line, self.event_lines(counted_in))
 
     def aligned_events(self, counted_in: int) -> Iterator[StateEvent]:
-        """Those of them that have an alignment."""
+        """Return the state events of an epoch that have an alignment."""
         lines = self.event_lines(counted_in)
         return map(StateEvent.from_line, (line for line in lines if line.startswith(_ALIGNED)))
 
     def flagged_rounds(self, hotkey: str, skill_type: str) -> list[int]:
-        """The rounds for which the engine has flagged a miner in a skill type, ascending."""
+        """Return the rounds for which the engine has flagged a miner in a skill type, ascending."""
         query = (
-            f"SELECT seq, tallystick_signals.round {_BODY_OF} hotkey = ? AND is_record = ? "
-            "AND skill_type = ? AND kind = 'flag' ORDER BY tallystick_signals.round"
+            f"SELECT seq, {EVENTS}.round {_BODY_OF} hotkey = ? AND is_record = ? "
+            f"AND skill_type = ? AND kind = 'flag' ORDER BY {EVENTS}.round"
         )
         return [row[1] for row in self.connection.rows(query, (hotkey, False, skill_type))]
 
     def event_lines(self, counted_in: int) -> Iterator[str]:
-        """The canonical lines of `events`."""
+        """Return the canonical lines of `events`."""
         return self._bodies("counted_in", counted_in)
 
     def events_of_round(self, number: int, counted_by: int | None = None) -> Iterator[StateEvent]:
-        """The events of a round, those that came alone too, in the order of the log.
+        """Return the events of a round, those that came alone too, in the order of the log.
 
         Args:
             number: the round.
@@ -144,8 +262,8 @@ class Transaction:
         return map(StateEvent.from_line, self._bodies("round", number, counted_by))
 
     def claimed(self) -> Iterator[StateEvent]:
-        """The event of every claim, recorded or not, in the order of the log."""
-        source = f"FROM tallystick_log WHERE seq > ? AND NOT ({_RARE}) ORDER BY seq LIMIT ?"
+        """Yield the event of every claim, recorded or not, in the order of the log."""
+        source = f"FROM {LOG} WHERE seq > ? AND NOT ({RARE}) ORDER BY seq LIMIT ?"
         after = 0
         while rows := self._log(source, (after, _READ)):
             yield from (StateEvent.from_line(body) for _, _, body, _ in rows)
@@ -156,14 +274,14 @@ class Transaction:
         """The claims, those in quarantine too."""
         return ClaimRows(self.connection)
 
-    def rows(self, table: Table) -> Iterator[tuple[Any, ...]]:
-        """Every row of a table as the database has it, in the order of its key."""
-        return map(_plain, rows_of(self.connection, table.name))
+    def rows(self, table: StoreTable) -> Iterator[tuple[Any, ...]]:
+        """Return every row of a table as the database has it, in the order of its key."""
+        return map(_plain, rows_of(self.connection, table))
 
     def roles(
         self, skill_type: str, hotkey: str, before_round: int, limit_rounds: int
     ) -> list[tuple[int, Role]]:
-        """Which roles a miner had in the newest rounds of a type that it took part in.
+        """Return the roles of a miner in the newest rounds of a type that it took part in.
 
         Args:
             skill_type: the type.
@@ -186,11 +304,11 @@ class Transaction:
         return sorted(((row[0], row[1]) for row in rows), reverse=True)
 
     def dispatched(self, hotkey: str) -> set[int]:
-        """The rounds with a record of a miner."""
+        """Return the rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
     def scored(self, hotkey: str, counted_by: int | None = None) -> Iterator[StateEvent]:
-        """The records of a miner, newest first: by round, task, skill type, and validator.
+        """Yield the records of a miner, newest first: by round, task, skill type, and validator.
 
         The order is that of numbers and of code points, whatever the order of arrival.
 
@@ -204,23 +322,23 @@ class Transaction:
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
             rows = self._log(source, (hotkey, True, oldest, newest, last))
-            found = [StateEvent.from_line(body) for _, _, body, _ in rows]
-            yield from sorted(found, key=AGE, reverse=True)
+            events = [StateEvent.from_line(body) for _, _, body, _ in rows]
+            yield from sorted(events, key=AGE, reverse=True)
 
     def snapshot(self, epoch: int) -> Snapshot | None:
-        """The snapshot of an epoch; None when there is none."""
+        """Return the snapshot of an epoch; None when there is none."""
         rows = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, (epoch,))
         return _structured(rows[0][2], Snapshot, "a snapshot") if rows else None
 
     def snapshots(self) -> Iterator[tuple[int, str, str]]:
-        """Epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
-        epochs = self.connection.rows("SELECT epoch FROM tallystick_snapshots ORDER BY epoch")
+        """Yield epoch, digest and canonical JSON of every snapshot, in the order of epochs."""
+        epochs = self.connection.rows(f"SELECT epoch FROM {SNAPSHOTS} ORDER BY epoch")
         for epoch in epochs:
             ((number, digest, body),) = checked_rows(self.connection, [SNAPSHOTS], _SNAPSHOT, epoch)
             yield number, digest, body
 
     def rounds(self) -> dict[int, str | None]:
-        """The time of every round, None where it is not known, in the order of rounds."""
+        """Return the time of every round, None where it is not known, in the order of rounds."""
         return dict(checked_rows(self.connection, [ROUNDS], f"FROM {ROUNDS} ORDER BY round"))
 
     def last_closed_round(
@@ -230,7 +348,7 @@ class Transaction:
         types: Sequence[str] | None = None,
         counted_by: int = NUMBER_LIMIT,
     ) -> int | None:
-        """The highest round that is closed; None without any.
+        """Return the highest round that is closed; None without any.
 
         Args:
             before: only those that an entry before the one with this number closed; by default all.
@@ -246,66 +364,63 @@ class Transaction:
         return next(of_types, None)
 
     def _closed_before(self, seq: int) -> set[int]:
-        source = f"FROM tallystick_log WHERE kind = 'round' AND {_RARE} AND seq < ?"
+        source = f"FROM {LOG} WHERE kind = 'round' AND {RARE} AND seq < ?"
         rows = self._log(source, (seq,))
         return {json.loads(body)["round"] for _, _, body, _ in rows}
 
     def _has_records(self, number: int, types: Sequence[str], counted_by: int) -> bool:
         query = (
-            "SELECT 1 FROM tallystick_signals WHERE round = ? AND is_record = ? "  # noqa: S608  # ours
+            f"SELECT 1 FROM {EVENTS} WHERE round = ? AND is_record = ? "
             f"AND counted_in <= ? AND skill_type IN ({marks(types)}) LIMIT 1"
         )
         return bool(self.connection.rows(query, (number, True, counted_by, *types)))
 
     def newest_rounds(self, limit: int) -> list[int]:
-        """The highest rounds with records, so many at most, the last first."""
+        """Return the highest rounds with records, so many at most, the last first."""
         query = (
-            "SELECT DISTINCT round FROM tallystick_signals WHERE is_record = ? "
-            "ORDER BY round DESC LIMIT ?"
+            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? ORDER BY round DESC LIMIT ?"
         )
         return [number for (number,) in self.connection.rows(query, (True, limit))]
 
     def recorded_rounds(
         self, first: int = 0, last: int = NUMBER_LIMIT
     ) -> list[tuple[int, int, int, int]]:
-        """The rounds with records, in their order, from one number to another.
+        """Return the rounds with records, in their order, from one number to another.
 
         Returns:
             Of each its number, how many records it has, of how many miners, and the first epoch
             that they name.
         """
         query = (
-            "SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM tallystick_signals "
+            f"SELECT round, COUNT(*), COUNT(DISTINCT hotkey), MIN(epoch) FROM {EVENTS} "
             "WHERE is_record = ? AND round BETWEEN ? AND ? GROUP BY round ORDER BY round"
         )
         rows = self.connection.rows(query, (True, first, last))
         return [(number, records, miners, epoch) for number, records, miners, epoch in rows]
 
     def counted_events(self) -> dict[int, int]:
-        """By epoch, how many events were recorded while it was open; others have none."""
-        query = "SELECT counted_in, COUNT(*) FROM tallystick_signals GROUP BY counted_in"
+        """Return by epoch the number of events recorded while it was open, if any."""
+        query = f"SELECT counted_in, COUNT(*) FROM {EVENTS} GROUP BY counted_in"
         return dict(self.connection.rows(query))
 
     def bodies_of_kind(self, kind: str) -> Iterator[str]:
-        """The bodies of the entries of a kind that is no claim, in the order of the log."""
+        """Return the bodies of the entries of a kind that is no claim, in the order of the log."""
         return (body for _, body in self.numbered_bodies_of_kind(kind))
 
     def numbered_bodies_of_kind(self, kind: str) -> list[tuple[int, str]]:
-        """The same bodies, each with the number of its entry."""
-        rows = self._log(f"FROM tallystick_log WHERE kind = ? AND {_RARE} ORDER BY seq", (kind,))
+        """Return the same bodies, each with the number of its entry."""
+        rows = self._log(f"FROM {LOG} WHERE kind = ? AND {RARE} ORDER BY seq", (kind,))
         return [(seq, body) for seq, _, body, _ in rows]
 
     def closing(self, epoch: int) -> str | None:
-        """The body of the entry with which an epoch was closed; None of one that is not."""
+        """Return the body of the entry with which an epoch was closed; None of one that is not."""
         # they are closed one after the other, from the first
-        source = (
-            f"FROM tallystick_log WHERE kind = 'epoch' AND {_RARE} ORDER BY seq LIMIT 1 OFFSET ?"
-        )
+        source = f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq LIMIT 1 OFFSET ?"
         rows = [] if epoch < 0 else self._log(source, (epoch,))
         return rows[0][2] if rows else None
 
     def epoch_leaves(self) -> dict[int, str]:
-        """By epoch, the leaves that are kept."""
+        """Return the stored leaves by epoch."""
         return dict(checked_rows(self.connection, [LEAVES], f"FROM {LEAVES} ORDER BY epoch"))
 
     def put_epoch_leaf(self, epoch: int, leaf: str) -> None:
@@ -313,7 +428,7 @@ class Transaction:
         insert(self.connection, LEAVES, [(epoch, leaf)])
 
     def stated_block(self) -> int | None:
-        """The greatest block that an entry states; None where none does.
+        """Return the greatest block that an entry states; None where none does.
 
         Stated blocks never go back, so it is the newest one of a kind of entries.
         """
@@ -321,9 +436,7 @@ class Transaction:
         return max((block for block in newest if block is not None), default=None)
 
     def _newest_block(self, kind: str) -> int | None:
-        source = (
-            f"FROM tallystick_log WHERE kind = ? AND {_RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
-        )
+        source = f"FROM {LOG} WHERE kind = ? AND {RARE} AND seq < ? ORDER BY seq DESC LIMIT ?"
         rows = self._log(source, (kind, NUMBER_LIMIT, _FIRST_READ))
         while rows:
             for _, _, body, _ in rows:
@@ -334,14 +447,14 @@ class Transaction:
         return None
 
     def envelope(self, statement: str) -> str | None:
-        """The envelope of the statement with a digest; None when there is none."""
+        """Return the envelope of the statement with a digest; None when there is none."""
         source = f"FROM {ENVELOPES} WHERE statement = ?"
         rows = checked_rows(self.connection, [ENVELOPES], source, (statement,))
         return rows[0][1] if rows else None
 
     def has_envelopes(self) -> bool:
-        """Whether there is any."""
-        return bool(self.connection.rows("SELECT 1 FROM tallystick_envelopes LIMIT 1"))
+        """Return whether there is any envelope."""
+        return bool(self.connection.rows(f"SELECT 1 FROM {ENVELOPES} LIMIT 1"))
 
     def put_envelope(self, statement: str, envelope: str) -> None:
         """Keep an envelope, in place of one of the same statement."""
@@ -349,7 +462,7 @@ class Transaction:
         insert(self.connection, ENVELOPES, [(statement, envelope)])
 
     def rules_entries(self, first: int = 1) -> list[Entry]:
-        """The entries that say which rules, trust file and pools are in force.
+        """Return the entries that say which rules, trust file and pools are in force.
 
         Args:
             first: from the one with this number on.
@@ -358,12 +471,12 @@ class Transaction:
         return [Entry(*row) for row in rows]
 
     def last_rules_seq(self) -> int:
-        """The number of the last entry of `rules_entries`; 0 if only the first entry says so."""
+        """Return the number of the last entry of `rules_entries`; 0 without any."""
         ((last,),) = self.connection.rows(f"SELECT MAX(seq) {_RULES}")
         return last or 0
 
     def put_head(self, head: LogHead) -> None:
-        """Say where the log has led, in place of what was said before."""
+        """Write the end of the log in place of the one before."""
         state = canonical_bytes(unstructure(head.state)).decode()
         row = 1, head.epoch, head.entries, head.hash, state
         delete(self.connection, HEAD, "id", 1)
@@ -371,7 +484,7 @@ class Transaction:
 
     def append(self, entries: Iterable[Entry]) -> None:
         """Add entries to the log; their chain is the caller's to make."""
-        rows = ((each.seq, each.kind, each.body, each.hash) for each in entries)
+        rows = ((entry.seq, entry.kind, entry.body, entry.hash) for entry in entries)
         insert(self.connection, LOG, rows)
 
     def put_events(
@@ -384,7 +497,7 @@ class Transaction:
                 was open when it was recorded.
             rank: of all of them.
         """
-        insert(self.connection, EVENTS, (_indexed(*each, int(rank)) for each in events))
+        insert(self.connection, EVENTS, (_indexed(*event, int(rank)) for event in events))
 
     def put_snapshot(self, snapshot: Snapshot) -> None:
         """Keep a snapshot for ever.
@@ -411,7 +524,7 @@ class Transaction:
             insert(self.connection, ROUNDS, [(number, at)])
 
     def _bodies(self, column: str, value: int, counted_by: int | None = None) -> Iterator[str]:
-        """The lines of the events with a value in a column of their index, in the log's order.
+        """Yield the lines of the events with a value in a column, in the log's order.
 
         Those that were recorded after the epoch ``counted_by`` are left out.
 
@@ -420,14 +533,14 @@ class Transaction:
         """
         chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
         values = (value,) if counted_by is None else (value, counted_by)
-        query = f"SELECT seq FROM tallystick_signals WHERE {chosen} ORDER BY seq"  # noqa: S608
+        query = f"SELECT seq FROM {EVENTS} WHERE {chosen} ORDER BY seq"
         numbers = [row[0] for row in self.connection.rows(query, values)]
-        for start in range(0, len(numbers), MOST_VALUES):
-            page = numbers[start : start + MOST_VALUES]
+        for start in range(0, len(numbers), MAX_VALUES):
+            page = numbers[start : start + MAX_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)
             among = "BETWEEN ? AND ?" if dense else f"IN ({marks(page)})"
             rows = self._log(
-                f"FROM tallystick_log WHERE seq {among} ORDER BY seq",
+                f"FROM {LOG} WHERE seq {among} ORDER BY seq",
                 (page[0], page[-1]) if dense else page,
             )
             if len(rows) < len(page):
@@ -438,7 +551,7 @@ class Transaction:
             yield from (body for _, _, body, _ in rows)
 
     def _spans(self, hotkey: str) -> Iterator[tuple[int, int]]:
-        """The rounds of a miner's records, newest first: spans that hold so many of them."""
+        """Yield the rounds of a miner's records, newest first: spans that hold so many of them."""
         newest_first = f"ORDER BY round DESC LIMIT {_ROUNDS}"
         page = self.connection.rows(f"{_ROUNDS_OF_RECORDS} {newest_first}", (hotkey, True))
         while page:
@@ -454,7 +567,7 @@ class Transaction:
 
 
 def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(bytes(each) if isinstance(each, bytes | memoryview) else each for each in row)
+    return tuple(bytes(value) if isinstance(value, bytes | memoryview) else value for value in row)
 
 
 def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[Any, ...]:
@@ -463,7 +576,7 @@ def _indexed(seq: int, event: StateEvent, counted_in: int, rank: int) -> tuple[A
 
 
 def _structured(text: str, cls: type[_T], what: str) -> _T:
-    """The value that a stored text is the canonical form of; ``what`` names it in errors.
+    """Return the value that a stored text is the canonical form of; ``what`` names it in errors.
 
     Raises:
         DamagedError: it is none.

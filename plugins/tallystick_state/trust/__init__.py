@@ -1,1 +1,1 @@
-"""Who may decide: keys, signed statements, the trust file that names them, and proofs."""
+"""Trust in a state: keys, signed statements, the trust file that names them, and proofs."""

@@ -17,11 +17,11 @@ NAME = "ed25519"
 SIGNATURE_SIZE = 64
 
 is_key = is_edwards_key
-"""Whether bytes can be a public key."""
+"""Test of bytes: they can be a public key."""
 
 
 def defect(signature: bytes) -> str | None:
-    """What is wrong with the form of a signature, whoever signed; None where nothing is."""
+    """Return the defect in the form of a signature, whoever signed; None without one."""
     if len(signature) != SIGNATURE_SIZE:
         return f"has {len(signature)} bytes, expected {SIGNATURE_SIZE}"
     if scalar_of(signature[32:]) >= ORDER:
@@ -30,7 +30,7 @@ def defect(signature: bytes) -> str | None:
 
 
 def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether the signature is of the message by the key, without the cofactor, as RFC 8032 has it.
+    """Return whether the key made the signature, without the cofactor, as in RFC 8032.
 
     Raises:
         TrustError: the library is missing.
@@ -52,7 +52,7 @@ def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def missing() -> TrustError:
-    """The error where the library is not installed."""
+    """Return the error where the library is not installed."""
     return TrustError(extras.missing("cryptography"), code="library-missing")
 
 
@@ -70,9 +70,9 @@ class Pair:
 
     @classmethod
     def of(cls, private: Ed25519PrivateKey) -> Pair:
-        """The pair of a private key."""
+        """Return the pair of a private key."""
         return cls(private.public_key().public_bytes_raw(), private)
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message; the same each time."""
+        """Return the signature of a message; the same each time."""
         return self.private.sign(message)

@@ -8,18 +8,17 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 import os
 import re
 import shlex
 import stat
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tallystick.errors import InputError, TrustError
-from tallystick.io.documents import object_of
+from tallystick.io.documents import parse_json
 from tallystick.io.inputs import start_of
+from tallystick.io.json_schema import first_problem
 from tallystick.io.streams import STANDARD
 
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")
@@ -31,7 +30,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def read_file(path: Path, most: int, what: str) -> bytes:
-    """The bytes of a small file.
+    """Return the bytes of a small file.
 
     Args:
         path: the file; ``-`` is the standard input.
@@ -66,22 +65,22 @@ def check_private(path: Path, what: str) -> None:
     if not hasattr(os, "geteuid") or path == STANDARD:
         return
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         # told by whoever reads it
         return
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return
     # an administrator can read every file
-    if found.st_uid not in {os.geteuid(), 0}:
+    if status.st_uid not in {os.geteuid(), 0}:
         message = (
-            f"{path}: found {what} of another user (uid {found.st_uid}), expected your own: "
+            f"{path}: found {what} of another user (uid {status.st_uid}), expected your own: "
             f"run chown {os.geteuid()} {shlex.quote(str(path))}"
         )
         raise TrustError(message, code="readable-key")
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         message = (
-            f"{path}: found {what} that others can use (mode {found.st_mode & 0o777:04o}), "
+            f"{path}: found {what} that others can use (mode {status.st_mode & 0o777:04o}), "
             f"expected one for its owner alone: run chmod 600 {shlex.quote(str(path))}"
         )
         raise TrustError(message, code="readable-key")
@@ -104,7 +103,7 @@ def base64_text(data: bytes) -> str:
 
 
 def base64_bytes(text: str, where: str) -> bytes:
-    """The bytes of a text in base64, of the standard or the URL-safe alphabet.
+    """Return the bytes of a text in base64, of the standard or the URL-safe alphabet.
 
     A text has one alphabet, its padding, and no bit beside its bytes; so no two texts of one
     alphabet are the same bytes.
@@ -124,7 +123,7 @@ def base64_bytes(text: str, where: str) -> bytes:
 
 
 def hex_bytes(text: str) -> bytes:
-    """The bytes of a text of lower-case hexadecimal digits.
+    """Return the bytes of a text of lower-case hexadecimal digits.
 
     Raises:
         ValueError: the text is something else.
@@ -135,7 +134,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def ss58_text(public: bytes, prefix: int = 42) -> str:
-    """The SS58 address of a public key of 32 bytes, for a network by its prefix."""
+    """Return the SS58 address of a public key of 32 bytes, for a network by its prefix."""
     if prefix < 64:
         head = bytes([prefix])
     else:
@@ -152,7 +151,7 @@ def ss58_text(public: bytes, prefix: int = 42) -> str:
 
 
 def ss58_bytes(text: str) -> bytes:
-    """The public key of 32 bytes in an SS58 address of any network.
+    """Return the public key of 32 bytes in an SS58 address of any network.
 
     Raises:
         ValueError: the text is no such address.
@@ -175,12 +174,12 @@ def _ss58_checksum(body: bytes) -> bytes:
     return hashlib.blake2b(_SS58_START + body).digest()[:_SS58_CHECKSUM]
 
 
-def json_value(data: bytes, where: str, code: str, *, exact: bool = False) -> Any:  # noqa: ANN401  # any JSON value
-    """The value of a JSON text in which no key of an object stands twice.
+def sound_json(data: bytes, where: str, code: str, *, exact: bool = False) -> Any:  # noqa: ANN401  # any JSON value
+    """Return the value of a JSON text, by the strict reader `parse_json`.
 
     Args:
         data: the text, whose size was checked.
-        where: what it is of, for the error.
+        where: the file or field that it is of, for the error.
         code: the code of the error.
         exact: refuse numbers with a point or an exponent.
 
@@ -188,24 +187,23 @@ def json_value(data: bytes, where: str, code: str, *, exact: bool = False) -> An
         TrustError: it is no such text.
     """
     try:
-        value = json.loads(
-            data.decode("utf-8"),
-            object_pairs_hook=partial(object_of, refused=_stands_twice),
-            parse_constant=_no_number,
-            parse_float=_no_number if exact else None,
-        )
-        if b"\\u" in data:
-            # a lone surrogate can be escaped, and has no UTF-8
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deep" if isinstance(error, RecursionError) else error
-        raise TrustError(f"{where}: found no sound JSON ({reason})", code=code) from None
-    return value
+        return parse_json(data, numbers="whole" if exact else "double")
+    except ValueError as error:
+        raise TrustError(f"{where}: found no sound JSON ({error})", code=code) from None
 
 
-def _stands_twice(key: str) -> ValueError:
-    return ValueError(f"the key {json.dumps(key[:60])} stands twice")
+def check_schema(name: str, value: object, where: str, code: str) -> None:
+    """Refuse a value that does not fit a schema of the engine.
 
+    Args:
+        name: the schema, such as ``envelope-1``.
+        value: the JSON value.
+        where: the file or field that it is of, for the error.
+        code: the code of the error.
 
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text[:60]} is no number of the format")
+    Raises:
+        TrustError: it does not fit; the message is the first problem.
+    """
+    problem = first_problem(name, value)
+    if problem is not None:
+        raise TrustError(f"{where}: {problem.path or 'the whole'}: {problem.message}", code=code)

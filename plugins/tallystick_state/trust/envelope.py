@@ -16,20 +16,29 @@ import attrs
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import TrustError
 from tallystick.io.text import json_text
-from tallystick_state.trust.encoding import base64_bytes, base64_text, check_size, json_value
+from tallystick_state.trust.encoding import (
+    base64_bytes,
+    base64_text,
+    check_schema,
+    check_size,
+    sound_json,
+)
 from tallystick_state.trust.keys import PublicKey, Signer
-from tallystick_state.trust.schema import check
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_ENVELOPE_BYTES = 16 * 1024 * 1024
 """The largest envelope, in bytes."""
-MOST_SIGNATURES = 256
+MAX_SIGNATURES = 256
 """No envelope has more."""
 MOST_TRIES = 4096
-"""So often a signature is tried with a key before an envelope is refused."""
+"""Maximum number of pairs of signature and key that are tried before an envelope is refused."""
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """What DSSE signs: the type and the payload, each behind its length."""
+    """Return the bytes that DSSE signs: the type and the payload, each behind its length.
+
+    >>> pae("text/plain", b"weights")
+    b'DSSEv1 10 text/plain 7 weights'
+    """
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
@@ -49,7 +58,7 @@ class Signature:
 
 @attrs.frozen
 class Verification:
-    """What the signatures of an envelope come to.
+    """The result of verifying the signatures of an envelope.
 
     Attributes:
         signers: the keys whose signature holds, each once.
@@ -76,7 +85,7 @@ class Envelope:
 
     @cached_property
     def pae(self) -> bytes:
-        """What its signatures are of."""
+        """The bytes that are signed."""
         return pae(self.payload_type, self.payload)
 
     @cached_property
@@ -86,7 +95,7 @@ class Envelope:
 
     @classmethod
     def of_json(cls, data: bytes, where: str) -> Envelope:
-        """The envelope in a JSON text; members that DSSE does not know are ignored.
+        """Return the envelope in a JSON text; members that DSSE does not know are ignored.
 
         Args:
             data: the text.
@@ -95,47 +104,49 @@ class Envelope:
         Raises:
             TrustError: it is too large, cut short, or no envelope.
         """
-        check_size(data, MOST_BYTES, where, "an envelope")
-        return cls.of_value(json_value(data, where, "bad-envelope"), where)
+        check_size(data, MAX_ENVELOPE_BYTES, where, "an envelope")
+        return cls.of_value(sound_json(data, where, "bad-envelope"), where)
 
     @classmethod
     def of_value(cls, value: Any, where: str) -> Envelope:  # noqa: ANN401  # any JSON value
-        """The envelope that a JSON value is, whose size was checked.
+        """Return the envelope that a JSON value is, whose size was checked.
 
         Raises:
             TrustError: it is no envelope.
         """
         signatures = value.get("signatures") if isinstance(value, Mapping) else None
-        if isinstance(signatures, list) and len(signatures) > MOST_SIGNATURES:
+        if isinstance(signatures, list) and len(signatures) > MAX_SIGNATURES:
             message = (
-                f"{where}: found {len(signatures)} signatures, expected at most {MOST_SIGNATURES}"
+                f"{where}: found {len(signatures)} signatures, expected at most {MAX_SIGNATURES}"
             )
             raise TrustError(message, code="too-many-signatures")
-        check("envelope-1", value, where, "bad-envelope")
-        found = [
-            Signature(each.get("keyid", ""), base64_bytes(each["sig"], f"{where}: signature {at}"))
-            for at, each in enumerate(value["signatures"], 1)
+        check_schema("envelope-1", value, where, "bad-envelope")
+        read = [
+            Signature(
+                stored.get("keyid", ""), base64_bytes(stored["sig"], f"{where}: signature {at}")
+            )
+            for at, stored in enumerate(value["signatures"], 1)
         ]
         payload = base64_bytes(value["payload"], f"{where}: payload")
-        return cls(payload, value["payloadType"], _in_order(found))
+        return cls(payload, value["payloadType"], _in_order(read))
 
     def to_value(self) -> dict[str, Any]:
-        """The envelope as a JSON value: standard base64, signatures in order of keyid and bytes."""
+        """Return the envelope as JSON: standard base64, signatures in order of keyid and bytes."""
         return {
             "payload": base64_text(self.payload),
             "payloadType": self.payload_type,
             "signatures": [
-                {"keyid": each.keyid, "sig": base64_text(each.data)}
-                for each in _in_order(self.signatures)
+                {"keyid": signature.keyid, "sig": base64_text(signature.data)}
+                for signature in _in_order(self.signatures)
             ],
         }
 
     def to_json(self) -> bytes:
-        """The envelope as a file: one line of JSON, in which nothing unseen is raw."""
+        """Return the envelope as a file: one line of JSON, in which nothing unseen is raw."""
         return json_text(self.to_value(), sort_keys=True).encode("utf-8") + b"\n"
 
     def signed(self, signer: Signer) -> Envelope:
-        """The envelope with one more signature; a signer that signed already replaces its own.
+        """Return the envelope with one more signature; a signer's new one replaces the old.
 
         Raises:
             TrustError: what the signer gave is no signature by its key.
@@ -144,11 +155,15 @@ class Envelope:
         if not signer.public.verifies(self.pae, data):
             message = f"found no signature by {signer.public} from the signer, expected one"
             raise TrustError(message, code="signer-failed")
-        kept = [each for each in self.signatures if not signer.public.verifies(self.pae, each.data)]
-        return self._with([*kept, Signature(signer.public.keyid, data)])
+        others = [
+            signature
+            for signature in self.signatures
+            if not signer.public.verifies(self.pae, signature.data)
+        ]
+        return self._with([*others, Signature(signer.public.keyid, data)])
 
     def joined(self, other: Envelope) -> Envelope:
-        """The envelope with the signatures of another of the same statement as well.
+        """Return the envelope with the signatures of another of the same statement as well.
 
         Raises:
             TrustError: the other is of another statement, or they have too many signatures.
@@ -159,18 +174,18 @@ class Envelope:
         return self._with([*self.signatures, *other.signatures])
 
     def _with(self, signatures: Iterable[Signature]) -> Envelope:
-        found = _in_order(signatures)
-        if len(found) > MOST_SIGNATURES:
-            message = f"found {len(found)} signatures, expected at most {MOST_SIGNATURES}"
+        ordered = _in_order(signatures)
+        if len(ordered) > MAX_SIGNATURES:
+            message = f"found {len(ordered)} signatures, expected at most {MAX_SIGNATURES}"
             raise TrustError(message, code="too-many-signatures")
-        return attrs.evolve(self, signatures=found)
+        return attrs.evolve(self, signatures=ordered)
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Those of some keys whose signature it has, each once; see `verify`."""
+        """Return the keys whose signature the envelope has, each once; see `verify`."""
         return self.verify(keys).signers
 
     def verify(self, keys: Iterable[PublicKey]) -> Verification:
-        """What the signatures come to by some keys.
+        """Verify the signatures by some keys.
 
         A signature is tried with the keys that it hints at first, then with those that have none
         yet; no hint decides.
@@ -178,20 +193,24 @@ class Envelope:
         Raises:
             TrustError: that takes more than ``MOST_TRIES`` tries, or a library is missing.
         """
-        known = tuple(dict.fromkeys(keys))
+        candidates = tuple(dict.fromkeys(keys))
         tries = _Tries()
-        found = set[PublicKey]()
+        signers = set[PublicKey]()
         rest = list[Signature]()
-        for each in self.signatures:
-            hinted = [key for key in known if key.keyid == each.keyid]
-            signer = tries.signer(self.pae, each, hinted)
-            found.add(signer) if signer else rest.append(each)
+        for signature in self.signatures:
+            hinted = [key for key in candidates if key.keyid == signature.keyid]
+            signer = tries.signer(self.pae, signature, hinted)
+            signers.add(signer) if signer else rest.append(signature)
         failed = list[tuple[Signature, str]]()
-        for each in rest:
-            open_keys = [key for key in known if key not in found and key.keyid != each.keyid]
-            signer = tries.signer(self.pae, each, open_keys)
-            found.add(signer) if signer else failed.append((each, _reason(each, known)))
-        return Verification(frozenset(found), tuple(failed))
+        for signature in rest:
+            open_keys = [
+                key for key in candidates if key not in signers and key.keyid != signature.keyid
+            ]
+            signer = tries.signer(self.pae, signature, open_keys)
+            signers.add(signer) if signer else failed.append(
+                (signature, _reason(signature, candidates))
+            )
+        return Verification(frozenset(signers), tuple(failed))
 
 
 class _Tries:
@@ -220,7 +239,7 @@ class _Tries:
 
 
 def _reason(signature: Signature, keys: Iterable[PublicKey]) -> str:
-    """Why a signature holds by none of some keys."""
+    """Return the reason why a signature holds by none of some keys."""
     hinted = next((key for key in keys if key.keyid == signature.keyid), None)
     if hinted is None:
         return "is of no known key"

@@ -43,8 +43,8 @@ class PublicKey:
     def __attrs_post_init__(self) -> None:
         scheme = _SCHEMES.get(self.type)
         if scheme is None:
-            found = str(self.type)[:60]
-            message = f"found the key type {found!r}, expected {' or '.join(_SCHEMES)}"
+            name = str(self.type)[:60]
+            message = f"found the key type {name!r}, expected {' or '.join(_SCHEMES)}"
             raise TrustError(message, code="unknown-key-type")
         if not scheme.is_key(self.data):
             message = f"found {self.data[:33].hex()}, expected the 32 bytes of a key of {self.type}"
@@ -52,7 +52,11 @@ class PublicKey:
 
     @classmethod
     def of_text(cls, text: str) -> PublicKey:
-        """The key of a text such as ``ed25519:d75a…``, with 64 hexadecimal digits.
+        """Return the key of a text such as ``ed25519:d75a…``, with 64 hexadecimal digits.
+
+        >>> digits = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+        >>> PublicKey.of_text(f"ed25519:{digits}").keyid[:16]
+        '74c181c7ad8a0855'
 
         Raises:
             TrustError: the text is no key.
@@ -82,7 +86,7 @@ class PublicKey:
         return hashlib.sha256(canonical_bytes(named)).hexdigest()
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature is of the message by this key.
+        """Return whether the signature of the message is by this key.
 
         Raises:
             TrustError: the library of its type is missing; nothing else, whatever the bytes are.
@@ -91,20 +95,20 @@ class PublicKey:
         return is_of_key
 
     def defect(self, signature: bytes) -> str | None:
-        """What is wrong with the form of a signature of this type, or None."""
-        found: str | None = _SCHEMES[self.type].defect(signature)
-        return found
+        """Return the defect in the form of a signature of this type; None without one."""
+        defect: str | None = _SCHEMES[self.type].defect(signature)
+        return defect
 
 
 class Signer(Protocol):
-    """What signs: a key of a file or a wallet, or a command outside."""
+    """A signer: a key of a file or a wallet, or a command outside."""
 
     @property
     def public(self) -> PublicKey:
         """The public key of what it signs."""
 
     def sign(self, message: bytes) -> bytes:
-        """A signature of a message, which ``public`` verifies."""
+        """Return a signature of a message, which ``public`` verifies."""
 
 
 @attrs.frozen
@@ -121,10 +125,10 @@ class PairSigner:
 
     @classmethod
     def of(cls, pair: ed25519.Pair | sr25519.Pair) -> PairSigner:
-        """The signer of a pair of keys."""
+        """Return the signer of a pair of keys."""
         kind: KeyType = "ed25519" if isinstance(pair, ed25519.Pair) else "sr25519"
         return cls(PublicKey(kind, pair.public), pair)
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message."""
+        """Return the signature of a message."""
         return self.pair.sign(message)

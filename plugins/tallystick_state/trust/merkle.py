@@ -32,7 +32,7 @@ class MerkleError(ValueError):
 
 @attrs.frozen
 class Inclusion:
-    """What shows that leaves next to each other are in a tree, at which places.
+    """A proof that neighbouring leaves are in a tree, at their positions.
 
     Its path is PATH of RFC 6962, 2.1.1, where one leaf is shown. Of several, each half of a subtree
     that has some of them gives its own path, the left half first; one that has none gives its hash
@@ -51,7 +51,7 @@ class Inclusion:
     path: tuple[bytes, ...]
 
     def root(self, leaves: bytes) -> bytes:
-        """The root of the tree that has leaves with these hashes at the places.
+        """Return the root of the tree that has leaves with these hashes at the places.
 
         Raises:
             MerkleError: the path is shorter or longer than the tree asks for, or the places are not
@@ -65,12 +65,12 @@ class Inclusion:
         if len(leaves) != self.count * HASH_SIZE:
             raise MerkleError(f"found {len(leaves)} bytes, expected the hashes of {self.count}")
         path = iter(self.path)
-        found = self._root(0, self.size, leaves, path)
+        root = self._root(0, self.size, leaves, path)
         _check_end(path)
-        return found
+        return root
 
     def _root(self, low: int, high: int, leaves: bytes, path: Iterator[bytes]) -> bytes:
-        """The hash of the subtree from one place to before another, which has some leaves of it."""
+        """Return the hash of a subtree that has some of the leaves."""
         first, end = max(low, self.first), min(high, self.first + self.count)
         if (first, end) == (low, high):
             return root_of(leaves[HASH_SIZE * (low - self.first) : HASH_SIZE * (high - self.first)])
@@ -87,7 +87,7 @@ class Inclusion:
 
 @attrs.frozen
 class Consistency:
-    """What shows that a tree begins with all leaves of an older one: PROOF of RFC 6962, 2.1.2.
+    """A proof that a tree begins with all leaves of an older one: PROOF of RFC 6962, 2.1.2.
 
     Attributes:
         old: how many leaves the older tree has.
@@ -100,7 +100,7 @@ class Consistency:
     path: tuple[bytes, ...]
 
     def holds(self, old_root: bytes, new_root: bytes) -> bool:
-        """Whether the tree with the new root begins with that of the old root.
+        """Return whether the tree with the new root begins with that of the old root.
 
         Raises:
             MerkleError: the path is shorter or longer than the trees ask for, the older tree is
@@ -112,17 +112,17 @@ class Consistency:
                 "and a later one"
             )
         path = iter(self.path)
-        found = self._roots(self.old, self.new, old_root, path, whole=True)
+        roots = self._roots(self.old, self.new, old_root, path, whole=True)
         _check_end(path)
-        return found == (old_root, new_root)
+        return roots == (old_root, new_root)
 
     def _roots(
         self, old: int, new: int, old_root: bytes, path: Iterator[bytes], *, whole: bool
     ) -> tuple[bytes, bytes]:
-        """The hashes of a subtree as it was and as it is; ``whole``: it was the whole tree."""
+        """Return the old and the new hash of a subtree; ``whole`` if it was the whole tree."""
         if old == new:
-            found = old_root if whole else _next(path)
-            return found, found
+            root = old_root if whole else _next(path)
+            return root, root
         middle = _split(new)
         if old <= middle:
             before, after = self._roots(old, middle, old_root, path, whole=whole)
@@ -133,15 +133,19 @@ class Consistency:
 
 
 class TileTree:
-    """A tree over leaves that are given once; it takes 64 bytes for each.
+    """A tree over the hashes of leaves; it takes 64 bytes for each.
+
+    >>> tree = TileTree([leaf_hash(b"first"), leaf_hash(b"second")])
+    >>> tree.root() == node_hash(leaf_hash(b"first"), leaf_hash(b"second"))
+    True
 
     Attributes:
-        size: how many leaves.
-        reads: how many tiles were read by `tile`.
+        size: number of leaves.
+        reads: number of tiles that `tile` has read.
     """
 
     def __init__(self, leaves: Iterable[bytes]) -> None:
-        """The tree of the hashes of some leaves; several may stand in one value."""
+        """Make the tree of the hashes of some leaves; several may stand in one value."""
         # by height, the hashes of all subtrees that are whole
         self._nodes = [b"".join(leaves)]
         while len(self._nodes[-1]) >= _PAIR:
@@ -150,24 +154,24 @@ class TileTree:
 
     @property
     def height(self) -> int:
-        """How many levels of tiles it has, at least 1."""
+        """The number of levels of tiles, at least 1."""
         return (len(self._nodes) - 1) // _TILE_HEIGHT + 1
 
     def root(self) -> bytes:
-        """The root: what a checkpoint signs."""
+        """Return the root: what a checkpoint signs."""
         return self._hash(0, self.size) if self.size else EMPTY_ROOT
 
     def tile(self, level: int, index: int) -> bytes:
-        """The hashes of a tile, at most `TILE_WIDTH`; none behind the last."""
+        """Return the hashes of a tile, at most `TILE_WIDTH`; none behind the last."""
         self.reads += 1
         return self._nodes[level * _TILE_HEIGHT][index * _TILE_SIZE : (index + 1) * _TILE_SIZE]
 
     def leaf(self, index: int) -> bytes:
-        """The hash of a leaf."""
+        """Return the hash of a leaf."""
         return self._nodes[0][index * HASH_SIZE : (index + 1) * HASH_SIZE]
 
     def inclusion(self, first: int, count: int = 1) -> Inclusion:
-        """What shows that some leaves next to each other are in the tree.
+        """Return the proof that neighbouring leaves are in the tree.
 
         Raises:
             MerkleError: they are not in it.
@@ -180,7 +184,7 @@ class TileTree:
         return Inclusion(first, count, self.size, path)
 
     def consistency(self, old: int) -> Consistency:
-        """What shows that the tree begins with its first leaves, as it was when it had no more.
+        """Return the proof that the tree begins with its first leaves, when it had no more.
 
         Raises:
             MerkleError: it has fewer leaves, or the older tree has none.
@@ -190,7 +194,7 @@ class TileTree:
         return Consistency(old, self.size, tuple(self._proof(old, 0, self.size, whole=True)))
 
     def root_at(self, size: int) -> bytes:
-        """The root that the tree had when it had no more than its first leaves."""
+        """Return the root that the tree had when it had no more than its first leaves."""
         return self._hash(0, size) if size else EMPTY_ROOT
 
     def _path(self, first: int, end: int, low: int, high: int) -> Iterator[bytes]:
@@ -221,28 +225,28 @@ class TileTree:
             yield self._hash(low, low + middle)
 
     def _hash(self, low: int, high: int) -> bytes:
-        """The hash of the subtree of the leaves from one place to before another."""
+        """Return the hash of the subtree of the leaves from one place to before another."""
         count = high - low
         if count & (count - 1):
             middle = low + _split(count)
             return node_hash(self._hash(low, middle), self._hash(middle, high))
         height = count.bit_length() - 1
-        place = low >> height
-        return self._nodes[height][place * HASH_SIZE : (place + 1) * HASH_SIZE]
+        index = low >> height
+        return self._nodes[height][index * HASH_SIZE : (index + 1) * HASH_SIZE]
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """The hash of a leaf."""
+    """Return the hash of a leaf."""
     return sha256(b"\x00" + data).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """The hash of a node."""
+    """Return the hash of a node."""
     return sha256(b"\x01" + left + right).digest()
 
 
 def root_of(hashes: bytes) -> bytes:
-    """The root of the tree whose leaves have these hashes.
+    """Return the root of the tree whose leaves have these hashes.
 
     Two by two from the left, what is left alone goes up as it is: that splits every tree at the
     largest power of two.
@@ -256,23 +260,23 @@ def root_of(hashes: bytes) -> bytes:
 
 
 def _joined(hashes: bytes) -> bytes:
-    """The hashes of the nodes over each two from the left."""
+    """Return the hashes of the nodes over each two from the left."""
     pairs = range(0, len(hashes) // _PAIR * _PAIR, _PAIR)
     return b"".join([sha256(b"\x01" + hashes[at : at + _PAIR]).digest() for at in pairs])
 
 
 def _split(size: int) -> int:
-    """The largest power of two below a size above 1."""
+    """Return the largest power of two below a size above 1."""
     return 1 << ((size - 1).bit_length() - 1)
 
 
 def _next(path: Iterator[bytes]) -> bytes:
-    found = next(path, None)
-    if found is None:
+    node = next(path, None)
+    if node is None:
         raise MerkleError("found a path that is too short, expected a hash for each step")
-    if len(found) != HASH_SIZE:
-        raise MerkleError(f"found a hash of {len(found)} bytes, expected {HASH_SIZE}")
-    return found
+    if len(node) != HASH_SIZE:
+        raise MerkleError(f"found a hash of {len(node)} bytes, expected {HASH_SIZE}")
+    return node
 
 
 def _check_end(path: Iterator[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Which 32 bytes are a point that can be a public key, on the curve of Ed25519 and of sr25519.
+"""Points that can be public keys: 32 bytes, on the curve of Ed25519 and of sr25519.
 
 Libraries differ in what they refuse here. So it is decided once, by the numbers of RFC 8032 (the
 curve) and RFC 9496 (ristretto255, whose encodings are the public keys of sr25519).
@@ -17,7 +17,7 @@ _ROOT_OF_MINUS_ONE = pow(2, (_P - 1) // 4, _P)
 
 
 def is_edwards_key(data: bytes) -> bool:
-    """Whether bytes are the only encoding of a point of edwards25519 that is not of small order.
+    """Return whether bytes are the only encoding of a point of edwards25519 of no small order.
 
     For a point of small order a signature is easily made that many messages have.
     """
@@ -36,7 +36,7 @@ def is_edwards_key(data: bytes) -> bool:
 
 
 def _is_of_small_order(y: int, y2: int) -> bool:
-    """Whether eight times the point is the neutral one: y is 0, 1, -1, or d·y⁴ + 2·y² = 1.
+    """Return whether 8 times the point is neutral: y is 0, 1, -1, or d·y⁴ + 2·y² = 1.
 
     The last is x² = -y², by which doubling gives a point with y = 0.
     """
@@ -44,7 +44,7 @@ def _is_of_small_order(y: int, y2: int) -> bool:
 
 
 def is_ristretto_key(data: bytes) -> bool:
-    """Whether bytes encode an element of ristretto255 (RFC 9496, 4.3.1) that is not the identity.
+    """Return whether bytes encode a ristretto255 element (RFC 9496, 4.3.1), not the identity.
 
     For the identity, 32 zero bytes, anybody can sign.
     """
@@ -62,7 +62,7 @@ def is_ristretto_key(data: bytes) -> bool:
 
 
 def _inverse_root(v: int) -> tuple[bool, int]:
-    """Whether 1/v is a square, and then its root (RFC 9496, 4.2, with u = 1)."""
+    """Return whether 1/v is a square, and then its root (RFC 9496, 4.2, with u = 1)."""
     root = pow(v, 3, _P) * pow(pow(v, 7, _P), (_P - 5) // 8, _P) % _P
     check = v * root * root % _P
     if check == 1:
@@ -76,5 +76,5 @@ def _absolute(number: int) -> int:
 
 
 def scalar_of(data: bytes) -> int:
-    """A scalar of 32 bytes, the lowest first."""
+    """Return a scalar of 32 bytes, the lowest first."""
     return int.from_bytes(data, "little")

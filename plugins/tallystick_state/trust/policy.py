@@ -1,8 +1,9 @@
-"""Who may do what: the trust file as a value, and the decisions by it, without a file or a clock.
+"""Policy: the trust file as a value, and the decisions by it, without a file or a clock.
 
 A group reaches its threshold by distinct keys (k of n), or by the share that the stake of its
 signing hotkeys has of **all** stake of a snapshot; exactly the threshold suffices. A key under two
-names counts once in a group, and a key in two groups in each.
+names counts once in a group, and a key in two groups in each. Shares are of the snapshot that the
+trust file names, never of live stake, or two validators would count differently.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import Literal
 
 import attrs
 
+from tallystick.canonical import digest
 from tallystick.errors import TrustError
 from tallystick_state.trust import statement as statements
-from tallystick_state.trust.encoding import ss58_bytes
+from tallystick_state.trust.encoding import check_schema, check_size, sound_json, ss58_bytes
 from tallystick_state.trust.envelope import Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.stake import StakeSnapshot
 from tallystick_state.trust.statement import Action, Statement, statement_of
 
+MAX_STAKE_BYTES = 16 * 1024 * 1024
+"""Maximum size of a stake snapshot, in bytes."""
 Permission = Action | Literal["events"]
-"""What a trust file allows or refuses; a rotation is `authorise_rotation`."""
+"""Actions that a trust file allows or refuses; a rotation is `authorise_rotation`."""
 
 _WHERE = "the envelope"
 _MOST_TOLD = 5
@@ -43,6 +46,50 @@ _CODES: Mapping[str, str] = {
     "events": "not-in-batch",
     "version": "rollback",
 }
+
+
+@attrs.frozen
+class StakeSnapshot:
+    """The stake of every hotkey at a block.
+
+    Attributes:
+        block: the block.
+        stake: by hotkey, in the smallest unit of the chain.
+        digest: of what the file says.
+        text: the file.
+    """
+
+    block: int
+    stake: Mapping[str, int]
+    digest: str
+    text: str = attrs.field(repr=False)
+
+    @property
+    def total(self) -> int:
+        """The stake of all hotkeys."""
+        return sum(self.stake.values())
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> StakeSnapshot:
+        """Return the snapshot in the text of a file.
+
+        >>> text = '{"format": 1, "block": 900, "stake": {"5Alice": 70, "5Bob": 30}}'
+        >>> StakeSnapshot.parse(text, "stake.json").total
+        100
+
+        Args:
+            text: JSON; a number above 2**53 - 1 is written as text.
+            where: the name of the file, for errors.
+
+        Raises:
+            TrustError: the text is no snapshot.
+        """
+        data = text.encode("utf-8", "surrogatepass")
+        check_size(data, MAX_STAKE_BYTES, where, "a stake snapshot")
+        value = sound_json(data, where, "bad-trust-file", exact=True)
+        check_schema("stake-1", value, where, "bad-trust-file")
+        stake = {hotkey: int(amount) for hotkey, amount in value["stake"].items()}
+        return cls(value["block"], stake, digest(value), text)
 
 
 @attrs.frozen
@@ -79,7 +126,7 @@ class SignerGroup:
 
 @attrs.frozen
 class TrustRoot:
-    """What a trust file says.
+    """The content of a trust file.
 
     Attributes:
         version: grows with each rotation.
@@ -110,24 +157,24 @@ class TrustRoot:
     text: str = attrs.field(repr=False)
 
     def keys_of(self, groups: Collection[str]) -> Iterator[PublicKey]:
-        """The keys of some groups."""
+        """Yield the keys of some groups."""
         for group in groups:
             for name in self.groups[group].keys:
                 yield self.keys[name].public
 
     def keys_for(self, hotkey: str) -> tuple[PublicKey, ...]:
-        """The keys that sign for a hotkey: those that name it, and its own of sr25519 (SS58)."""
-        named = [each.public for each in self.keys.values() if each.hotkey == hotkey]
+        """Return the keys of a hotkey: those that name it, and its own of sr25519 (SS58)."""
+        named = [key.public for key in self.keys.values() if key.hotkey == hotkey]
         own = key_of_hotkey(hotkey)
         return tuple(dict.fromkeys([*named, *([own] if own else [])]))
 
     def statement(self) -> Statement:
-        """What those sign who rotate to it."""
+        """Return the statement that a rotation to the file signs."""
         return statements.trust(version=self.version, previous=self.previous, digest=self.digest)
 
 
 def key_of_hotkey(hotkey: str) -> PublicKey | None:
-    """The key of sr25519 that a hotkey is the SS58 address of; None where it is none."""
+    """Return the key of sr25519 that a hotkey is the SS58 address of; None where it is none."""
     try:
         return PublicKey("sr25519", ss58_bytes(hotkey))
     except (ValueError, TrustError):
@@ -213,8 +260,10 @@ def check_succession(old: TrustRoot, new: TrustRoot, *, held: Collection[str] = 
         message = f"found version {new.version} of the trust file, expected more than {old.version}"
         raise TrustError(message, code="rollback")
     if new.previous != old.digest:
-        found = new.previous or "none"
-        message = f"found {found} as the trust file before, expected the one in force: {old.digest}"
+        previous = new.previous or "none"
+        message = (
+            f"found {previous} as the trust file before, expected the one in force: {old.digest}"
+        )
         raise TrustError(message, code="other-previous")
 
 
@@ -229,9 +278,9 @@ def check_agreement(expected: Statement, signed: Statement) -> None:
         message = f"found a statement {kind!r}, expected {expected.predicate_type!r}"
         raise TrustError(message, code="other-predicate")
     for name, value in expected.predicate.items():
-        found = signed.predicate.get(name)
-        if found != value:
-            message = f"found {name} {_shown(found)} in the statement, expected {_shown(value)}"
+        stated = signed.predicate.get(name)
+        if stated != value:
+            message = f"found {name} {_shown(stated)} in the statement, expected {_shown(value)}"
             raise TrustError(message, code=_CODES.get(name, "bad-statement"))
     if expected.subject and _digests(signed) != _digests(expected):
         message = "found other digests as the subject of the statement, expected those of its files"
@@ -277,28 +326,30 @@ def check_thresholds(root: TrustRoot, groups: Collection[str], envelope: Envelop
     """
     verification = envelope.verify(root.keys_of(groups))
     lacking = [
-        told for name in groups if (told := _lacking(root, name, verification.signers)) is not None
+        message
+        for name in groups
+        if (message := _lacking(root, name, verification.signers)) is not None
     ]
     if lacking:
         raise _not_met(root, "; ".join(lacking), verification)
 
 
 def reached(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> bool:
-    """Whether a group of a trust file reaches its threshold by some keys."""
+    """Return whether a group of a trust file reaches its threshold by some keys."""
     return _lacking(root, name, signers) is None
 
 
 def signed_share(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> tuple[int, int]:
-    """The stake of the signing hotkeys of a group, each once, and all stake of its snapshot."""
+    """Return the stake of a group's signing hotkeys, each once, and all stake of its snapshot."""
     group = root.groups[name]
     snapshot = root.stakes[group.stake or ""]
-    members = (root.keys[each] for each in group.keys)
-    hotkeys = {each.hotkey or "" for each in members if each.public in signers}
+    members = (root.keys[key] for key in group.keys)
+    hotkeys = {key.hotkey or "" for key in members if key.public in signers}
     return sum(snapshot.stake.get(hotkey, 0) for hotkey in hotkeys), snapshot.total
 
 
 def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str | None:
-    """What a group lacks, or None."""
+    """Return the signatures that a group lacks, as text; None if it lacks none."""
     group = root.groups[name]
     if group.share is not None:
         signed, total = signed_share(root, name, signers)
@@ -306,10 +357,10 @@ def _lacking(root: TrustRoot, name: str, signers: Collection[PublicKey]) -> str 
         if signed and signed * group.share.denominator >= total * group.share.numerator:
             return None
         return f"{name} has {signed} of {total} stake, expected a share of {group.share}"
-    found = len({root.keys[each].public for each in group.keys} & set(signers))
-    if group.threshold is not None and found >= group.threshold:
+    count = len({root.keys[key].public for key in group.keys} & set(signers))
+    if group.threshold is not None and count >= group.threshold:
         return None
-    return f"{name} has {found} of {len(group.keys)} keys, expected {group.threshold}"
+    return f"{name} has {count} of {len(group.keys)} keys, expected {group.threshold}"
 
 
 def _check_validator(root: TrustRoot, validator: str, envelope: Envelope) -> None:
@@ -322,15 +373,15 @@ def _check_validator(root: TrustRoot, validator: str, envelope: Envelope) -> Non
 
 
 def _not_met(root: TrustRoot, lacking: str, verification: Verification) -> TrustError:
-    by_key = {each.public: name for name, each in sorted(root.keys.items(), reverse=True)}
-    signers = sorted(by_key.get(each, str(each)) for each in verification.signers)
+    by_key = {item.public: name for name, item in sorted(root.keys.items(), reverse=True)}
+    signers = sorted(by_key.get(item, str(item)) for item in verification.signers)
     failed = [
-        f"a signature {f'of {each.keyid[:16]} ' if each.keyid else ''}{reason}"
-        for each, reason in verification.failed[:_MOST_TOLD]
+        f"a signature {f'of {item.keyid[:16]} ' if item.keyid else ''}{reason}"
+        for item, reason in verification.failed[:_MOST_TOLD]
     ]
     more = len(verification.failed) - len(failed)
-    told = [lacking, f"signed by {', '.join(signers) or 'none of its keys'}", *failed]
-    message = "; ".join([*told, *([f"and {more} more"] if more else [])])
+    parts = [lacking, f"signed by {', '.join(signers) or 'none of its keys'}", *failed]
+    message = "; ".join([*parts, *([f"and {more} more"] if more else [])])
     return TrustError(message, code="threshold-not-met")
 
 
@@ -340,4 +391,4 @@ def _shown(value: object) -> str:
 
 
 def _digests(statement: Statement) -> list[str]:
-    return sorted(each.digests.get("sha256", "") for each in statement.subject)
+    return sorted(subject.digests.get("sha256", "") for subject in statement.subject)

@@ -15,16 +15,14 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
-from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint
-from tallystick_state.trust.encoding import base64_text, check_size, json_value
+from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint, standard_base64
+from tallystick_state.trust.encoding import base64_text, check_schema, check_size, sound_json
 from tallystick_state.trust.keys import PublicKey
 from tallystick_state.trust.merkle import Consistency, Inclusion, MerkleError, leaf_hash
-from tallystick_state.trust.note import standard_base64
-from tallystick_state.trust.schema import check
 
 FORMAT = 1
 """The version of proof files."""
-MOST_BYTES = 16 * 1024 * 1024
+MAX_PROOF_BYTES = 16 * 1024 * 1024
 """The most bytes of a proof file."""
 
 
@@ -47,7 +45,7 @@ class ProvenEpoch:
         return number
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the epoch as a JSON value."""
         path = {} if self.path is None else {"path": _texts(self.path)}
         return {"leaf": self.leaf, **path}
 
@@ -60,8 +58,8 @@ class ProvenEpoch:
         if checkpoint is None and self.path is None:
             return
         if checkpoint is None or self.path is None:
-            found = "a checkpoint without a path, or the other way around"
-            raise bad_proof(f"epoch {self.epoch}", found, "both or neither")
+            problem = "a checkpoint without a path, or the other way around"
+            raise bad_proof(f"epoch {self.epoch}", problem, "both or neither")
         proof = Inclusion(self.epoch, 1, checkpoint.size, self.path)
         hashed = leaf_hash(canonical_bytes(self.leaf))
         _check_root(proof, hashed, checkpoint.root, f"the leaf of epoch {self.epoch}")
@@ -86,7 +84,7 @@ class ProvenRows:
     path: tuple[bytes, ...]
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the rows as a JSON value."""
         return {
             "epoch": self.epoch,
             "first": self.first,
@@ -125,39 +123,39 @@ class Proof:
     rows: tuple[ProvenRows, ...] = ()
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the proof as a JSON value."""
         signed = {} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_text()}
         return {
             **signed,
-            "epochs": [each.to_value() for each in self.epochs],
+            "epochs": [item.to_value() for item in self.epochs],
             "format": FORMAT,
             "kind": "inclusion",
-            "rows": [each.to_value() for each in self.rows],
+            "rows": [item.to_value() for item in self.rows],
         }
 
     def told(self) -> Iterator[str]:
-        """What it shows, for people."""
-        numbers = ", ".join(str(each.epoch) for each in self.epochs)
+        """Return the lines for people."""
+        numbers = ", ".join(str(part.epoch) for part in self.epochs)
         yield f"epochs {numbers}"
         if self.checkpoint is not None:
             yield f"are in the first {self.checkpoint.size} of {self.checkpoint.origin}"
-        for each in self.rows:
-            yield f"epoch {each.epoch}, {each.step}, from row {each.first}:"
-            yield from (f"  {row_text(row)}" for row in each.rows)
+        for part in self.rows:
+            yield f"epoch {part.epoch}, {part.step}, from row {part.first}:"
+            yield from (f"  {row_text(row)}" for row in part.rows)
 
     def leaf(self, epoch: int) -> Mapping[str, Any]:
-        """The leaf of an epoch.
+        """Return the leaf of an epoch.
 
         Raises:
             TrustError: it has none.
         """
-        for each in self.epochs:
-            if each.epoch == epoch:
-                return each.leaf
+        for proven in self.epochs:
+            if proven.epoch == epoch:
+                return proven.leaf
         raise bad_proof("the proof", f"no leaf of epoch {epoch}", "one, as rows are of it")
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Which of some keys have signed its checkpoint; none where there is none.
+        """Return the keys that have signed the checkpoint; none without a checkpoint.
 
         Raises:
             TrustError: a signature of one of them does not hold.
@@ -170,18 +168,18 @@ class Proof:
         Raises:
             TrustError: one does not.
         """
-        numbers = [each.epoch for each in self.epochs]
+        numbers = [proven.epoch for proven in self.epochs]
         if numbers != sorted(set(numbers)):
             raise bad_proof("the proof", f"the epochs {numbers}", "each once, in their order")
-        for each in self.epochs:
-            each.check(self.checkpoint)
+        for proven in self.epochs:
+            proven.check(self.checkpoint)
         for rows in self.rows:
             rows.check(self.leaf(rows.epoch))
 
 
 @attrs.frozen
 class Growth:
-    """What shows that a log only grew between two checkpoints.
+    """A proof that a log only grew between two checkpoints.
 
     Attributes:
         old: the earlier checkpoint.
@@ -194,7 +192,7 @@ class Growth:
     path: tuple[bytes, ...]
 
     def to_value(self) -> dict[str, Any]:
-        """It as a JSON value."""
+        """Return the proof as a JSON value."""
         return {
             "format": FORMAT,
             "kind": "consistency",
@@ -204,18 +202,18 @@ class Growth:
         }
 
     def told(self) -> Iterator[str]:
-        """What it shows, for people."""
+        """Return the lines for people."""
         yield f"the {self.new.size} epochs of {self.new.origin}"
         yield f"begin with the {self.old.size} of the older checkpoint"
 
     def signers(self, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
-        """Which of some keys have signed both checkpoints.
+        """Return the keys that have signed both checkpoints.
 
         Raises:
             TrustError: a signature of one of them does not hold.
         """
-        known = [*keys]
-        return self.old.signers(known) & self.new.signers(known)
+        candidates = [*keys]
+        return self.old.signers(candidates) & self.new.signers(candidates)
 
     def check(self) -> None:
         """Refuse it where the later log does not begin with the earlier one.
@@ -238,12 +236,12 @@ class Growth:
 
 
 def proof_bytes(proof: Proof | Growth) -> bytes:
-    """The file of a proof."""
+    """Return the file of a proof."""
     return canonical_bytes(proof.to_value()) + b"\n"
 
 
 def read_proof(data: bytes, where: str) -> Proof | Growth:
-    """The proof that a file holds, not yet checked.
+    """Return the proof that a file holds, not yet checked.
 
     Args:
         data: the file.
@@ -252,9 +250,9 @@ def read_proof(data: bytes, where: str) -> Proof | Growth:
     Raises:
         TrustError: it holds none, is too large, or is not in its canonical form.
     """
-    check_size(data, MOST_BYTES, where, "a proof")
-    value = json_value(data, where, "bad-proof")
-    check("proof-1", value, where, "bad-proof")
+    check_size(data, MAX_PROOF_BYTES, where, "a proof")
+    value = sound_json(data, where, "bad-proof")
+    check_schema("proof-1", value, where, "bad-proof")
     check_canonical(value, data, where)
     if value["kind"] == "inclusion":
         return proof_of_value(value)
@@ -263,28 +261,28 @@ def read_proof(data: bytes, where: str) -> Proof | Growth:
 
 
 def proof_of_value(value: Mapping[str, Any]) -> Proof:
-    """The inclusion proof that a JSON value is, which fits its schema.
+    """Return the inclusion proof that a JSON value is, which fits its schema.
 
     Raises:
         TrustError: a checkpoint or a hash of it cannot be read.
     """
     signed = value.get("checkpoint")
-    for each in value["epochs"]:
-        check("epoch-leaf-1", each["leaf"], "the leaf of an epoch", "bad-proof")
+    for epoch in value["epochs"]:
+        check_schema("epoch-leaf-1", epoch["leaf"], "the leaf of an epoch", "bad-proof")
     return Proof(
         None if signed is None else _checkpoint(signed),
         tuple(
-            ProvenEpoch(each["leaf"], _path(each["path"]) if "path" in each else None)
-            for each in value["epochs"]
+            ProvenEpoch(epoch["leaf"], _path(epoch["path"]) if "path" in epoch else None)
+            for epoch in value["epochs"]
         ),
         tuple(map(rows_of_value, value["rows"])),
     )
 
 
 def rows_of_value(value: Mapping[str, Any]) -> ProvenRows:
-    """The proven rows that a JSON value is, which fits its schema."""
-    place = value["epoch"], value["step"], value["first"]
-    return ProvenRows(*place, tuple(value["rows"]), _path(value["path"]))
+    """Return the proven rows that a JSON value is, which fits its schema."""
+    position = value["epoch"], value["step"], value["first"]
+    return ProvenRows(*position, tuple(value["rows"]), _path(value["path"]))
 
 
 def check_canonical(value: object, data: bytes, where: str) -> None:
@@ -305,7 +303,7 @@ def check_canonical(value: object, data: bytes, where: str) -> None:
 
 
 def bad_proof(where: str, found: str, expected: str) -> TrustError:
-    """The error of a proof that does not hold."""
+    """Return the error of a proof that does not hold."""
     return TrustError(
         f"{where}: found {found}, expected {expected}: the proof was changed, or made of something "
         "else",
@@ -314,17 +312,17 @@ def bad_proof(where: str, found: str, expected: str) -> TrustError:
 
 
 def row_text(row: Sequence[Any]) -> str:
-    """A row as people read it."""
+    """Return a row as people read it."""
     return json.dumps(row, ensure_ascii=False)
 
 
 def _check_root(proof: Inclusion, hashes: bytes, root: bytes, where: str) -> None:
     try:
-        found = proof.root(hashes)
+        actual = proof.root(hashes)
     except MerkleError as error:
         raise TrustError(f"{where}: {error}", code="bad-proof") from None
-    if found != root:
-        raise bad_proof(where, f"that they lead to {found.hex()}", root.hex())
+    if actual != root:
+        raise bad_proof(where, f"that they lead to {actual.hex()}", root.hex())
 
 
 def _checkpoint(text: str) -> Checkpoint:
@@ -332,8 +330,8 @@ def _checkpoint(text: str) -> Checkpoint:
 
 
 def _texts(path: Iterable[bytes]) -> list[str]:
-    return [base64_text(each) for each in path]
+    return [base64_text(node) for node in path]
 
 
 def _path(texts: Iterable[str]) -> tuple[bytes, ...]:
-    return tuple(standard_base64(each, "the path") for each in texts)
+    return tuple(standard_base64(text, "the path") for text in texts)

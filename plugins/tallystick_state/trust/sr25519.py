@@ -19,7 +19,7 @@ NAME = "sr25519"
 SIGNATURE_SIZE = 64
 
 is_key = is_ristretto_key
-"""Whether bytes can be a public key."""
+"""Test of bytes: they can be a public key."""
 
 _START, _END = b"<Bytes>", b"</Bytes>"
 # the highest bit of a signature tells that it is of this scheme
@@ -27,7 +27,7 @@ _MARKER = 0x80
 
 
 def defect(signature: bytes) -> str | None:
-    """What is wrong with the form of a signature, whoever signed; None where nothing is."""
+    """Return the defect in the form of a signature, whoever signed; None without one."""
     if len(signature) != SIGNATURE_SIZE:
         return f"has {len(signature)} bytes, expected {SIGNATURE_SIZE}"
     if not signature[-1] & _MARKER:
@@ -38,12 +38,12 @@ def defect(signature: bytes) -> str | None:
 
 
 def wrapped(message: bytes) -> bytes:
-    """A message as wallets sign it."""
+    """Return a message as wallets sign it."""
     return _START + message + _END
 
 
 def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether the signature is of the message by the key, wrapped as wallets do or as it is.
+    """Return whether the key made the signature, of the message wrapped as wallets do or as it is.
 
     A message that begins as a wrapped one does is never signed: it could be taken for another.
 
@@ -91,12 +91,12 @@ class Pair:
 
     @classmethod
     def of_seed(cls, seed: bytes) -> Pair:
-        """The pair of a seed of 32 bytes."""
+        """Return the pair of a seed of 32 bytes."""
         return cls(*_library().pair_from_seed(seed))
 
     @classmethod
     def of_secret(cls, secret: bytes) -> Pair:
-        """The pair of a secret key of 64 bytes.
+        """Return the pair of a secret key of 64 bytes.
 
         Raises:
             TrustError: it is no secret key.
@@ -107,7 +107,7 @@ class Pair:
             raise TrustError(f"found no secret key of sr25519 ({error})", code="bad-key") from error
 
     def sign(self, message: bytes) -> bytes:
-        """A signature of a message, wrapped as wallets do; another one each time.
+        """Return a signature of a message, wrapped as wallets do; another one each time.
 
         Raises:
             TrustError: the message begins as a wrapped one does.

@@ -1,4 +1,4 @@
-"""What is signed: in-toto Statements v1, with the predicates of this engine.
+"""Statements that are signed: in-toto Statements v1, with the predicates of this engine.
 
 A statement names its subjects by digest and says something of them, its *predicate*. Ours are
 canonical (RFC 8785), so that one statement has one digest. See github.com/in-toto/attestation.
@@ -7,21 +7,23 @@ canonical (RFC 8785), so that one statement has one digest. See github.com/in-to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import attrs
 
 from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import TrustError
-from tallystick_state.trust.encoding import json_value
+from tallystick_state.trust.encoding import check_schema, read_file, sound_json
 from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.schema import check
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
-MOST_EVENTS = 100_000
-"""The most events of one signed batch."""
+MAX_EVENTS = 100_000
+"""Maximum number of events of one signed batch."""
+MAX_RECEIPT_BYTES = 1024 * 1024
+"""Maximum size of a receipt, in bytes."""
+_RECEIPT_SUFFIX = ".receipt.json"
 
 _PREDICATES = "urn:tallystick:predicate:"
 RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT = _KINDS = tuple(
@@ -30,12 +32,12 @@ RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT = _KINDS = tuple(
 )
 
 Action = Literal["adopt", "withdraw"]
-"""What the statement of an adoption does."""
+"""Action of the statement of an adoption."""
 
 
 @attrs.frozen
 class Subject:
-    """What a statement is about.
+    """A subject of a statement.
 
     Attributes:
         name: its name, which decides nothing; may be empty.
@@ -47,7 +49,7 @@ class Subject:
 
     @classmethod
     def of(cls, name: str, digest: str) -> Subject:
-        """The subject with a digest such as ``sha256:d75a…``."""
+        """Return the subject with a digest such as ``sha256:d75a…``."""
         return cls(name, {"sha256": digest.removeprefix(PREFIX)})
 
 
@@ -74,10 +76,10 @@ class Statement:
                 "predicate": self.predicate,
                 "predicateType": self.predicate_type,
                 "subject": [
-                    {"digest": each.digests, "name": each.name}
-                    if each.name
-                    else {"digest": each.digests}
-                    for each in self.subject
+                    {"digest": subject.digests, "name": subject.name}
+                    if subject.name
+                    else {"digest": subject.digests}
+                    for subject in self.subject
                 ],
             }
         )
@@ -90,12 +92,12 @@ class Statement:
         return self.predicate_type.removeprefix(_PREDICATES).removesuffix("-1")
 
     def envelope(self) -> Envelope:
-        """An envelope with the statement, which nobody has signed yet."""
+        """Return an envelope with the statement, which nobody has signed yet."""
         return Envelope(self.payload, PAYLOAD_TYPE)
 
 
 def statement_of(envelope: Envelope, where: str) -> Statement:
-    """The statement that an envelope carries.
+    """Return the statement that an envelope carries.
 
     Args:
         envelope: whose signatures may hold or not.
@@ -109,24 +111,33 @@ def statement_of(envelope: Envelope, where: str) -> Statement:
         kind = envelope.payload_type[:60]
         message = f"{where}: found the payload type {kind!r}, expected {PAYLOAD_TYPE}"
         raise TrustError(message, code="other-payload-type")
-    place = f"{where}: payload"
-    value = json_value(envelope.payload, place, "bad-statement")
-    check("statement-1", value, place, "bad-statement")
-    found = Statement(
+    payload = f"{where}: payload"
+    value = sound_json(envelope.payload, payload, "bad-statement")
+    check_schema("statement-1", value, payload, "bad-statement")
+    statement = Statement(
         value["predicateType"],
         value.get("predicate", {}),
-        tuple(Subject(each.get("name", ""), each["digest"]) for each in value["subject"]),
+        tuple(Subject(subject.get("name", ""), subject["digest"]) for subject in value["subject"]),
     )
-    if found.kind is not None:
-        check(f"predicate-{found.kind}-1", found.predicate, f"{place}: predicate", "bad-statement")
-        if found.payload != envelope.payload:
-            message = f"{place}: found another spelling, expected its canonical form (RFC 8785)"
+    if statement.kind is not None:
+        check_schema(
+            f"predicate-{statement.kind}-1",
+            statement.predicate,
+            f"{payload}: predicate",
+            "bad-statement",
+        )
+        if statement.payload != envelope.payload:
+            message = f"{payload}: found another spelling, expected its canonical form (RFC 8785)"
             raise TrustError(message, code="not-canonical")
-    return found
+    return statement
 
 
 def rule_set(*, reference: str, digest: str, text: str) -> Statement:
-    """A rule set, as its authors sign it.
+    """Return the statement that the authors of a rule set sign.
+
+    >>> digest = f"sha256:{'0' * 64}"
+    >>> rule_set(reference="skills@1.2.0", digest=digest, text=digest).kind
+    'rule-set'
 
     Args:
         reference: its name and version.
@@ -151,7 +162,7 @@ def adoption(  # noqa: PLR0913  # each is a part of what is signed
     major: bool = False,
     expires_at_block: int | None = None,
 ) -> Statement:
-    """An adoption of a rule set by a state, or the withdrawal of one.
+    """Return an adoption of a rule set by a state, or the withdrawal of one.
 
     Args:
         action: ``adopt`` or ``withdraw``.
@@ -193,7 +204,7 @@ def pools(  # noqa: PLR0913  # each is a part of what is signed
     epoch: int,
     sequence: int,
 ) -> Statement:
-    """Other shares of all weight for the lines of a state.
+    """Return the statement of new shares of all weight for the lines of a state.
 
     Args:
         genesis: the digest of how the state began.
@@ -219,7 +230,7 @@ def pools(  # noqa: PLR0913  # each is a part of what is signed
 def events(  # noqa: PLR0913  # each is a part of what is signed
     *, genesis: str, network: str, validator: str, digests: Iterable[str], file: str, digest: str
 ) -> Statement:
-    """A batch of events of a validator.
+    """Return a batch of events of a validator.
 
     Args:
         genesis: the digest of how the state began.
@@ -230,11 +241,11 @@ def events(  # noqa: PLR0913  # each is a part of what is signed
         digest: of its bytes.
 
     Raises:
-        TrustError: there are none, or more than ``MOST_EVENTS``.
+        TrustError: there are none, or more than ``MAX_EVENTS``.
     """
-    listed = sorted({each.removeprefix(PREFIX) for each in digests})
-    if not 1 <= len(listed) <= MOST_EVENTS:
-        message = f"{file}: found {len(listed)} events, expected 1 to {MOST_EVENTS} in a batch"
+    listed = sorted({text.removeprefix(PREFIX) for text in digests})
+    if not 1 <= len(listed) <= MAX_EVENTS:
+        message = f"{file}: found {len(listed)} events, expected 1 to {MAX_EVENTS} in a batch"
         raise TrustError(message, code="bad-statement")
     predicate = {
         "format": 1,
@@ -247,12 +258,12 @@ def events(  # noqa: PLR0913  # each is a part of what is signed
 
 
 def receipt(value: Mapping[str, Any], subject: Iterable[Subject]) -> Statement:
-    """The receipt of a run, with the files that it is of."""
+    """Return the receipt of a run, with the files that it is of."""
     return Statement(RECEIPT, {"format": 1, "receipt": value}, tuple(subject))
 
 
 def trust(*, version: int, previous: str | None, digest: str) -> Statement:
-    """A trust file, as those sign it who rotate to it.
+    """Return a trust file, as those sign it who rotate to it.
 
     Args:
         version: its version.
@@ -266,7 +277,7 @@ def trust(*, version: int, previous: str | None, digest: str) -> Statement:
 
 
 def checkpoint(*, origin: str, root: str, note: str) -> Statement:
-    """A checkpoint of a log of epochs.
+    """Return a checkpoint of a log of epochs.
 
     Args:
         origin: the name of the log.
@@ -274,3 +285,25 @@ def checkpoint(*, origin: str, root: str, note: str) -> Statement:
         note: the text of the checkpoint.
     """
     return Statement(CHECKPOINT, {"format": 1, "checkpoint": note}, (Subject.of(origin, root),))
+
+
+def statement_of_receipt(path: Path) -> Statement:
+    """Return the statement that signs the receipt in a file.
+
+    Args:
+        path: a receipt, as ``score`` or ``facts`` writes it.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is no receipt.
+    """
+    where = str(path)
+    value = sound_json(read_file(path, MAX_RECEIPT_BYTES, "a receipt"), where, "bad-statement")
+    is_of_facts = isinstance(value, dict) and "definitions" in value
+    check_schema("facts-receipt-1" if is_of_facts else "receipt-1", value, where, "bad-statement")
+    output = path.name.removesuffix(_RECEIPT_SUFFIX)
+    subjects = (
+        Subject.of(output, value["output_digest"]),
+        Subject.of(f"{output}: rejects", value["rejects_digest"]),
+    )
+    return receipt(value, subjects)

@@ -6,28 +6,38 @@ has no dates: what expires, expires at a block.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tallystick.canonical import digest
-from tallystick.errors import TrustError
-from tallystick_state.trust import stake
-from tallystick_state.trust.encoding import check_size, hex_bytes, read_file
-from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.policy import SignerGroup, TrustedKey, TrustRoot, key_of_hotkey
-from tallystick_state.trust.schema import check
-from tallystick_state.trust.stake import StakeSnapshot
+import attrs
 
-MOST_BYTES = 1024 * 1024
-"""The largest trust file, in bytes."""
+from tallystick.canonical import digest
+from tallystick.errors import OutputError, TrustError
+from tallystick_state.trust.encoding import check_schema, check_size, hex_bytes, read_file
+from tallystick_state.trust.keys import PublicKey
+from tallystick_state.trust.policy import (
+    MAX_STAKE_BYTES,
+    SignerGroup,
+    StakeSnapshot,
+    TrustedKey,
+    TrustRoot,
+    check_succession,
+    key_of_hotkey,
+)
+
+MAX_TRUST_FILE_BYTES = 1024 * 1024
+"""Maximum size of a trust file, in bytes."""
 
 _TABLES = (dict, list, str, bool, int)
+_COUNCIL = "council"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read(path: Path, stakes: Path | None = None) -> TrustRoot:
-    """What a trust file says, with the stake snapshots that it names.
+    """Return the content of a trust file, with the stake snapshots that it names.
 
     Args:
         path: the file.
@@ -38,20 +48,20 @@ def read(path: Path, stakes: Path | None = None) -> TrustRoot:
         TrustError: it is no trust file, contradicts itself, or a snapshot is another one.
     """
     where = str(path)
-    text = _text(read_file(path, MOST_BYTES, "a trust file"), where)
+    text = _text(read_file(path, MAX_TRUST_FILE_BYTES, "a trust file"), where)
     value = _tables(text, where)
     folder = path.parent if stakes is None else stakes
     texts = {
         name: _text(
-            read_file(folder / each["file"], stake.MOST_BYTES, "a stake snapshot"), each["file"]
+            read_file(folder / table["file"], MAX_STAKE_BYTES, "a stake snapshot"), table["file"]
         )
-        for name, each in value.get("stakes", {}).items()
+        for name, table in value.get("stakes", {}).items()
     }
     return _root(value, text, texts, where)
 
 
 def parse(text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
-    """What the text of a trust file says.
+    """Return the content of the text of a trust file.
 
     Args:
         text: the file.
@@ -72,8 +82,8 @@ def _text(data: bytes, where: str) -> str:
 
 
 def _tables(text: str, where: str) -> dict[str, Any]:
-    """The tables of a trust file, which fit its schema."""
-    check_size(text.encode("utf-8", "surrogatepass"), MOST_BYTES, where, "a trust file")
+    """Return the tables of a trust file, which fit its schema."""
+    check_size(text.encode("utf-8", "surrogatepass"), MAX_TRUST_FILE_BYTES, where, "a trust file")
     import tomli  # where there is such a file
 
     try:
@@ -87,7 +97,7 @@ def _tables(text: str, where: str) -> dict[str, Any]:
         message = f"{where}: found no key, expected at least one table such as [keys.NAME]"
         raise TrustError(message, code="no-keys")
     _refuse_other_types(value["keys"], where)
-    check("trust-1", value, where, "bad-trust-file")
+    check_schema("trust-1", value, where, "bad-trust-file")
     return value
 
 
@@ -100,8 +110,8 @@ def _refuse_other_values(value: object, where: str, path: str) -> None:
         inner = iter(value.items())
     elif isinstance(value, list):
         inner = iter(enumerate(value))
-    for name, each in inner:
-        _refuse_other_values(each, where, f"{path}.{name}".removeprefix("."))
+    for name, item in inner:
+        _refuse_other_values(item, where, f"{path}.{name}".removeprefix("."))
 
 
 def _refuse_other_types(keys: object, where: str) -> None:
@@ -114,15 +124,15 @@ def _refuse_other_types(keys: object, where: str) -> None:
 
 
 def _root(value: Mapping[str, Any], text: str, stakes: Mapping[str, str], where: str) -> TrustRoot:
-    keys = {name: _key(name, each, where) for name, each in sorted(value["keys"].items())}
+    keys = {name: _key(name, table, where) for name, table in sorted(value["keys"].items())}
     _check_one_hotkey(keys, where)
     snapshots = {
-        name: _snapshot(name, each, stakes, where)
-        for name, each in sorted(value.get("stakes", {}).items())
+        name: _snapshot(name, table, stakes, where)
+        for name, table in sorted(value.get("stakes", {}).items())
     }
     groups = {
-        name: _group(name, each, keys, snapshots, where)
-        for name, each in sorted(value["groups"].items())
+        name: _group(name, table, keys, snapshots, where)
+        for name, table in sorted(value["groups"].items())
     }
     for role in ("adopt", "root"):
         for name in value[role]:
@@ -162,8 +172,8 @@ def _check_one_hotkey(keys: Mapping[str, TrustedKey], where: str) -> None:
     hotkeys = dict[PublicKey, str]()
     for key in keys.values():
         if key.hotkey is not None and hotkeys.setdefault(key.public, key.hotkey) != key.hotkey:
-            found = f"{hotkeys[key.public]} and {key.hotkey}"
-            raise _bad(where, f"keys.{key.name}: found one key for {found}, expected one hotkey")
+            pair = f"{hotkeys[key.public]} and {key.hotkey}"
+            raise _bad(where, f"keys.{key.name}: found one key for {pair}, expected one hotkey")
 
 
 def _snapshot(
@@ -171,15 +181,15 @@ def _snapshot(
 ) -> StakeSnapshot:
     if name not in stakes:
         raise _bad(where, f"stakes.{name}: found no snapshot, expected {value['file']}")
-    found = stake.parse(stakes[name], value["file"])
+    snapshot = StakeSnapshot.parse(stakes[name], value["file"])
     for what, has, named in (
-        ("digest", found.digest, value["digest"]),
-        ("block", found.block, value["block"]),
+        ("digest", snapshot.digest, value["digest"]),
+        ("block", snapshot.block, value["block"]),
     ):
         if has != named:
             message = f"{where}: stakes.{name}: found {what} {has} in {value['file']}"
             raise TrustError(f"{message}, expected {named}", code="stake-differs")
-    return found
+    return snapshot
 
 
 def _group(
@@ -189,28 +199,32 @@ def _group(
     snapshots: Mapping[str, StakeSnapshot],
     where: str,
 ) -> SignerGroup:
-    place = f"{where}: groups.{name}"
-    for each in value["keys"]:
-        if each not in keys:
-            raise _bad(place, f"found no key {each!r}, expected a table of [keys]")
-    members = [keys[each] for each in value["keys"]]
+    location = f"{where}: groups.{name}"
+    for key in value["keys"]:
+        if key not in keys:
+            raise _bad(location, f"found no key {key!r}, expected a table of [keys]")
+    members = [keys[key] for key in value["keys"]]
     if "threshold" in value:
-        distinct = len({each.public for each in members})
+        distinct = len({key.public for key in members})
         if value["threshold"] > distinct:
-            found = f"found threshold {value['threshold']}, expected at most {distinct}"
-            message = f"{place}: {found}: so many distinct keys there are"
+            problem = f"found threshold {value['threshold']}, expected at most {distinct}"
+            message = f"{location}: {problem}: so many distinct keys there are"
             raise TrustError(message, code="unreachable-threshold")
         return SignerGroup(tuple(value["keys"]), threshold=value["threshold"])
     share = Fraction(value["share"])
     if not 0 < share <= 1:
-        raise _bad(place, f"found the share {value['share']}, expected more than 0 and at most 1")
+        raise _bad(
+            location, f"found the share {value['share']}, expected more than 0 and at most 1"
+        )
     snapshot = snapshots.get(value["stake"])
     if snapshot is None:
-        raise _bad(place, f"found no stake {value['stake']!r}, expected a table of [stakes]")
-    without = next((each.name for each in members if each.hotkey is None), None)
+        raise _bad(location, f"found no stake {value['stake']!r}, expected a table of [stakes]")
+    without = next((key.name for key in members if key.hotkey is None), None)
     if without is not None:
-        raise _bad(place, f"found the key {without!r} without a hotkey, expected one: it has stake")
-    _check_reach(place, share, {each.hotkey or "" for each in members}, snapshot)
+        raise _bad(
+            location, f"found the key {without!r} without a hotkey, expected one: it has stake"
+        )
+    _check_reach(location, share, {key.hotkey or "" for key in members}, snapshot)
     return SignerGroup(tuple(value["keys"]), share=share, stake=value["stake"])
 
 
@@ -225,3 +239,91 @@ def _check_reach(place: str, share: Fraction, hotkeys: set[str], snapshot: Stake
 
 def _bad(where: str, problem: str) -> TrustError:
     return TrustError(f"{where}: {problem}", code="bad-trust-file")
+
+
+@attrs.frozen(kw_only=True)
+class TrustFile:
+    """The content of a new trust file; a field that is left out is that of the file before.
+
+    Attributes:
+        network: its name.
+        signers: the keys of the council, by name.
+        threshold: how many of them have to sign; None: more than half.
+        validators: whose batches of events are accepted.
+        expires_at_block: the block at which it expires; None: at none.
+    """
+
+    network: str | None = None
+    signers: Mapping[str, PublicKey] = attrs.field(factory=dict)
+    threshold: int | None = None
+    validators: tuple[str, ...] = ()
+    expires_at_block: int | None = None
+
+
+def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> TrustRoot:
+    """Write a trust file that can be put in force, and return what it says.
+
+    Args:
+        path: the file, which must not be there yet.
+        wanted: what it says.
+        before: the file that it follows; None: it is a first one.
+
+    Raises:
+        OutputError: the file is there, or cannot be written.
+        TrustError: it is no trust file, or cannot follow the one before.
+    """
+    text = _new_text(wanted, before)
+    stakes = {} if before is None else {n: snapshot.text for n, snapshot in before.stakes.items()}
+    root = parse(text, stakes, str(path))
+    if before is not None:
+        check_succession(before, root, held=[before.digest])
+    try:
+        number = os.open(path, _NEW_FILE, 0o644)
+    except FileExistsError as error:
+        message = f"{path}: found a file, expected none: a trust file is never replaced"
+        raise OutputError(message) from error
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot be written ({error}): check the name") from error
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error}): check the space") from error
+    return root
+
+
+def _new_text(wanted: TrustFile, before: TrustRoot | None) -> str:
+    import tomlkit  # to write a trust file alone
+
+    # a change of the file before keeps its comments, groups and stake
+    document: Any = tomlkit.document() if before is None else tomlkit.parse(before.text)
+    if before is None:
+        document.update({"format": 1, "version": 1, "network": wanted.network})
+        document.update({"adopt": [_COUNCIL], "root": [_COUNCIL], "events": []})
+    else:
+        document["version"] = before.version + 1
+        document["previous"] = before.digest
+        document.pop("expires_at_block", None)
+        if wanted.network is not None:
+            document["network"] = wanted.network
+    if wanted.expires_at_block is not None:
+        document["expires_at_block"] = wanted.expires_at_block
+    if wanted.validators:
+        document["events"] = [*wanted.validators]
+    if wanted.signers:
+        document["keys"] = {
+            name: {"type": key.type, "public": key.data.hex()}
+            for name, key in wanted.signers.items()
+        }
+    if wanted.signers or wanted.threshold is not None:
+        names = [*wanted.signers]
+        if before is not None and not names:
+            if _COUNCIL not in before.groups:
+                message = f"found no group {_COUNCIL!r}, expected one that a threshold is of"
+                raise TrustError(message, code="bad-trust-file")
+            names = [*before.groups[_COUNCIL].keys]
+        threshold = len(names) // 2 + 1 if wanted.threshold is None else wanted.threshold
+        groups = document.setdefault("groups", {})
+        groups[_COUNCIL] = {"keys": names, "threshold": threshold}
+    return tomlkit.dumps(document)

@@ -1,4 +1,4 @@
-"""What a signed file says and whose signatures it has, verified with nothing else at hand."""
+"""Verification of one signed file: its content and its signers, with nothing else at hand."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import attrs
 
 from tallystick.errors import TrustError
 from tallystick_state.trust import policy
+from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, read_note
 from tallystick_state.trust.encoding import read_file
-from tallystick_state.trust.envelope import MOST_BYTES, Envelope, Verification
+from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope, Verification
 from tallystick_state.trust.keys import PublicKey
-from tallystick_state.trust.note import MOST_BYTES as MOST_NOTE_BYTES
-from tallystick_state.trust.note import read_note
 from tallystick_state.trust.policy import TrustRoot
-from tallystick_state.trust.proof import MOST_BYTES as MOST_PROOF_BYTES
-from tallystick_state.trust.proof import Growth, Proof, read_proof, row_text
+from tallystick_state.trust.proof import MAX_PROOF_BYTES, Growth, Proof, read_proof, row_text
 from tallystick_state.trust.statement import (
     ADOPTION,
     EVENTS,
@@ -33,7 +31,7 @@ _LONGEST = 200
 
 @attrs.frozen
 class Against:
-    """What a file is verified against.
+    """The keys, block and rows by which a file is verified.
 
     Attributes:
         root: a trust file; None where there is none.
@@ -49,28 +47,28 @@ class Against:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to verify by."""
+        """True without a trust file and keys: nothing can be verified."""
         return self.root is None and not self.keys
 
     @property
     def known(self) -> tuple[PublicKey, ...]:
         """Every key that counts: those that are given, and of a trust file its keys and hotkeys."""
-        found = [*self.keys]
+        keys = [*self.keys]
         if self.root is not None:
-            found += [each.public for each in self.root.keys.values()]
-            found += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
-        return tuple(dict.fromkeys(found))
+            keys += [trusted.public for trusted in self.root.keys.values()]
+            keys += [key for hotkey in self.root.events for key in self.root.keys_for(hotkey)]
+        return tuple(dict.fromkeys(keys))
 
     def names(self, keys: Collection[PublicKey]) -> list[str]:
         """Keys as a trust file calls them, or as they are."""
-        known = () if self.root is None else self.root.keys.values()
-        by_key = {each.public: each.name for each in known}
-        return sorted(by_key.get(each, str(each)) for each in keys)
+        trusted = () if self.root is None else self.root.keys.values()
+        by_key = {key.public: key.name for key in trusted}
+        return sorted(by_key.get(key, str(key)) for key in keys)
 
 
 @attrs.frozen
 class Verified:
-    """What a file came to that holds as far as it was verified; one that does not is an error.
+    """The result of a file that holds as far as it was verified; another is an error.
 
     Attributes:
         kind: what it is, such as ``envelope``.
@@ -86,7 +84,7 @@ class Verified:
 
 
 def verify_envelope(path: Path, against: Against) -> Verified:
-    """What an envelope says, and whose signatures it has.
+    """Return the content of an envelope and its signers.
 
     By a trust file an adoption or a withdrawal needs the groups ``adopt``, a trust file the groups
     ``root``, a batch of events its validator, anything else one key of the file.
@@ -101,7 +99,7 @@ def verify_envelope(path: Path, against: Against) -> Verified:
             suffice.
     """
     where = str(path)
-    envelope = Envelope.of_json(read_file(path, MOST_BYTES, "an envelope"), where)
+    envelope = Envelope.of_json(read_file(path, MAX_ENVELOPE_BYTES, "an envelope"), where)
     statement = None
     if envelope.payload_type == PAYLOAD_TYPE:
         statement = statement_of(envelope, where)
@@ -114,7 +112,7 @@ def verify_envelope(path: Path, against: Against) -> Verified:
         "predicate_type": None if statement is None else statement.predicate_type,
         "subject": [] if statement is None else _subjects(statement),
         "predicate": None if statement is None else statement.predicate,
-        "keyids": [each.keyid for each in envelope.signatures],
+        "keyids": [signature.keyid for signature in envelope.signatures],
         "signed_by": names,
         "checked": not against.is_empty,
     }
@@ -123,35 +121,35 @@ def verify_envelope(path: Path, against: Against) -> Verified:
 
 
 def verify_note(path: Path, against: Against) -> Verified:
-    """What a signed note says, such as a checkpoint, and which known keys have signed it.
+    """Return the content of a signed note, such as a checkpoint, and the known keys that signed it.
 
     Raises:
         InputError: the file cannot be read.
         TrustError: it is no note, a signature of a known key does not hold, or none has signed.
     """
-    note = read_note(read_file(path, MOST_NOTE_BYTES, "a note"))
+    note = read_note(read_file(path, MAX_NOTE_BYTES, "a note"))
     names = against.names(_note_signers(note.signers(against.known), against))
     view = {
         "kind": "note",
         "text": note.text,
-        "names": [each.name for each in note.signatures],
+        "names": [signature.name for signature in note.signatures],
         "signed_by": names,
         "checked": not against.is_empty,
     }
-    signers = [f"a signature that names {each.name}" for each in note.signatures]
+    signers = [f"a signature that names {signature.name}" for signature in note.signatures]
     lines = (*note.text.splitlines(), *_told_names(names, signers, against))
     return Verified("note", not against.is_empty, view, lines)
 
 
 def verify_proof(path: Path, against: Against) -> Verified:
-    """What a proof shows, and which known keys have signed the checkpoints that it leads to.
+    """Return the rows of a proof, and the known keys that signed its checkpoints.
 
     Raises:
         InputError: the file cannot be read.
         TrustError: it is no proof, it does not hold, shows no row or not those that are asked for,
             or no known key has signed.
     """
-    proof = read_proof(read_file(path, MOST_PROOF_BYTES, "a proof"), str(path))
+    proof = read_proof(read_file(path, MAX_PROOF_BYTES, "a proof"), str(path))
     proof.check()
     _check_rows(proof, against)
     names = against.names(_note_signers(proof.signers(against.known), against))
@@ -172,27 +170,27 @@ def _check_rows(proof: Proof | Growth, against: Against) -> None:
             message = "found a proof that a log only grew, expected one of rows, as --row asks for"
             raise TrustError(message, code="row-missing")
         return
-    rows = [row for each in proof.rows for row in each.rows]
+    rows = [row for proven in proof.rows for row in proven.rows]
     if not rows:
         message = "found a proof of no row, expected one: make it by tallystick state proof row"
         raise TrustError(message, code="row-missing")
     for key in against.rows:
         # the last part of a row is its value
         if not any(_is_of_key(row[:-1], key) for row in rows):
-            found = ", ".join(row_text(row[:-1]) for row in rows[:3])
-            found += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-            message = f"found the rows of {found}, expected one of {row_text(key)}"
+            names = ", ".join(row_text(row[:-1]) for row in rows[:3])
+            names += f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+            message = f"found the rows of {names}, expected one of {row_text(key)}"
             raise TrustError(message, code="row-missing")
 
 
 def _is_of_key(parts: Sequence[object], key: Sequence[object]) -> bool:
-    """Whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
+    """Return whether the key of a row begins with some parts; in JSON 1 is neither true nor 1.0."""
     return len(key) <= len(parts) and row_text(parts[: len(key)]) == row_text(key)
 
 
 def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[PublicKey]:
-    """The keys that signed: every one that was asked for, or one of the trust file."""
-    lacking = [each for each in against.keys if each not in found]
+    """Return the keys that signed: every one that was asked for, or one of the trust file."""
+    lacking = [key for key in against.keys if key not in found]
     if lacking or (against.root is not None and not found):
         named = ", ".join(map(str, lacking[:3])) or "a key of the trust file"
         raise TrustError(f"found no signature of {named}, expected one", code="unsigned")
@@ -202,35 +200,35 @@ def _note_signers(found: frozenset[PublicKey], against: Against) -> frozenset[Pu
 def _signers(
     envelope: Envelope, statement: Statement | None, against: Against
 ) -> frozenset[PublicKey]:
-    found = frozenset[PublicKey]()
+    signers = frozenset[PublicKey]()
     if against.keys:
         verification = envelope.verify(against.keys)
-        found |= verification.signers
-        lacking = [each for each in against.keys if each not in verification.signers]
+        signers |= verification.signers
+        lacking = [key for key in against.keys if key not in verification.signers]
         if lacking:
             raise _unsigned(lacking, verification)
     if against.root is not None:
-        found |= _trusted(envelope, statement, against.root, against.block)
-    return found
+        signers |= _trusted(envelope, statement, against.root, against.block)
+    return signers
 
 
 def _trusted(
     envelope: Envelope, statement: Statement | None, root: TrustRoot, block: int | None
 ) -> frozenset[PublicKey]:
-    """The trusted keys that have signed, where they suffice."""
-    known = [each.public for each in root.keys.values()]
+    """Return the trusted keys that have signed, where they suffice."""
+    candidates = [key.public for key in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
     if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
         action: policy.Permission = "events" if kind == EVENTS else "adopt"
         # what a state would compare is not known here, but for the network
         expected = Statement(statement.predicate_type, {"network": root.network})
         policy.authorise(root, action, expected, envelope, block)
-        known += root.keys_for(statement.predicate.get("validator", ""))
+        candidates += root.keys_for(statement.predicate.get("validator", ""))
     elif kind == TRUST:
         policy.check_thresholds(root, root.root, envelope)
-    verification = envelope.verify(known)
+    verification = envelope.verify(candidates)
     if not verification.signers:
-        raise _unsigned(known, verification)
+        raise _unsigned(candidates, verification)
     return verification.signers
 
 
@@ -241,11 +239,13 @@ def _unsigned(lacking: Collection[PublicKey], verification: Verification) -> Tru
 
 
 def _subjects(statement: Statement) -> list[dict[str, Any]]:
-    return [{"name": each.name, "digest": dict(each.digests)} for each in statement.subject]
+    return [
+        {"name": subject.name, "digest": dict(subject.digests)} for subject in statement.subject
+    ]
 
 
 def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
-    """What is signed, for people: who signs has to read it."""
+    """Return the statement as lines for people: who signs has to read it."""
     if statement is None:
         yield f"a payload of the type {envelope.payload_type}, which is not read"
     else:
@@ -253,16 +253,16 @@ def told(envelope: Envelope, statement: Statement | None) -> Iterator[str]:
         for name, value in statement.predicate.items():
             if name != "format":
                 yield f"  {name}: {_shown(value)}"
-        for each in statement.subject:
-            digests = ", ".join(f"{name}:{digits}" for name, digits in each.digests.items())
-            yield f"  subject: {each.name or '_'} {digests}"
+        for subject in statement.subject:
+            digests = ", ".join(f"{name}:{digits}" for name, digits in subject.digests.items())
+            yield f"  subject: {subject.name or '_'} {digests}"
     yield f"statement {envelope.statement_digest}"
 
 
 def _told_signers(envelope: Envelope, names: Collection[str], against: Against) -> Iterator[str]:
-    keyids = (each.keyid or "of nobody" for each in envelope.signatures)
+    keyids = (keyid.keyid or "of nobody" for keyid in envelope.signatures)
     return _told_names(
-        names, [f"a signature that names the key {each}" for each in keyids], against
+        names, [f"a signature that names the key {keyid}" for keyid in keyids], against
     )
 
 

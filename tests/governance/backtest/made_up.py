@@ -9,16 +9,15 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from tallystick_governance.backtest.bootstrap import Bootstrap, Chance, Interval, Uncertainty
-from tallystick_governance.backtest.comparison import CandidateComparison
-from tallystick_governance.backtest.comparison_model import (
+from tallystick_governance.backtest.candidates import FormulaUse, Identity, Proposal, SweptNumber
+from tallystick_governance.backtest.comparison import CandidateComparison, FlipDistances, compare
+from tallystick_governance.backtest.incentive import Incentives, Network, Weighed, incentives
+from tallystick_governance.backtest.outcome import (
     CandidateOutcome,
-    Change,
     Comparison,
     EpochState,
     FlipRows,
     History,
-    Identity,
     Miner,
     Outcome,
     Period,
@@ -26,8 +25,7 @@ from tallystick_governance.backtest.comparison_model import (
     ThresholdRange,
     TypeOutcome,
 )
-from tallystick_governance.backtest.incentive import Incentives, Network, Weighed, incentives
-from tallystick_governance.backtest.proposal import FormulaUse, Proposal
+from tallystick_governance.backtest.statistics import Bootstrap, Chance, Interval, Uncertainty
 from tallystick_governance.diff.change import Change as RuleChange
 from tallystick_governance.diff.change import FormulaChange
 from tallystick_yuma.inputs import YumaParameters
@@ -48,7 +46,9 @@ def miners(many: int, chance: random.Random) -> tuple[Miner, ...]:
 
 def identity(position: int, *, swept: bool) -> Identity:
     changes = (
-        (Change("axes.policy.weight", f"0.{position:03d}", "0.5"),) if swept and position else ()
+        (SweptNumber("axes.policy.weight", f"0.{position:03d}", "0.5"),)
+        if swept and position
+        else ()
     )
     label = f"[{changes[0].path}={changes[0].value}]" if changes else ""
     name = f"rules@1.0.{0 if swept else position}"
@@ -173,6 +173,13 @@ def proposal(found: Identity) -> Proposal:
         (FormulaChange("made-up/care@2", "added", (), ("care = 1 − slope · risk",)),),
         (FormulaUse("made-up/care@2", ("slope",), ("care = 1 − slope · risk",)),),
     )
+
+
+def compared(found: Outcome) -> list[CandidateComparison]:
+    """Every candidate of an outcome against its baseline, with some flips of each."""
+    positions = range(1, len(found.candidates))
+    distances = {(n, "alpha"): FlipDistances.of(flips(found, n)) for n in positions}
+    return [compare(found, n, distances) for n in positions]
 
 
 def uncertain(found: CandidateComparison, seed: int = 1) -> CandidateComparison:

@@ -23,7 +23,7 @@ from state.subnet import TYPES, missed, record, written
 import tallystick
 from tallystick.io.text import short
 from tallystick.scoring.scorer import Scorer
-from tallystick_governance.backtest import render
+from tallystick_governance.backtest import report
 
 RULES = ("skills@1.0.0", "skills@1.1.0", "skills@1.2.0")
 NAMES = ("fast", "slow", "<b>bold</b>", "a & b", "x" * 48)
@@ -248,7 +248,7 @@ def check_texts(truth: Truth, found: Row, text: str, html: str) -> None:
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without plots, which say nothing in words."""
-    monkeypatch.setattr(render, "plots", lambda: None)
+    monkeypatch.setattr(report, "plots", lambda: None)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from cli.command import COMMAND, Finished, message_of, run, start
 from generators import lines
-from governance.backtest.made_up import outcome
-from governance.backtest.test_report import Reader, compared
+from governance.backtest.made_up import compared, outcome
+from governance.backtest.test_report import Reader
 
 from tallystick.io.text import short, visible
 from tallystick_governance.backtest import plots

@@ -16,21 +16,18 @@ from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Executor, InProcess
 from tallystick.scoring.executors.local import Local
-from tallystick_governance.backtest.bootstrap import (
+from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
+from tallystick_governance.backtest.history import RoundStretches, count, reader_of
+from tallystick_governance.backtest.outcome import FlipRows, Outcome
+from tallystick_governance.backtest.report import Written
+from tallystick_governance.backtest.run import backtest, outcome_of
+from tallystick_governance.backtest.statistics import (
     Bootstrap,
     Interval,
     draws_of,
     uncertainty,
     widened,
 )
-from tallystick_governance.backtest.candidates import Candidate, candidates_of
-from tallystick_governance.backtest.comparison_model import Outcome
-from tallystick_governance.backtest.history import reader_of
-from tallystick_governance.backtest.output import Written
-from tallystick_governance.backtest.round_count import RoundCount
-from tallystick_governance.backtest.rounds import RoundStretches
-from tallystick_governance.backtest.run import backtest, outcome_of
-from tallystick_governance.backtest.sweep import parse_sweep
 
 BOOTSTRAP = Bootstrap(79, "seed")
 Amounts = list[list[int]]
@@ -215,18 +212,23 @@ def test_the_stretches_sum_to_the_whole_history(
     assert period is not None
     stretches = RoundStretches.of(period.keys, len(whole.miners))
     stretches = attrs.evolve(stretches, count=min(4, stretches.count))
-    count = RoundCount(candidates, whole.miners, stretches)
-    count.read(reader.source(), InProcess())
+    flips = np.zeros((len(candidates), stretches.count), np.int64)
+
+    def add(rows: FlipRows) -> None:
+        flips[rows.candidate] += np.bincount(rows.miner_uid, minlength=stretches.count)
+
+    counts = count(reader.source(), candidates, InProcess(), on_flips=add, stretches=stretches)
+    hotkeys = [miner.hotkey for miner in whole.miners]
     for place, candidate in enumerate(whole.candidates):
-        amounts = count.amounts(place, "emission")
+        amounts = stretches.amounts(counts, place, "emission", hotkeys)
         assert sum(any(row) for row in amounts) == stretches.count > 1
         expected = [each.emission for each in candidate.types.values() if each.emission]
         assert [sum(each) for each in zip(*amounts, strict=True)] == [
             sum(each) for each in zip(*expected, strict=True)
         ]
-        flips = sum(each.comparison.flips for each in candidate.types.values())
-        assert count.flips(place).sum() == flips
-        assert bool(flips) is bool(place)
+        expected_flips = sum(each.comparison.flips for each in candidate.types.values())
+        assert flips[place].sum() == expected_flips
+        assert bool(expected_flips) is bool(place)
 
 
 @pytest.mark.parametrize("with_state", [False, True])

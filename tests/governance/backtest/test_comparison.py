@@ -9,17 +9,15 @@ from governance.backtest.made_up import NANO, PLAIN, TIERS, TYPES, flips, outcom
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
-    DistanceTally,
-    compare,
-)
-from tallystick_governance.backtest.comparison_model import Miner, Outcome
-from tallystick_governance.backtest.distribution import (
+    FlipDistances,
     MinerChange,
+    compare,
     losers,
     relative_losers,
     relative_winners,
     winners,
 )
+from tallystick_governance.backtest.outcome import Miner, Outcome
 
 HALF = Fraction(1, 2 * NANO)
 
@@ -31,7 +29,7 @@ def found() -> Outcome:
 
 @pytest.fixture(scope="module")
 def second(found: Outcome) -> CandidateComparison:
-    return compare(found, 2, DistanceTally())
+    return compare(found, 2, {})
 
 
 def paid(found: Outcome, position: int) -> list[int]:
@@ -97,9 +95,9 @@ def test_a_type_without_emission_is_compared_by_quality(
 def test_a_type_that_only_the_baseline_has_is_lost(found: Outcome) -> None:
     kept = {n: t for n, t in found.candidates[1].types.items() if n != TYPES[0]}
     candidate = attrs.evolve(found.candidates[1], types=kept)
-    lost = compare(
-        attrs.evolve(found, candidates=(found.baseline, candidate)), 1, DistanceTally()
-    ).types[TYPES[0]]
+    lost = compare(attrs.evolve(found, candidates=(found.baseline, candidate)), 1, {}).types[
+        TYPES[0]
+    ]
     assert (lost.scored_after, lost.tiers, lost.distribution.total_after) == (0, None, 0)
     assert lost.distribution.measure == "emission"
     assert lost.distribution.moved is None
@@ -111,13 +109,13 @@ def test_without_any_emission_all_types_are_compared_by_quality(found: Outcome) 
         attrs.evolve(each, types={PLAIN: each.types[PLAIN]}, state=None)
         for each in found.candidates
     )
-    overall = compare(attrs.evolve(found, candidates=candidates), 1, DistanceTally()).overall
+    overall = compare(attrs.evolve(found, candidates=candidates), 1, {}).overall
     assert overall.measure == "quality"
     assert overall.after == found.candidates[1].types[PLAIN].quality
 
 
 def test_the_baseline_compared_with_itself_changes_nothing(found: Outcome) -> None:
-    same = compare(found, 0, DistanceTally())
+    same = compare(found, 0, {})
     assert (same.overall.tau, same.overall.moved) == (NANO, 0)
     assert all(each.change == each.climb == 0 for each in same.overall.changes())
     assert not winners(same.overall.changes(), 9)
@@ -157,12 +155,10 @@ def test_who_gains_and_loses_most_absolutely_and_relatively() -> None:
 
 
 def test_distances_are_counted_by_kind_over_all_parts(found: Outcome) -> None:
-    tally, parts = DistanceTally(), [flips(found, 1, many=30), flips(found, 1, many=45)]
-    for part in parts:
-        tally.add(part)
+    parts = [flips(found, 1, many=30), flips(found, 1, many=45)]
+    counted = sum(map(FlipDistances.of, parts), FlipDistances())
     tiers = [d for part in parts for d in part.tier_distance.to_pylist() if d is not None]
     gates = [d for part in parts for d in part.gate_distance.to_pylist() if d is not None]
-    counted = tally.of(1, "alpha")
     for distances, expected in ((counted.tier, tiers), (counted.gate, gates)):
         assert distances.known == len(expected)
         assert distances.rose == sum(each >= 0 for each in expected)
@@ -174,8 +170,9 @@ def test_distances_are_counted_by_kind_over_all_parts(found: Outcome) -> None:
         int(part.candidate_emission.sum() - part.baseline_emission.sum())  # type: ignore[union-attr]
         for part in parts
     )
-    assert tally.of(1, "beta").tier.nearest is None
-    assert compare(found, 1, tally).distances == counted
+    other = compare(found, 1, {(1, "alpha"): counted}).types["beta"]
+    assert other.distances.tier.nearest is None
+    assert compare(found, 1, {(1, "alpha"): counted}).distances == counted
 
 
 def test_with_state_the_replayed_sums_are_compared(
@@ -194,7 +191,7 @@ def test_with_state_the_replayed_sums_are_compared(
 
 
 def test_without_state_there_is_no_comparison_of_states() -> None:
-    assert compare(outcome(), 1, DistanceTally()).state is None
+    assert compare(outcome(), 1, {}).state is None
 
 
 def test_the_tiers_of_the_made_up_outcomes_have_names(second: CandidateComparison) -> None:

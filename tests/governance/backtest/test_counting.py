@@ -18,11 +18,10 @@ from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.result import Result
 from tallystick.scoring.scorer import Scorer, bind
-from tallystick_governance.backtest.candidates import Candidate, candidates_of
-from tallystick_governance.backtest.comparison_model import FlipRows, Outcome
+from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
+from tallystick_governance.backtest.outcome import FlipRows, Outcome
 from tallystick_governance.backtest.run import outcome_of
-from tallystick_governance.backtest.sweep import parse_sweep
 
 RECORDS = [*lines(5, 360), b'{"skill_type": "workflow"}\n', b"[]\n"]
 CASES = {

@@ -14,8 +14,13 @@ import attrs
 import numpy as np
 import pytest
 
-from tallystick_governance.backtest.bootstrap import Bootstrap, Uncertainty, uncertainty
-from tallystick_governance.backtest.permutation import ShareChanges, chances
+from tallystick_governance.backtest.statistics import (
+    Bootstrap,
+    ShareChanges,
+    Uncertainty,
+    chance_of,
+    uncertainty,
+)
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "backtest.md"
 HISTORIES, EPOCHS, ROUNDS, MINERS, RECORDS = 300, (2, 3, 6, 12, 24), 8, 12, 2
@@ -101,8 +106,9 @@ def known(drawn: Drawn, epochs: int) -> Uncertainty:
     assert found is not None
     if epochs == 1:
         return found
-    (chance,) = chances(BOOTSTRAP.seed, BOOTSTRAP.draws, [ShareChanges.of(*sides)])
-    return attrs.evolve(found, chance=chance)
+    changes = ShareChanges.of(*sides)
+    assert changes is not None
+    return attrs.evolve(found, chance=chance_of(BOOTSTRAP.seed, BOOTSTRAP.draws, changes))
 
 
 def measured(epochs: int, flips_of_an_epoch: float) -> list[str]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tallystick_governance.backtest.comparison_model import Miner
-from tallystick_governance.backtest.distribution import (
-    MinerChange,
+from tallystick_governance.backtest.comparison import MinerChange
+from tallystick_governance.backtest.outcome import Miner
+from tallystick_governance.backtest.statistics import (
     gini,
     hhi,
     published_share,

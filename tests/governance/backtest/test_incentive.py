@@ -9,16 +9,15 @@ import pytest
 from cli.command import ROOT, Finished
 from cli.command import run as command
 from generators.records import lines
-from governance.backtest.made_up import adopted, effect, network, outcome
-from governance.backtest.test_report import compared, page_of
+from governance.backtest.made_up import adopted, compared, effect, network, outcome
+from governance.backtest.test_report import page_of
 from oracle.yuma import epoch
 from third_party.real_projects import rules as of_a_stranger
 
 import tallystick
 from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_governance.backtest import render, wording
-from tallystick_governance.backtest.comparison_model import Miner
+from tallystick_governance.backtest import report
 from tallystick_governance.backtest.incentive import (
     EPOCHS,
     NO_WEIGHTS,
@@ -29,6 +28,8 @@ from tallystick_governance.backtest.incentive import (
     incentives,
     weighed_under,
 )
+from tallystick_governance.backtest.outcome import Miner
+from tallystick_governance.backtest.text import warnings
 
 BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
 """What three miners have: the candidate turns two of them around."""
@@ -139,7 +140,7 @@ def test_nobody_who_earns_is_no_failure() -> None:
     assert set(effect.nobody.incentive) == {0}
     reason = "no record has an emission or a quality above 0"
     assert effect.unweighed == (reason, reason)
-    found = list(wording.warnings(effect))
+    found = list(warnings(effect))
     assert [code for code, _ in found] == [NO_WEIGHTS] * 2
     assert found[1][1] == f"Under the candidate nobody has a weight, so nobody earns: {reason}."
 
@@ -328,7 +329,7 @@ def test_a_wrong_list_leaves_nothing(history: Path, tmp_path: Path) -> None:
 def test_the_report_has_a_table_a_warning_and_a_picture() -> None:
     candidate = adopted(compared(outcome(many=30))[0])
     drawn = page_of([candidate], outcome(many=30))
-    assert render.plots() is not None
+    assert report.plots() is not None
     assert drawn.html.count("data:image/svg+xml;base64") == 3
     assert "Warning kappa-flip: With 2 validators, who have 67.00 % of the stake" in drawn.html
     assert "incentives.parquet" in drawn.html

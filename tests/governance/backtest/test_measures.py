@@ -18,7 +18,7 @@ from tallystick.errors import InputError
 from tallystick.scoring.facts.run import extract_file
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.sources import source_of
-from tallystick_governance.backtest import epoch_replay
+from tallystick_governance.backtest import replay
 from tallystick_governance.backtest.candidates import candidates_of
 from tallystick_governance.backtest.run import backtest
 from tallystick_state.epoch import close_epoch
@@ -73,7 +73,7 @@ def replayed(rules: Path, history: Path, scorer: Scorer, folder: Path) -> list[S
         return close_epoch(state, events, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(epoch_replay, "close_epoch", noting)
+        patch.setattr(replay, "close_epoch", noting)
         candidates = candidates_of([rules, other], (), scorer.registry)
         backtest(history, candidates, folder / "out", with_state=True)
     return found

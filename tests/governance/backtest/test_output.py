@@ -11,11 +11,21 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from governance.backtest.made_up import NASTY, PLAIN, TIERS, TYPES, effects, flips, outcome
+from governance.backtest.made_up import (
+    NASTY,
+    PLAIN,
+    TIERS,
+    TYPES,
+    adopted,
+    compared,
+    flips,
+    outcome,
+)
 
 from tallystick.errors import OutputError
-from tallystick_governance.backtest.comparison_model import Outcome
-from tallystick_governance.backtest.output import ALWAYS, FILES, SOMETIMES, Written, building
+from tallystick_governance.backtest.comparison import Selection, compare
+from tallystick_governance.backtest.outcome import Outcome
+from tallystick_governance.backtest.report import ALWAYS, FILES, SOMETIMES, Written, building
 
 COMMAND = "tallystick backtest year.parquet --rules rules@1.0.0 --rules rules@1.0.1 -o DIR"
 
@@ -28,8 +38,10 @@ def write(folder: Path, found: Outcome, *, many: int = 40) -> Written:
         for each in found.candidates:
             if each.state is not None:
                 out.epoch(each.state.final)
-        replayed = found.baseline.state is not None
-        return out.finish(found, COMMAND, adopted=effects if replayed else None)
+        shown = [compare(found, n, out.distances) for n in range(1, len(names))]
+        if found.baseline.state is not None:
+            shown = [adopted(each) for each in shown]
+        return out.finish(found, Selection.of(shown, "share-moved"), COMMAND)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +180,7 @@ def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
     with building(tmp_path / "out", names) as out:
         for _ in range(5):
             out.flips(part)
-        out.finish(found, COMMAND)
+        out.finish(found, Selection.of(compared(found), "share-moved"), COMMAND)
     metadata = pq.read_metadata(tmp_path / "out" / "flips.parquet")
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     assert sizes == [65536, 65536, 150_000 - 2 * 65536]
@@ -177,7 +189,7 @@ def test_many_small_parts_become_large_row_groups(tmp_path: Path) -> None:
 def test_a_history_without_flips_has_an_empty_file_of_them(tmp_path: Path) -> None:
     found = outcome(many=8)
     with building(tmp_path / "out", ["a", "b"]) as out:
-        out.finish(found, COMMAND)
+        out.finish(found, Selection.of(compared(found), "share-moved"), COMMAND)
     table = pq.read_table(tmp_path / "out" / "flips.parquet")
     assert (len(table), table.schema.names) == (0, ALWAYS["flips.parquet"].names)
 
@@ -201,7 +213,7 @@ def test_a_run_that_is_killed_leaves_nothing_under_the_name_and_can_run_again(
 ) -> None:
     program = (
         "import sys, time; from pathlib import Path;"
-        "from tallystick_governance.backtest.output import building\n"
+        "from tallystick_governance.backtest.report import building\n"
         "with building(Path(sys.argv[1]), ['a', 'b']):\n"
         "    print('begun', flush=True); time.sleep(60)"
     )

@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_governance.backtest.bootstrap import Chance
-from tallystick_governance.backtest.permutation import ShareChanges, chances
+from tallystick_governance.backtest.statistics import Chance, ShareChanges, chance_of
 
 Amounts = list[list[int]]
 
@@ -55,8 +54,8 @@ def by_hand(seed: str, deals: int, before: Amounts, after: Amounts) -> tuple[int
 def found_of(
     before: Sequence[Sequence[int]], after: Sequence[Sequence[int]], deals: int = 99
 ) -> Chance | None:
-    (found,) = chances("seed", deals, [ShareChanges.of(before, after)])
-    return found
+    changes = ShareChanges.of(before, after)
+    return None if changes is None else chance_of("seed", deals, changes)
 
 
 @pytest.mark.parametrize(("stretches", "miners"), [(2, 2), (2, 6), (5, 4), (9, 13)])
@@ -136,5 +135,6 @@ def test_a_large_history_is_dealt_less_often() -> None:
 def test_a_seed_deals_the_same_everywhere_and_another_one_deals_otherwise() -> None:
     before, after = [[3, 1, 4, 1, 5]] * 4, [[2, 7, 1, 8, 2], [8, 1, 8, 2, 8]] * 2
     changes = ShareChanges.of(before, after)
-    first, again, other = (chances(seed, 199, [changes]) for seed in ("a", "a", "b"))
+    assert changes is not None
+    first, again, other = (chance_of(seed, 199, changes) for seed in ("a", "a", "b"))
     assert first == again != other

@@ -6,8 +6,7 @@ from cli.command import run
 
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import load
-from tallystick_governance.backtest.candidates import candidates_of
-from tallystick_governance.backtest.sweep import parse_sweep
+from tallystick_governance.backtest.candidates import candidates_of, parse_sweep
 
 
 def test_a_candidate_tells_its_words_and_all_that_it_changes_and_the_baseline_nothing() -> None:

@@ -18,12 +18,11 @@ from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import installed
 from tallystick.scoring.executors.executor import Answer, Function, Task
 from tallystick.scoring.executors.local import Local
-from tallystick_governance.backtest.candidates import Switch, candidates_of
-from tallystick_governance.backtest.comparison_model import EpochState, Outcome
+from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep
 from tallystick_governance.backtest.history import reader_of
-from tallystick_governance.backtest.parallel_replay import replays
+from tallystick_governance.backtest.outcome import EpochState, Outcome
+from tallystick_governance.backtest.replay import replays
 from tallystick_governance.backtest.run import outcome_of
-from tallystick_governance.backtest.sweep import parse_sweep
 from tallystick_state.ledger import Ledger
 
 MINERS = tuple(f"hk-{number}" for number in range(6))

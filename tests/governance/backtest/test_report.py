@@ -18,7 +18,7 @@ from governance.backtest.made_up import (
     PLAIN,
     TYPES,
     adopted,
-    flips,
+    compared,
     outcome,
     uncertain,
 )
@@ -26,19 +26,18 @@ from jinja2 import UndefinedError
 
 from tallystick.io.text import short
 from tallystick.numbers.text import decimal, percent, points
-from tallystick_governance.backtest import plots, render, wording
-from tallystick_governance.backtest.comparison import CandidateComparison, DistanceTally, compare
-from tallystick_governance.backtest.comparison_model import Outcome
-from tallystick_governance.backtest.render import Page, environment, report
-from tallystick_governance.backtest.selection import Selection
-from tallystick_governance.backtest.terms import TERMS
+from tallystick_governance.backtest import plots, report
+from tallystick_governance.backtest.comparison import CandidateComparison, Selection
+from tallystick_governance.backtest.outcome import Outcome
+from tallystick_governance.backtest.report import Page
+from tallystick_governance.backtest.text import TERMS, order, sentences, terminal_lines
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'"
 MISSING = (
     "This report has no plots, because the extra “report” is not installed. "
     "To get them: pip install 'tallystick[report]', and run the back-test again."
 )
-TEMPLATES = Path(render.__file__).parent / "templates"
+TEMPLATES = Path(report.__file__).parent / "templates"
 COMMAND = "tallystick backtest 'a & b.parquet' --rules rules@1.0.0 -o DIR"
 
 
@@ -72,24 +71,17 @@ class Reader(HTMLParser):
         return [values for name, values in self.elements if name == tag]
 
 
-def compared(found: Outcome) -> list[CandidateComparison]:
-    tally = DistanceTally()
-    for position in range(1, len(found.candidates)):
-        tally.add(flips(found, position))
-    return [compare(found, position, tally) for position in range(1, len(found.candidates))]
-
-
 def page(found: Outcome) -> Page:
     return page_of(compared(found), found)
 
 
 def page_of(every: list[CandidateComparison], found: Outcome) -> Page:
-    return report(found, Selection.of(every, "share-moved"), COMMAND)
+    return report.report(found, Selection.of(every, "share-moved"), COMMAND)
 
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "plots", lambda: None)
+    monkeypatch.setattr(report, "plots", lambda: None)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +134,7 @@ def test_a_stranger_s_text_shows_and_never_acts() -> None:
         ),
     )
     shown = Selection.of(compared(hostile), "share-moved")
-    html = report(hostile, shown, f"score {NASTY}").html
+    html = report.report(hostile, shown, f"score {NASTY}").html
     read = Reader(html)
     assert not read.every("img")
     assert NASTY in read.text
@@ -216,7 +208,7 @@ def test_intervals_stand_beside_what_they_are_of() -> None:
     each = uncertain(compared(found)[0])
     known = each.uncertainty
     assert known is not None
-    text = Reader(report(found, Selection.of([each], "share-moved"), COMMAND).html).text
+    text = Reader(report.report(found, Selection.of([each], "share-moved"), COMMAND).html).text
     assert f"{percent(known.moved.low)} to {percent(known.moved.high)}" in text
     assert f"{known.flips.low} to {known.flips.high}" in text
     for interval in known.shares.values():
@@ -243,11 +235,11 @@ def test_what_is_drawn_is_told_and_that_rounds_of_one_epoch_are_no_epochs(
     known = attrs.evolve(each.uncertainty, epochs=epochs, stretches=stretches)
     each = attrs.evolve(each, uncertainty=known)
     shown = Selection.of([each], "share-moved")
-    text = " ".join(Reader(report(found, shown, COMMAND).html).text.split())
+    text = " ".join(Reader(report.report(found, shown, COMMAND).html).text.split())
     assert said in text
     warned = "drawn from the 360 rounds of one epoch: too narrow where rounds have tasks in common"
     assert (warned in text) is (epochs == 1)
-    assert any(warned in line for line in wording.terminal_lines(found, shown)) is (epochs == 1)
+    assert any(warned in line for line in terminal_lines(found, shown)) is (epochs == 1)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -291,7 +283,7 @@ def test_of_a_thousand_candidates_the_best_and_the_worst_are_shown_in_full() -> 
     found = outcome(candidates=1000, many=24, swept=True)
     every = compared(found)
     shown = Selection.of(every, "gini")
-    html = report(found, shown, COMMAND).html
+    html = report.report(found, shown, COMMAND).html
     read = Reader(html)
     order = sorted(every, key=lambda e: (e.overall.concentration_after.gini, e.position))
     expected = [*order[:4], *order[-4:]]
@@ -308,9 +300,9 @@ def test_of_a_thousand_candidates_the_best_and_the_worst_are_shown_in_full() -> 
 def test_the_extra_is_missed_when_a_part_of_it_is(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert render.plots() is plots
+    assert report.plots() is plots
     monkeypatch.setitem(sys.modules, name, None)
-    assert render.plots() is None
+    assert report.plots() is None
 
 
 def test_with_the_extra_the_page_does_not_speak_of_it(drawn: str) -> None:
@@ -321,7 +313,7 @@ def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
     found = outcome(many=30, replayed=True)
     text = Reader(drawn).text
     for each in compared(found):
-        for sentence in wording.sentences(each, each.overall.changes()):
+        for sentence in sentences(each, each.overall.changes()):
             assert sentence in text
     for candidate in found.candidates:
         assert candidate.identity.digest in text
@@ -331,7 +323,7 @@ def test_the_page_says_what_the_comparison_says(drawn: str) -> None:
 
 
 def test_a_template_escapes_what_it_is_given_and_refuses_what_it_is_not() -> None:
-    pages = environment()
+    pages = report.environment()
     assert pages.from_string("{{ name }}").render(name="<b>") == "&lt;b&gt;"
     with pytest.raises(UndefinedError, match="'nmae' is undefined"):
         pages.from_string("{{ nmae }}").render(name="")
@@ -455,4 +447,4 @@ def test_a_history_in_which_nobody_earns_has_a_page_too() -> None:
 )
 def test_the_words_for_an_order_follow_the_number(tau: int, said: str) -> None:
     overall = attrs.evolve(compared(outcome(many=5))[0].overall, tau=tau)
-    assert said in wording.order(overall, overall.changes())
+    assert said in order(overall, overall.changes())

@@ -10,13 +10,12 @@ from pathlib import Path
 import attrs
 import pytest
 from browser import ROOT, Opened, browser
-from governance.backtest.made_up import adopted, flips, outcome, uncertain
+from governance.backtest.made_up import adopted, compared, outcome, uncertain
 from playwright.sync_api import Browser, Locator
 
-from tallystick_governance.backtest.comparison import DistanceTally, compare
-from tallystick_governance.backtest.comparison_model import Outcome
-from tallystick_governance.backtest.render import report
-from tallystick_governance.backtest.selection import Selection
+from tallystick_governance.backtest.comparison import Selection
+from tallystick_governance.backtest.outcome import Outcome
+from tallystick_governance.backtest.report import report
 
 __all__ = ["browser"]
 SCREENSHOTS = ROOT / "build" / "screenshots"
@@ -44,11 +43,7 @@ def renamed(found: Outcome) -> Outcome:
 
 
 def html_of(found: Outcome) -> str:
-    tally = DistanceTally()
-    for position in range(1, len(found.candidates)):
-        tally.add(flips(found, position))
-    every = [compare(found, position, tally) for position in range(1, len(found.candidates))]
-    every = [uncertain(each) for each in every]
+    every = [uncertain(each) for each in compared(found)]
     if len(every) == 1:
         every = [adopted(each) for each in every]
     shown = Selection.of(every, "share-moved")

@@ -14,8 +14,12 @@ from tallystick.rules.edit import edits, rescaled
 from tallystick.rules.loading import load
 from tallystick.rules.reading import read_text
 from tallystick.rules.toml import parse
-from tallystick_governance.backtest.candidates import candidates_of, document_text
-from tallystick_governance.backtest.sweep import parse_sweep, points
+from tallystick_governance.backtest.candidates import (
+    candidates_of,
+    document_text,
+    parse_sweep,
+    points,
+)
 
 SHIPPED = ("skills@1.0.0", "skills@1.1.0", "workflow@1.0.0", "workflow@1.1.0")
 

@@ -9,15 +9,10 @@ import pytest
 import tallystick
 from tallystick.rules.findings import Finding
 from tallystick.scoring.lint import Check
-from tallystick_state.lints import reputation_dynamics, reputation_events
+from tallystick_state.lints import reputation
 
 ROOT = Path(__file__).resolve().parents[3]
-CHECKS = {
-    each.code: each
-    for module in (reputation_dynamics, reputation_events)
-    for each in vars(module).values()
-    if isinstance(each, Check)
-}
+CHECKS = {each.code: each for each in vars(reputation).values() if isinstance(each, Check)}
 
 Load = Callable[..., tallystick.Scorer]
 

@@ -17,10 +17,9 @@ from tallystick.scoring.executors import portable
 from tallystick.scoring.executors.cluster import Cluster
 from tallystick.scoring.executors.local import Local
 from tallystick.scoring.facts.run import extract_file
-from tallystick_governance.backtest import render
-from tallystick_governance.backtest.candidates import Candidate, candidates_of
+from tallystick_governance.backtest import report
+from tallystick_governance.backtest.candidates import Candidate, candidates_of, parse_sweep
 from tallystick_governance.backtest.run import backtest
-from tallystick_governance.backtest.sweep import parse_sweep
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are drawn by whoever began the run, and take the longest."""
-    monkeypatch.setattr(render, "plots", lambda: None)
+    monkeypatch.setattr(report, "plots", lambda: None)
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ def reasons(ledger: Ledger) -> list[tuple[int, str | None]]:
 def undone(ledger: Ledger, event: StateEvent, number: int) -> None:
     """What a process that dies leaves undone."""
     with ledger.store.writing() as transaction:
-        log = EventLog(transaction, ledger.rules, ledger.hearing)
+        log = EventLog(transaction, ledger.rules, ledger.allowed)
         log.record([event], Rank.OWN)
         log.drop([number], None)
         raise StoreError("gone")

@@ -1,7 +1,10 @@
-"""The schema that migrations make is the one that the engine reads, on every database."""
+"""The schema that migrations lead to is the one that the engine reads, on every database.
+
+`versions` has the schema of each released version, as it was: a change of the tables without a
+migration is found by it.
+"""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,28 +16,18 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 from state.store.filled import contents, event, made
+from state.store.upcoming import NEXT, upcoming_version
 
 from tallystick.errors import StoreError
-from tallystick_state.store import migration
-from tallystick_state.store.checksums import COLUMNS
+from tallystick_state.store import schema
 from tallystick_state.store.connection import Connection, place_of
-from tallystick_state.store.migration import PREFIX, VERSION_TABLE
+from tallystick_state.store.schema import VERSION_TABLE
 from tallystick_state.store.store import Store
-from tallystick_state.store.tables import METADATA
+from tallystick_state.store.tables import PREFIX, TABLES
 
-NOW = migration.REVISION
-NEXT = f"{int(NOW) + 1:04}"
-SCRIPT = f"""
-import sqlalchemy as sa
-from alembic import op
-
-revision = "{NEXT}"
-down_revision = "{NOW}"
-
-
-def upgrade() -> None:
-    op.create_table("tallystick_more", sa.Column("id", sa.Integer, primary_key=True))
-"""
+FOLDER = Path(__file__).parent / "versions"
+VERSIONS = sorted({path.name.partition(".")[0] for path in FOLDER.iterdir()})
+NOW = schema.REVISION
 
 
 def differences(connection: Connection) -> list[object]:
@@ -43,13 +36,15 @@ def differences(connection: Connection) -> list[object]:
         "compare_type": True,
         "compare_server_default": True,
     }
-    with migration.alchemy(connection) as found:
-        return list(compare_metadata(MigrationContext.configure(found, opts=options), METADATA))
+    with schema.alchemy(connection) as found:
+        return list(
+            compare_metadata(MigrationContext.configure(found, opts=options), schema.metadata())
+        )
 
 
 def described(connection: Connection) -> dict[str, str]:
     """Every table of ours, as the database tells of it."""
-    with migration.alchemy(connection) as found:
+    with schema.alchemy(connection) as found:
         told = inspect(found)
         parts = (
             *(told.get_columns, told.get_pk_constraint, told.get_unique_constraints),
@@ -69,19 +64,27 @@ def by_name(indexes: list[Any]) -> list[Any]:
     return sorted(indexes, key=lambda index: str(index["name"]))
 
 
-def test_a_new_schema_is_that_of_the_tables_and_of_all_migrations(where: str) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_store_of_each_version_becomes_one_of_the_tables(where: str, version: str) -> None:
     with place_of(where, 30, create=True).transaction("write") as connection:
-        migration.migrate(connection)
+        kind = "sqlite" if connection.is_sqlite else "postgresql"
+        for statement in (FOLDER / f"{version}.{kind}.sql").read_text().split(";\n"):
+            if statement.strip():
+                connection.execute(statement)
+        connection.execute(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) PRIMARY KEY)")
+        connection.execute(f"INSERT INTO {VERSION_TABLE} VALUES ('{version}')")  # noqa: S608  # ours
+        schema.migrate(connection)
         assert differences(connection) == []
-        migrated = described(connection), migration.found_version(connection)
-        for name in migrated[0]:
+        migrated = described(connection)
+        assert schema.found_version(connection) == NOW
+        for name in migrated:
             connection.execute(f"DROP TABLE {name}")
         assert described(connection) == {}
     with made(where).reading() as transaction:
         assert differences(transaction.connection) == []
-        new = described(transaction.connection), migration.found_version(transaction.connection)
+        new = described(transaction.connection)
+    del migrated[VERSION_TABLE], new[VERSION_TABLE]
     assert new == migrated
-    assert migration.VERSION_TABLE in new[0]
 
 
 @pytest.mark.parametrize(
@@ -99,11 +102,11 @@ def test_a_schema_that_differs_is_seen(where: str, change: str) -> None:
 
 
 def test_the_version_of_the_engine_is_the_newest_migration() -> None:
-    assert ScriptDirectory(str(migration.FOLDER)).get_current_head() == migration.REVISION
+    assert ScriptDirectory(str(schema.FOLDER)).get_current_head() == schema.REVISION
 
 
 def test_every_table_of_ours_is_known_by_its_name() -> None:
-    assert all(name.startswith(PREFIX) for name in METADATA.tables)
+    assert all(table.name.startswith(PREFIX) for table in TABLES)
 
 
 def test_opening_a_store_of_this_version_loads_no_alembic(tmp_path: Path) -> None:
@@ -118,79 +121,50 @@ def test_opening_a_store_of_this_version_loads_no_alembic(tmp_path: Path) -> Non
     assert done.stdout == "False\n"
 
 
-@pytest.fixture
-def newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The engine of a version that is to come; gives its newest migration."""
-    # a percent sign, since configuration files give it a meaning
-    folder = tmp_path / "50% migrations"
-    shutil.copytree(migration.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / f"v{NEXT}_more.py").write_text(SCRIPT)
-    monkeypatch.setattr(migration, "FOLDER", folder)
-    monkeypatch.setattr(migration, "REVISION", NEXT)
-    return folder / "versions" / f"v{NEXT}_more.py"
-
-
-def as_the_first_version(store: Store) -> None:
-    """Take from a store what the second version and the third brought."""
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_store_that_no_release_wrote_is_told_the_way_out(where: str, version: str) -> None:
+    store = made(where, [event(1)])
     with store.writing() as transaction:
-        for change in (
-            "DROP TABLE tallystick_checksums",
-            *(f"ALTER TABLE {table} DROP COLUMN checksum" for table in COLUMNS),
-            "DROP INDEX tallystick_log_kinds",
-            "DROP TABLE tallystick_envelopes",
-            "DROP TABLE tallystick_epochs",
-            "ALTER TABLE tallystick_signals DROP COLUMN epoch",
-            "UPDATE tallystick_version SET version_num = '0001'",
-        ):
-            transaction.connection.execute(change)
-
-
-def test_a_store_of_the_first_version_has_all_that_one_of_this_has(where: str) -> None:
-    now = made(where, [event(1), event(2)])
-    before = contents(now)
-    as_the_first_version(now)
-    store = Store.open(where)
-    assert contents(store) == before
-    with store.reading() as transaction:
-        assert differences(transaction.connection) == []
-
-
-def test_a_store_of_the_first_version_that_is_damaged_stays_as_it_is(where: str) -> None:
-    now = made(where, [event(1), event(2)])
-    as_the_first_version(now)
-    with now.writing() as transaction:
-        transaction.connection.execute("UPDATE tallystick_log SET body = '[]' WHERE seq = 2")
-    with pytest.raises(StoreError, match="an event in the log that cannot be read"):
+        transaction.connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '{version}'")  # noqa: S608  # ours
+    before = contents(store)
+    with pytest.raises(StoreError) as refused:
         Store.open(where)
-    with now.reading() as transaction:
-        assert migration.found_version(transaction.connection) == "0001"
+    message = str(refused.value)
+    assert (
+        f"found the store version {int(version)}, which no release of tallystick wrote" in message
+    )
+    for command in ("state export", "state import", "state init"):
+        assert f"tallystick {command}" in message
+    assert contents(store) == before
 
 
 def test_an_older_store_is_migrated_and_keeps_everything(
-    where: str, request: pytest.FixtureRequest
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = made(where, [event(1), event(2)])
     before = contents(old)
-    request.getfixturevalue("newer")
+    upcoming_version(tmp_path, monkeypatch)
     store = Store.open(where)
     assert contents(store) == before
     with store.reading() as transaction:
         rows = transaction.connection.rows("SELECT * FROM tallystick_more")
         assert rows == []
-        assert migration.found_version(transaction.connection) == NEXT
+        assert schema.found_version(transaction.connection) == NEXT
     Store.open(where)
 
 
-def test_a_migration_that_fails_changes_nothing(where: str, request: pytest.FixtureRequest) -> None:
+def test_a_migration_that_fails_changes_nothing(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = made(where, [event(1)])
     before = contents(old)
-    script: Path = request.getfixturevalue("newer")
-    script.write_text(SCRIPT + '    op.drop_table("nowhere")\n')
+    script = upcoming_version(tmp_path, monkeypatch)
+    script.write_text(script.read_text() + '    op.drop_table("nowhere")\n')
     with pytest.raises(StoreError, match="found that the database refuses"):
         Store.open(where)
     assert contents(old) == before
     with old.reading() as transaction:
-        assert migration.found_version(transaction.connection) == NOW
+        assert schema.found_version(transaction.connection) == NOW
         assert differences(transaction.connection) == []
 
 

@@ -61,12 +61,12 @@ class Certificates:
 
 
 def is_encrypted(address: str) -> bool:
-    """Whether the address of a scheduler is one of TLS."""
+    """Return whether the address of a scheduler is one of TLS."""
     return address.startswith("tls://")
 
 
 def client_security(address: str, certificates: Certificates | None) -> Security:
-    """What Dask is told of TLS.
+    """Return Dask's settings of TLS.
 
     Args:
         address: of the scheduler.

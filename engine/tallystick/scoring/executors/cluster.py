@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_SECONDS = 8
-"""How long a scheduler has to answer, and how long a cluster may be without a worker."""
+"""Seconds that a scheduler has to answer, and that a cluster may be without a worker."""
 
 _AHEAD = 3
 """Tasks begun for each thread of a worker."""

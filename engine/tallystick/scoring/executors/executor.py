@@ -30,7 +30,7 @@ class Executor(Protocol):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether tasks leave this process: then chunks go by their places."""
+        """True where tasks leave this process: then chunks go by their places."""
 
     def map(
         self, function: Function[Task, Answer], tasks: Iterable[Task]
@@ -48,7 +48,7 @@ class Executor(Protocol):
 
 @attrs.frozen
 class InProcess:
-    """This process alone."""
+    """The executor that is this process alone."""
 
     is_elsewhere = False
 
@@ -66,7 +66,7 @@ class InProcess:
 
 @attrs.frozen
 class Failure:
-    """What went wrong in a worker.
+    """An error of a worker, as text.
 
     Attributes:
         kind: the name of the error.

@@ -38,7 +38,7 @@ _PATIENCE = 5.0
 
 @attrs.frozen
 class Local:
-    """So many worker processes, started when a run begins."""
+    """The executor of worker processes, started when a run begins."""
 
     workers: int
     is_elsewhere = True

@@ -31,7 +31,7 @@ Answer_co = TypeVar("Answer_co", covariant=True)
 
 
 class Spec(Hashable, Protocol[Task_contra, Answer_co]):
-    """What a worker needs to make a function: a value that can be pickled and hashed."""
+    """The specification of a function: a value that can be pickled, and that a worker calls."""
 
     def make(self) -> Callable[[Task_contra], Answer_co]:
         """The function.
@@ -166,7 +166,7 @@ def _plugins(registry: Registry) -> tuple[tuple[str, str], ...]:
 
 
 def _plugin_digest(plugin: Plugin) -> str:
-    """What a plugin means for scores: its formulas, requirements, and schemas of skill types."""
+    """Return the digest of a plugin's meaning for scores: formulas, requirements and schemas."""
     types = {
         each.name: {
             "schema": schema_digest(load_schema(each.schema)),
@@ -259,7 +259,7 @@ class ScorerSpec:
 
     @property
     def digest(self) -> str:
-        """Of what the rules mean: that of the rule set, where it is one."""
+        """The digest of the meaning of the rules: that of the rule set, where it is one."""
         held = [[epoch, [each.digest for each in lines]] for epoch, lines in self.spans]
         alone = len(held) == len(self.spans[0][1]) == 1
         return self.spans[0][1][0].digest if alone else digest(held)

@@ -26,7 +26,7 @@ IDENTITY = {
     "missed": pa.bool_(),
     "answered": pa.bool_(),
 }
-"""What says who a record is, beside its facts: the fields of ``FactRows`` as Arrow has them."""
+"""Fields of ``FactRows``, with their types in Arrow, that identify a record."""
 
 
 @attrs.frozen(eq=False)
@@ -74,7 +74,7 @@ class FactRows:
         return [self.facts[digest] for digest in digests]
 
     def select(self, rows: Truths) -> FactRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         if rows.all():
             return self
         kept = pa.array(rows)
@@ -116,7 +116,7 @@ def shifted(batch: FactBatch, before: int) -> FactBatch:
 
 
 def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
-    """What a field of ``IDENTITY`` holds that was not taken or read: 0, or null."""
+    """Return the column of a field of ``IDENTITY`` that was not taken or read: 0, or null."""
     kind = IDENTITY[name]
     if pa.types.is_string(kind) or pa.types.is_list(kind):
         return pa.nulls(rows, kind)

@@ -49,7 +49,7 @@ class TypeRequirement:
 
 @attrs.frozen(eq=False)
 class Selection:
-    """What is taken of the records of one skill type, and what they must meet.
+    """Facts that are taken of the records of one skill type, and requirements of them.
 
     Attributes:
         name: the skill type.
@@ -76,7 +76,7 @@ class Selection:
 
 @lru_cache(maxsize=1 << 6)
 def bound_selection(bound: BoundType) -> Selection:
-    """What a rule set takes of the records of a type, and all that it requires of them."""
+    """Return the facts that a rule set takes of records of a type, and its requirements."""
     requirements = tuple(
         TypeRequirement(requirement, compiled, _is_of_task(requirement))
         for requirement, compiled in bound.requirements
@@ -86,7 +86,7 @@ def bound_selection(bound: BoundType) -> Selection:
 
 @attrs.frozen(eq=False, slots=False)
 class FactCatalog:
-    """What is taken of the records of one skill type.
+    """The facts that any rule set can take of the records of one skill type.
 
     Attributes:
         name: the skill type.
@@ -106,7 +106,7 @@ class FactCatalog:
         return {fact.digest: fact for fact in self.facts}
 
     def selection(self, wanted: Collection[str] | None = None) -> Selection:
-        """What is taken of the records: all facts, or those of some digests.
+        """Return the selection of all facts, or of those of some digests.
 
         Args:
             wanted: the digests; what the type itself requires is taken beside them.

@@ -40,7 +40,7 @@ _NUMBERS = {
     "miner_uid": integer("miner.uid"),
     "events": count("events"),
 }
-"""What is packed with the facts, of who a record is; the schemas of all types have it alike."""
+"""Numbers of an identity that are packed with the facts; all types have them alike."""
 _TEXTS = {
     "task_id": "task_id",
     "validator": "validator",
@@ -91,7 +91,7 @@ class Extractor:
         return extraction.batch()
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """What takes the facts of some of the items, which are numbered from ``first``."""
+        """Return the extraction of some of the items, which are numbered from ``first``."""
         return Extraction(self._plans, items, first)
 
 
@@ -108,7 +108,7 @@ class Extraction:
         self._rejects += _take(records, self._taken)
 
     def batch(self) -> FactBatch:
-        """All that was taken, as far as it meets what the selection requires."""
+        """Return the facts of all records that meet the requirements of the selection."""
         taken, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
         for name in self._plans:
             if name in taken and taken[name].record:
@@ -121,7 +121,7 @@ class Extraction:
 
 
 def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
-    """What takes all that any rule set can read of the records of some types."""
+    """Return the extractor of all facts that any rule set can read of some types."""
     return Extractor(catalog.selection() for catalog in catalogs.values())
 
 
@@ -160,7 +160,7 @@ def _identity(record: Any) -> Identity:  # noqa: ANN401  # a decoded record
 
 
 class _Plan:
-    """How the records of one type are read.
+    """The way to read the records of one type.
 
     Attributes:
         selection: what is taken.
@@ -198,7 +198,7 @@ class _Plan:
 
 @attrs.frozen
 class _PackedKey:
-    """What is packed of the records of one schema; the source of an opaque fact is not all of it.
+    """The key of a packing function; of an opaque fact its function counts, not its source alone.
 
     The schema and the facts are remembered with the rest, so that no others can be at their place.
     """
@@ -214,14 +214,14 @@ class _PackedKey:
 
 @lru_cache(maxsize=1 << 8)
 def _compiled(key: _PackedKey) -> PackedFactsOf:
-    """What takes the facts; remembered, as rule sets that follow each other read much the same."""
+    """Return the packing function; remembered, as successive rule sets read much the same."""
     return compile_packed(
         key.facts, key.schema, texts=key.texts, zero=key.zero, may_fail=key.may_fail
     )
 
 
 class _Taken:
-    """What was taken of the good records of one type in a batch."""
+    """The facts of the good records of one type in a batch."""
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
@@ -250,7 +250,7 @@ class _Taken:
         return rows.select(valid), rejects
 
     def _broken(self, rows: FactRows) -> list[Truths]:
-        """Which rows break each requirement of the selection."""
+        """Return the rows that break each requirement of the selection."""
         columns, found = list(rows.facts.values()), list[Truths]()
         for each in self.plan.selection.requirements:
             broken = each.compiled.nano_columns(columns, {}, len(rows)) != NANO
@@ -290,7 +290,7 @@ class _Taken:
 
 
 def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reject:
-    """Why a record is refused that meets some requirements not."""
+    """Return the reject of a record that does not meet some requirements."""
     try:
         return Reject.of(joined([unmet(each, item) for each in requirements]), line, whose(item))
     except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
@@ -298,7 +298,7 @@ def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reje
 
 
 class _TakenByType(dict[str, _Taken]):
-    """What was taken of each type that a record of the batch has."""
+    """The facts of a batch by skill type."""
 
     def __init__(self, plans: Mapping[str, _Plan]) -> None:
         super().__init__()
@@ -317,7 +317,7 @@ def _lists(values: list[str], counts: Column) -> pa.Array:
 
 
 def _missed(events: Iterable[str], counts: Column) -> Truths:
-    """Which rows have the event of a missed deadline."""
+    """Return the rows that have the event of a missed deadline."""
     owners = np.repeat(np.arange(len(counts)), counts)
     missed = np.zeros(len(counts), np.bool_)
     missed[owners[[event == MISSED for event in events]]] = True

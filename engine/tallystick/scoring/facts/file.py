@@ -34,9 +34,9 @@ from tallystick.scoring.facts.metadata import (
 )
 
 CHUNK = LARGEST_CHUNK
-"""How many lines a chunk covers: enough rows of each type for columns to pay."""
+"""Lines that a chunk covers: enough rows of each type for columns to pay."""
 NEEDED = ("record", "epoch", "answered")
-"""Those that are always read."""
+"""Columns that are always read."""
 
 _TEXTS = ("skill_type", "task_id", "validator", "miner_hotkey", "role", "events.list.element")
 _UNIQUE = ("record", "task_id")
@@ -139,7 +139,7 @@ def _column(rows: FactRows, name: str) -> pa.Array:
 
 @attrs.frozen(eq=False)
 class FactsRequest:
-    """What is read of facts files.
+    """The part of facts files that is read.
 
     Attributes:
         catalogs: what is installed.
@@ -218,7 +218,7 @@ class FactsFile:
 
 
 def facts_metadata(path: Path) -> FactsMetadata:
-    """What a facts file says of itself.
+    """Return the metadata of a facts file.
 
     Raises:
         InputError: it is no facts file, or one of a newer format.

@@ -24,7 +24,7 @@ Who = Callable[[FactRows, int], Identity]
 def isolated(
     work: Callable[[FactRows], _Made], rows: FactRows, who: Who
 ) -> tuple[_Made, FactRows, list[Reject]]:
-    """What some work makes of rows; the rows that it can be done on; why it cannot on the others.
+    """Return the result of work on rows, the rows that it can be done on, and rejects of others.
 
     Raises:
         TallystickError: as the work.

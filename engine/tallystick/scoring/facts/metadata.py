@@ -1,4 +1,4 @@
-"""What a facts file says of itself, and whether its facts are those that are wanted."""
+"""The metadata of a facts file, and whether its facts are the ones that are wanted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMAT = 1
 KEY = b"tallystick.facts"
 """Under this key of the Parquet metadata stands what the file says of itself, as JSON."""
 LARGEST_CHUNK = 1 << 17
-"""How many lines a chunk covers at most, as it is read as a whole."""
+"""Maximum number of lines that a chunk covers, as it is read as a whole."""
 
 _DIGITS = 16
 _KEYS = frozenset({"schema", "definitions", "requirements", "facts"})
@@ -33,7 +33,7 @@ _AGAIN = "make the facts of the records again"
 
 @attrs.frozen
 class FactsMetadata:
-    """What a facts file says of itself.
+    """The metadata of a facts file.
 
     Attributes:
         chunk: how many lines a chunk covers.
@@ -55,7 +55,7 @@ class FactsMetadata:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return -(-self.lines // self.chunk)
 
     def groups_of(self, chunk: int) -> list[tuple[int, str]]:
@@ -67,7 +67,7 @@ class FactsMetadata:
 
 
 def is_facts(path: Path) -> bool:
-    """Whether a file is a whole Parquet file of facts, by what it says of itself.
+    """Return whether a file is a whole Parquet file of facts, by its metadata.
 
     Raises:
         InputError: it may not be read, or says too much.
@@ -87,7 +87,7 @@ def column_name(digest: str) -> str:
 
 
 def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
-    """What the facts of some catalogs were taken by."""
+    """Return the description of the facts of some catalogs."""
     facts = {d: fact for each in catalogs.values() for d, fact in each.by_digest.items()}
     return {
         "format": FORMAT,
@@ -105,7 +105,7 @@ def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
 
 
 def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
-    """What the footer of a facts file says of the file.
+    """Return the metadata in the footer of a facts file.
 
     Raises:
         InputError: it is no facts file, one of another format, or damaged.
@@ -143,7 +143,7 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
 
 
 def sealed(said: Mapping[str, Any]) -> str:
-    """What a facts file says of itself as JSON, with a checksum: Parquet has none of this part."""
+    """Return metadata as JSON with a checksum: Parquet has none of this part."""
     return _text(dict(said) | {"checksum": zlib.crc32(_text(said).encode())})
 
 
@@ -152,7 +152,7 @@ def _text(said: Mapping[str, Any]) -> str:
 
 
 def _is_sound(found: FactsMetadata) -> bool:
-    """Whether the chunks hold all records, in order, and are of types that are told of."""
+    """Return whether the chunks hold all records, in order, of types that are described."""
     numbers = [chunk for chunk, _, _ in found.groups]
     return (
         0 < found.chunk <= LARGEST_CHUNK

@@ -6,8 +6,9 @@ its skill types is checked here then, and a reject shows the value that the fact
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tallystick.canonical import PREFIX
 from tallystick.errors import InputError, RecordError
 from tallystick.formula.columns import Column, Truths
 from tallystick.formula.facts import is_opaque, path_of, reader_of, scale_of
@@ -35,7 +37,6 @@ from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.epoch_batches import merged, split, split_facts
 from tallystick.scoring.facts.batch import FactBatch, FactRows
 from tallystick.scoring.facts.catalog import bound_selection, catalog_of
-from tallystick.scoring.facts.digests import facts_digests
 from tallystick.scoring.facts.extraction import Extraction, Extractor
 from tallystick.scoring.facts.file import FactsRequest
 from tallystick.scoring.facts.isolation import isolated
@@ -49,16 +50,19 @@ Places = npt.NDArray[np.intp]
 """Positions of rows."""
 
 _T = TypeVar("_T")
+_BYTES = 8
+"""Bytes of a fact in a digest of facts."""
+_BIG_ENDIAN = np.dtype(">i8")
 _NONE: Column = np.zeros(0, np.int64)
 
 FIELDS = ("task_id", "miner_uid", "miner_hotkey", "role")
-"""What results show of who a record is, beside its type and line."""
+"""Fields of results that identify a record, beside its type and line."""
 CODED = ("miner_hotkey", "role", "validator")
-"""Those of them that repeat: dictionaries of texts, if they are read so, are not spelled out."""
+"""Fields that repeat: dictionaries of texts, if they are read so, are not spelled out."""
 
 
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
-    """By skill type, the digests of the facts that a rule set reads, of any epoch."""
+    """Return by skill type the digests of the facts that a rule set reads, of any epoch."""
     found = defaultdict[str, frozenset[str]](frozenset)
     for _, span in rules.spans():
         for name, bound in span.types.items():
@@ -106,7 +110,7 @@ class Scoring:
         return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """What takes the facts of items that the rules read."""
+        """Return the extraction of the facts of items that the rules read."""
         return self._extractor.extraction(items, first)
 
     def _facts(self, batch: FactBatch) -> ResultBatch:
@@ -199,14 +203,14 @@ def _groups(rows: FactRows) -> pa.Array:
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """As `judge`, but rows on which the engine fails are rejected alone, as internal errors."""
+    """Return the result of `judge`, and reject rows on which the engine fails alone."""
     found, kept, failed = isolated(partial(judge, rules=rules), rows, identity_at)
     valid, rejects = found
     return valid if kept is rows else np.isin(rows.record, kept.record[valid]), [*rejects, *failed]
 
 
 def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
-    """Which rows meet what the rule set requires beyond their type, and why others do not."""
+    """Return the rows that meet all requirements, and rejects of the others."""
     bound, errors = rules.types[rows.skill_type], defaultdict[int, list[RecordError]](list)
     valid = np.ones(len(rows), np.bool_)
     for broken, reason in _checks(bound, rows, rules.registry):
@@ -220,7 +224,7 @@ def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
 
 
 def identity_at(rows: FactRows, row: int) -> Identity:
-    """Who a row is of, as far as that was read."""
+    """Return the identity of a row, as far as it was read."""
     task_id = rows.task_id[row].as_py()
     return Identity(
         task_id,
@@ -237,7 +241,7 @@ class _Reason(Protocol):
 def _checks(
     bound: BoundType, rows: FactRows, registry: Registry
 ) -> Iterator[tuple[Truths, _Reason]]:
-    """Which rows break what, and what is said of one of them."""
+    """Yield the rows that break each requirement, with a function that gives the reason of one."""
     for fact in bound.facts:
         if is_opaque(fact):
             column = rows.facts[fact.digest]
@@ -264,7 +268,7 @@ def _broken(compiled: Compiled, digests: Sequence[str], rows: FactRows) -> Truth
 
 
 def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
-    """What is said of a row that does not meet a requirement."""
+    """Return the error of a row that does not meet a requirement."""
     value = NOTHING
     for fact in leaves(requirement.condition, "fact"):
         if path_of(fact) == requirement.path and reader_of(fact).name in ("number", "integer"):
@@ -282,7 +286,7 @@ def _of_unknown_type(rows: FactRows, types: Mapping[str, BoundType]) -> list[Rej
 
 @attrs.frozen(eq=False)
 class _Order:
-    """Where the rows of several types stand among all of them, by line.
+    """The places of the rows of several types among all of them, by line.
 
     Attributes:
         rows: how many there are.
@@ -371,3 +375,27 @@ def _by_thresholds(
         shared.setdefault(tuple(sorted(thresholds.items())), []).append(epoch)
     for items, among in shared.items():
         yield some[np.isin(epochs, among)], dict(items)
+
+
+def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
+    """``sha256:`` and the digest of the facts of each row; None where it has no submission.
+
+    It is of the SHA-256 of the digests of the facts, sorted and joined, and then of each fact in
+    that order, as 8 bytes big-endian in two's complement.
+
+    Args:
+        rows: hold at least these facts.
+        wanted: the digests of the facts that the rule set reads of the type.
+    """
+    names = sorted(wanted)
+    matrix = np.empty((len(rows), len(names)), _BIG_ENDIAN)
+    for place, name in enumerate(names):
+        matrix[:, place] = rows.facts[name]
+    start = hashlib.sha256("".join(names).encode()).digest()
+    values, width = matrix.tobytes(), _BYTES * len(names)
+    return [
+        PREFIX + hashlib.sha256(start + values[width * row : width * (row + 1)]).hexdigest()
+        if answered
+        else None
+        for row, answered in enumerate(rows.answered.tolist())
+    ]

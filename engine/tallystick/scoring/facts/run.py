@@ -12,6 +12,7 @@ from tallystick.io.atomic import OutputFile, output_errors
 from tallystick.io.chunks import Chunk
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.streams import is_stream
+from tallystick.json_values import json_fields
 from tallystick.plugins.code import Code
 from tallystick.plugins.registry import Registry, installed
 from tallystick.records.defects import DefectLog, defects_of
@@ -22,21 +23,21 @@ from tallystick.scoring.facts.catalog import FactCatalog, catalog_of
 from tallystick.scoring.facts.extraction import every_fact
 from tallystick.scoring.facts.file import CHUNK, FactsWriter
 from tallystick.scoring.receipt import (
+    FORMAT,
     Progress,
     RunReceipt,
     engine_name,
-    leave_out,
     plugin_names,
-    register_counts,
     run_files,
     run_paths,
 )
 from tallystick.scoring.sources import source_of
 
 
+@json_fields(empty=("internal_errors",))
 @attrs.frozen
 class FactCounts:
-    """How many records there were.
+    """Numbers of records that were read, taken and rejected.
 
     Attributes:
         records: all of them, good and bad.
@@ -65,12 +66,10 @@ class FactCounts:
         )
 
 
-register_counts(FactCounts)
-
-
+@json_fields(FORMAT, empty=("settings",))
 @attrs.frozen
 class FactsReceipt(RunReceipt):
-    """What facts were taken with what.
+    """The receipt of an extraction: input, facts, engine and plugins.
 
     Attributes:
         schemas: the digest of each record schema, by skill type.
@@ -98,9 +97,6 @@ class FactsReceipt(RunReceipt):
     settings: str | None = None
 
 
-leave_out(FactsReceipt, "settings")
-
-
 class Extraction:
     """Takes the facts of chunks of records; a function that executors map."""
 
@@ -119,7 +115,7 @@ class Extraction:
 
 @attrs.frozen
 class ExtractionSpec:
-    """What a worker needs to take facts.
+    """The specification of an extraction for a worker.
 
     Attributes:
         installation: the engine and the plugins.

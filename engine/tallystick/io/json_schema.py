@@ -1,0 +1,96 @@
+"""JSON Schemas of the engine's own files: what a value of such a file lacks or has too much.
+
+Signed statements, proofs, disputes, mappings and shadows are checked here against the schemas that
+ship. Records and rule sets have validators of their own: those schemas are made when a rule set is
+loaded, and every problem of a value is looked for, not the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tallystick.diagnostics import Diagnostic
+from tallystick.io.documents import read_json
+from tallystick.resources import schema_path
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
+_LONGEST = 80
+_MOST_NAMES = 5
+_REMEDY = "write what the format has"
+
+
+def first_problem(name: str, value: object) -> Diagnostic | None:
+    """Return the first problem of a JSON value under a schema of the engine; None where it fits.
+
+    Its path is empty where the value as a whole is wrong.
+
+    Args:
+        name: the schema, such as ``envelope-1``.
+        value: the JSON value.
+    """
+    validator = _validator(name)
+    try:
+        if validator.is_valid(value):
+            return None
+        error = next(validator.iter_errors(value))
+    except ValueError as unusual:
+        # the library follows no value as deep as the parser does
+        reason = str(unusual).lower()
+        message = f"found a value that cannot be checked ({reason}), expected what the format has"
+        return Diagnostic(code=name, message=message, remedy=_REMEDY)
+    path = _path(error.instance_path)
+    return Diagnostic(code=name, path=path, message=_message(error, _schema(name)), remedy=_REMEDY)
+
+
+def _message(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
+    kind = error.kind
+    if kind.name == "required":
+        return f"found no {_shown(kind.value)}, expected it"
+    if kind.name == "additionalProperties":
+        extra = ", ".join(map(_shown, kind.value[:_MOST_NAMES]))
+        return f"found {extra}, expected none but the keys of the format"
+    # the innermost description above the word of the schema that was not met
+    part: Any = schema
+    description = ""
+    for step in error.schema_path:
+        if isinstance(part, Mapping):
+            description = part.get("description", description)
+        part = part[step]
+    return f"found {_shown(error.instance)}, expected {description or 'another value'}"
+
+
+def _path(steps: Sequence[str | int]) -> str:
+    text = "".join(
+        f"[{step}]" if isinstance(step, int) else f".{step[:_LONGEST]}" for step in steps
+    )
+    return text.removeprefix(".")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case Mapping():
+            return "an object"
+        case list():
+            return f"a list of {len(value)}"
+        case str():
+            value = value[:_LONGEST]
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+@cache
+def _schema(name: str) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = read_json(schema_path(name))
+    return schema
+
+
+@cache
+def _validator(name: str) -> jsonschema_rs.Validator:
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(dict(_schema(name)))

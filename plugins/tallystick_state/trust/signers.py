@@ -1,0 +1,300 @@
+"""Signers: key files of Ed25519 (PKCS#8), wallet files of sr25519, and commands outside.
+
+A command is a hardware wallet, an encrypted wallet, a service. It reads the bytes to sign from its
+standard input and writes the signature to its standard output, in hexadecimal digits or base64.
+What it asks its user goes to the terminal. Nothing that it gives is taken unverified.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick.errors import OutputError, TrustError
+from tallystick_state.trust import ed25519, sr25519
+from tallystick_state.trust.encoding import (
+    base64_bytes,
+    check_private,
+    hex_bytes,
+    read_file,
+    sound_json,
+    ss58_bytes,
+)
+from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.sr25519 import wrapped
+
+MAX_KEY_FILE_BYTES = 64 * 1024
+"""Maximum size of the file of a key, in bytes."""
+MAX_ANSWER_BYTES = 1024
+"""Maximum size of the signature that an outside signer writes, in bytes."""
+
+Password = Callable[[], bytes]
+"""Asks for the password of a key file, when it is needed."""
+
+_ENCRYPTED = (b"$NACL", b"$ANSIBLE_VAULT", b"gAAAAA")
+"""First bytes of encrypted wallet files."""
+_SIGNATURE_HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{128})")
+_OWNER_ALONE = 0o600
+_OUTSIDE = "--sign-with"
+"""The option of an outside signer, which can open what we cannot."""
+
+
+def new_key(path: Path, password: bytes | None) -> PairSigner:
+    """Return a new key of Ed25519, in a file that its owner alone may read.
+
+    Args:
+        path: the file, which must not be there yet.
+        password: what it is encrypted by; None leaves it as it is.
+
+    Raises:
+        OutputError: the file is there, or cannot be written.
+        TrustError: the library is missing.
+    """
+    try:
+        from cryptography.hazmat.primitives import serialization  # heavy, optional
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+            Ed25519PrivateKey,
+        )
+    except ImportError as error:
+        raise ed25519.missing() from error
+    private = Ed25519PrivateKey.generate()
+    encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    if password is not None:
+        encryption = serialization.BestAvailableEncryption(password)
+    data = private.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
+    )
+    _write(path, data)
+    return PairSigner.of(ed25519.Pair.of(private))
+
+
+def _write(path: Path, data: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        number = os.open(path, flags, _OWNER_ALONE)
+    except FileExistsError as error:
+        message = f"{path}: found a file, expected none: a key is never replaced"
+        raise OutputError(message) from error
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot be written ({error}): check the name") from error
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error}): check the space") from error
+
+
+def is_key_file(path: Path) -> bool:
+    """Return whether a file is PEM, as a key file is; a wallet file is JSON.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is too large for either.
+    """
+    return b"-----BEGIN" in read_file(path, MAX_KEY_FILE_BYTES, "a key file")
+
+
+def read_key(path: Path, password: Password) -> PairSigner:
+    """Return the key of Ed25519 in a file of PKCS#8.
+
+    Args:
+        path: the file.
+        password: asked where the file is encrypted.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: others can read it, it is no such key, or the password does not open it.
+    """
+    data = read_file(path, MAX_KEY_FILE_BYTES, "a key file")
+    check_private(path, "a private key")
+    try:
+        from cryptography.exceptions import UnsupportedAlgorithm  # heavy, optional
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+            Ed25519PrivateKey,
+        )
+        from cryptography.hazmat.primitives.serialization import (
+            load_pem_private_key,
+        )
+    except ImportError as error:
+        raise ed25519.missing() from error
+    is_encrypted = b"ENCRYPTED" in data
+    try:
+        key = load_pem_private_key(data, _asked(password) if is_encrypted else None)
+    except (TypeError, ValueError) as error:
+        if is_encrypted:
+            message = f"{path}: the password does not open this key: try another"
+            raise TrustError(message, code="wrong-password") from error
+        message = f"{path}: found no private key, expected PKCS#8 in PEM"
+        raise TrustError(message, code="bad-key") from error
+    except UnsupportedAlgorithm as error:
+        raise TrustError(f"{path}: {error}", code="unknown-key-type") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        message = f"{path}: found a key of another type, expected one of Ed25519"
+        raise TrustError(message, code="unknown-key-type")
+    return PairSigner.of(ed25519.Pair.of(key))
+
+
+def _asked(password: Password) -> bytes:
+    answer = password()
+    if not answer:
+        raise TrustError("found no password, expected that of the key file", code="wrong-password")
+    return answer
+
+
+def read_wallet(path: Path) -> PairSigner:
+    """Return the key of sr25519 in a wallet file that is not encrypted.
+
+    Args:
+        path: the file: JSON with ``secretSeed`` or ``privateKey``, as bittensor writes it.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: others can read it, it is encrypted, no wallet, or of another key than its
+            address.
+    """
+    data = read_file(path, MAX_KEY_FILE_BYTES, "a wallet file")
+    check_private(path, "a private key")
+    if data.startswith(_ENCRYPTED):
+        message = f"{path}: found an encrypted wallet, expected a plain one, or {_OUTSIDE}"
+        raise TrustError(message, code="encrypted-wallet")
+    value = sound_json(data, str(path), "bad-key")
+    if not isinstance(value, dict):
+        raise TrustError(f"{path}: found no wallet, expected a JSON object", code="bad-key")
+    pair = _pair(path, value)
+    _check_named(path, value, pair.public)
+    return PairSigner.of(pair)
+
+
+def _pair(path: Path, value: Mapping[str, Any]) -> sr25519.Pair:
+    seed = _field(path, value, "secretSeed", 32)
+    if seed is not None:
+        return sr25519.Pair.of_seed(seed)
+    secret = _field(path, value, "privateKey", 64)
+    if secret is not None:
+        return sr25519.Pair.of_secret(secret)
+    if value.get("secretPhrase") is None:
+        message = f"{path}: found no secret key, expected secretSeed or privateKey"
+        raise TrustError(message, code="bad-key")
+    message = f"{path}: found a phrase alone, expected secretSeed or privateKey, or {_OUTSIDE}"
+    raise TrustError(message, code="encrypted-wallet")
+
+
+def _check_named(path: Path, value: Mapping[str, Any], public: bytes) -> None:
+    """Refuse a wallet whose secret key is not that of its public key and its address."""
+    named = [_field(path, value, name, 32) for name in ("publicKey", "accountId")]
+    address = value.get("ss58Address")
+    if address is not None:
+        try:
+            named.append(ss58_bytes(str(address)))
+        except ValueError:
+            named.append(b"")
+    if any(key not in (None, public) for key in named):
+        message = f"{path}: found a secret key of {public.hex()}, expected that of its address"
+        raise TrustError(message, code="bad-key")
+
+
+def _field(path: Path, value: Mapping[str, Any], name: str, size: int) -> bytes | None:
+    """Return the bytes of a field in hexadecimal digits behind 0x; None where it is not there."""
+    text = value.get(name)
+    if text is None:
+        return None
+    try:
+        data = hex_bytes(str(text).lower().removeprefix("0x"))
+    except ValueError:
+        data = b""
+    if len(data) != size:
+        message = f"{path}: found no {name}, expected {size} bytes in hexadecimal digits"
+        raise TrustError(message, code="bad-key")
+    return data
+
+
+@attrs.frozen
+class OutsideSigner:
+    """A command that signs by a key which this process never sees.
+
+    Attributes:
+        public: the key.
+        words: the command and its arguments; no shell reads them.
+    """
+
+    public: PublicKey
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, command: str, public: PublicKey) -> OutsideSigner:
+        """Return the signer of a command line, whose words may be in quotes.
+
+        Raises:
+            TrustError: there is no word.
+        """
+        try:
+            words = tuple(shlex.split(command))
+        except ValueError:
+            words = ()
+        if not words:
+            message = f"found {command!r}, expected a command and its arguments"
+            raise TrustError(message, code="signer-failed")
+        return cls(public, words)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature that the command gives for a message, which ``public`` verifies.
+
+        For sr25519 it reads the message inside ``<Bytes>…</Bytes>``, which wallets wrap no second
+        time.
+
+        Raises:
+            TrustError: the command fails, or gives no signature of the message by the key.
+        """
+        signature = self._signature(wrapped(message) if self.public.type == "sr25519" else message)
+        if not self.public.verifies(message, signature):
+            raise self._failed(f"gave no signature by {self.public}")
+        return signature
+
+    def _signature(self, message: bytes) -> bytes:
+        text = self._answer(message)
+        digits = _SIGNATURE_HEX.fullmatch(text)
+        if digits:
+            return bytes.fromhex(digits[1])
+        try:
+            return base64_bytes(text, self.words[0])
+        except TrustError:
+            raise self._failed("gave something else") from None
+
+    def _answer(self, message: bytes) -> str:
+        # a file and no pipe, so that neither waits for the other
+        with tempfile.TemporaryFile() as file:
+            file.write(message)
+            file.seek(0)
+            try:
+                process = subprocess.Popen(  # noqa: S603  # the command that the user names
+                    self.words, stdin=file, stdout=subprocess.PIPE
+                )
+            except (OSError, ValueError) as error:
+                raise self._failed(f"cannot be started ({error})") from error
+        with process:
+            assert process.stdout is not None  # noqa: S101  # it is a pipe
+            data = process.stdout.read(MAX_ANSWER_BYTES + 1)
+            if len(data) > MAX_ANSWER_BYTES:
+                process.kill()
+                raise self._failed(f"gave more than {MAX_ANSWER_BYTES} bytes")
+        if process.returncode:
+            raise self._failed(f"ended with the exit status {process.returncode}")
+        try:
+            return data.decode("ascii").strip()
+        except UnicodeDecodeError:
+            raise self._failed("gave bytes that are no text") from None
+
+    def _failed(self, reason: str) -> TrustError:
+        message = f"{self.words[0]}: {reason}, expected a signature in hexadecimal digits or base64"
+        return TrustError(message, code="signer-failed")

@@ -1,0 +1,445 @@
+"""The weights of a line: its allocation, run on what its records came to.
+
+What the chain is given, what a log of epochs says of it and what a dispute derives again are all
+made here, of records that come from a store or from proven rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import attrs
+
+from tallystick.errors import AllocationError
+from tallystick.numbers.nano import NANO, to_decimal
+from tallystick.numbers.text import repr_as
+from tallystick.rules.model import RuleSet
+from tallystick.rules.timeline import Timeline
+from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.column import Number, RationalColumn, Values, nano, published
+from tallystick_allocation.files import RoundFile
+from tallystick_allocation.population import Miner, Population
+from tallystick_allocation.rules import (
+    ALLOCATION,
+    AllocationRules,
+    Average,
+    Collect,
+    Filter,
+    FormulaStep,
+    Mix,
+    StepRules,
+)
+from tallystick_allocation.rules import Pools as PoolsRules
+from tallystick_allocation.share import PoolsStep, slot_of
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
+from tallystick_allocation.uint16 import dropped, to_uint16
+from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
+from tallystick_state.carry import carried
+from tallystick_state.event import StateEvent
+from tallystick_state.miners import pinned_reputation
+from tallystick_state.model import Columns, State
+from tallystick_state.pools import Pools
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.samples import Records, samples_of
+from tallystick_state.store.transaction import Transaction
+
+
+@attrs.frozen
+class LineWeights:
+    """The weights of the miners of a line.
+
+    Attributes:
+        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; empty where nobody has one.
+        scores: by hotkey, the last rounded values that all weights come of, in nano; empty where
+            there is no such column.
+        allocation: every column; None where a step refused what it was given.
+        refused: why it did; empty where none did.
+    """
+
+    weights: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
+    scores: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
+    allocation: Allocation | None
+    refused: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Weighing:
+    """The inputs of the weights of a line.
+
+    Attributes:
+        rules: which give them.
+        records: of the line.
+        hotkeys: of the miners with a slot.
+        of_round: the events of the round that steps collect of which read one alone.
+        carry: the columns that are carried, after all that counts.
+        immune: the hotkeys of miners that the chain still protects.
+        said: the attributes of miners, beside that, and of the round.
+    """
+
+    rules: StateRules
+    records: Records
+    hotkeys: Collection[str]
+    of_round: Iterable[StateEvent]
+    carry: Columns = attrs.field(factory=dict)
+    immune: Collection[str] = ()
+    said: RoundFile = attrs.field(factory=RoundFile)
+
+    def population(self, rules: AllocationRules) -> Population:
+        """Return the miners, and what is known of them."""
+        hotkeys = {*self.hotkeys}
+        samples = samples_of(rules, self.records, hotkeys, self.of_round)
+        if is_of_round(self.rules.rule_set):
+            hotkeys = samples.hotkeys
+        return Population(
+            tuple(map(self._miner, hotkeys)),
+            samples.of_all,
+            of_round=samples.of_round,
+            round=self.said.round,
+            carry=self.carry,
+        )
+
+    def _miner(self, hotkey: str) -> Miner:
+        attributes = {IMMUNE: hotkey in self.immune, **self.said.miners.get(hotkey, {})}
+        return Miner(hotkey, attributes=attributes)
+
+
+def weigh(weighing: Weighing) -> LineWeights:
+    """Return the weights of a line; what is carried takes the place of the step that carries it."""
+    bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
+    if bound is None or rules is None:
+        return LineWeights({}, {}, None)
+    population = weighing.population(rules)
+    keys = roster(bound, population)
+    carried_columns = {
+        step.name: _column(weighing.carry.get(step.name, {}), keys) for step in bound.carried
+    }
+    try:
+        allocation = allocate(bound, population, carried_columns)
+    except AllocationError as error:
+        return LineWeights({}, {}, None, str(error))
+    base = base_of(bound)
+    scores = (
+        {} if base is None or allocation.stopped else _by_key(allocation.columns[base.name], keys)
+    )
+    return LineWeights(_weights(allocation), scores, allocation)
+
+
+def before_carried(found: Allocation) -> Mapping[str, Values]:
+    """Return the columns before a carried one, computed from the last closed round.
+
+    Weights come of what is carried, so that these are only to be shown; none where a step refuses
+    that round alone.
+    """
+    bound = found.bound
+    lacking = [step.name for step in bound.steps if step.name not in found.columns]
+    carried_columns = {step.name: found.columns[step.name] for step in bound.carried}
+    try:
+        columns = (
+            allocate(bound, found.given.population, carried_columns, lacking).columns
+            if lacking
+            else {}
+        )
+    except AllocationError:
+        columns = {}
+    return {name: columns[name] for name in lacking if name in columns}
+
+
+def scores_of(weighing: Weighing) -> Mapping[str, int]:
+    """Return the values of the step `base_of` by hotkey, in nano, of all miners or of a few."""
+    bound, rules = weighing.rules.allocation, weighing.rules.rule_set.section(ALLOCATION)
+    base = None if bound is None else base_of(bound)
+    if bound is None or rules is None or base is None:
+        return {}
+    if base.carries:
+        return weighing.carry.get(base.name, {})
+    part = attrs.evolve(bound, steps=bound.steps[: bound.steps.index(base) + 1])
+    population = weighing.population(rules)
+    try:
+        return allocate(part, population).weights
+    except AllocationError:
+        return {}
+
+
+def is_of_each(bound: BoundAllocation) -> bool:
+    """Return whether base and carry of the weights are of each miner's own records alone."""
+    base = base_of(bound)
+    if base is None:
+        return False
+    steps = bound.needed((base, *bound.carried), {})
+    return all(_is_of_each(step.rules) and _has_columns(step) for step in steps)
+
+
+def _is_of_each(rules: StepRules) -> bool:
+    match rules:
+        case Collect() | Filter() | FormulaStep():
+            return True
+        case Average():
+            return not rules.normalise
+        case Mix():
+            return rules.empty == "leave"
+    return False
+
+
+def _has_columns(step: AllocationStep) -> bool:
+    """Return whether a step reads columns alone, and no number of all miners."""
+    return all(source.shape != "number" for source in step.inputs)
+
+
+def weights_of(rules: StateRules, scores: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the weights in nano, by hotkey, for all scores; empty where nobody has one.
+
+    Args:
+        rules: which give them.
+        scores: the values of the step `base_of`, in nano, by hotkey.
+    """
+    return weighed_by(rules, scores).weights
+
+
+def weighed_by(rules: StateRules, scores: Mapping[str, int]) -> LineWeights:
+    """Return the same with every column, and with the reason where a step refuses."""
+    bound = rules.allocation
+    base = None if bound is None else base_of(bound)
+    if bound is None or base is None:
+        return LineWeights({}, scores, None)
+    population = Population(tuple(map(Miner, scores)))
+    keys = roster(bound, population)
+    try:
+        allocation = allocate(bound, population, {base.name: _column(scores, keys)})
+    except AllocationError as error:
+        return LineWeights({}, scores, None, str(error))
+    return LineWeights(_weights(allocation), scores, allocation)
+
+
+def base_of(bound: BoundAllocation) -> AllocationStep | None:
+    """Return the last step whose rounded values alone decide the weight; None without one."""
+    for step in reversed(bound.steps[:-1]):
+        if step.shape == "flat" and (step.rules.publish or step.carries):
+            after = bound.needed((bound.weight,), {step.name: Number(None)})
+            if not any(isinstance(following.rules, Collect) for following in after):
+                return step
+    return None
+
+
+def is_of_round(rule_set: RuleSet) -> bool:
+    """Return whether weights are of miners with a record in the round alone."""
+    rules = rule_set.section(ALLOCATION)
+    return rules is not None and rules.miners == "round"
+
+
+def _weights(found: Allocation) -> Mapping[str, int]:
+    """Return the weights of an allocation; none where all are 0."""
+    return found.weights if any(found.weights.values()) else {}
+
+
+def _column(values: Mapping[str, int], keys: Sequence[str]) -> RationalColumn:
+    return RationalColumn(tuple(map(values.get, keys)), NANO)
+
+
+def _by_key(values: Values, keys: Sequence[str]) -> dict[str, int]:
+    assert isinstance(values, RationalColumn)  # noqa: S101  # it is rounded
+    return {key: value for key, value in zip(keys, nano(values), strict=True) if value is not None}
+
+
+@attrs.frozen
+class LineRecords:
+    """The records of a line.
+
+    Attributes:
+        transaction: what is read.
+        in_force: the rules of the state.
+        line: whose.
+        state: the state at the start of an epoch; None of one that has not begun.
+        counted_by: records count that were recorded by the end of this epoch; None for all.
+        said: what the rules ask of the rounds of an epoch and of miners beside the records.
+    """
+
+    transaction: Transaction
+    in_force: RulesInForce
+    line: str
+    state: Callable[[int], State | None]
+    counted_by: int | None = None
+    said: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
+
+    @property
+    def timeline(self) -> Timeline[StateRules]:
+        """The rules of the line."""
+        return self.in_force.lines[self.line]
+
+    def newest(self, hotkey: str) -> Iterator[StateEvent]:
+        """Return the records of a miner, newest first; see `samples.Records`."""
+        # lazily: a window ends long before the records do
+        return self.own(self.transaction.scored(hotkey, self.counted_by))
+
+    def reputation(self, event: StateEvent) -> int:
+        """Return the reputation, in nano, that the round of a record pins."""
+        pinned = self.state(event.epoch)
+        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        """Return the rules of the epoch that a record names."""
+        return self.timeline.at(event.epoch)
+
+    def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
+        """Return the events of the line."""
+        return (event for event in events if self.in_force.line_of(event.skill_type) == self.line)
+
+    def of_round(self, number: int | None) -> list[StateEvent]:
+        """Return the events of a round; none where there is no round."""
+        if number is None:
+            return []
+        return [*self.own(self.transaction.events_of_round(number, self.counted_by))]
+
+    def columns(self, rules: StateRules, epoch: int, hotkeys: Collection[str]) -> Columns:
+        """Return the carried columns of the rules as an epoch ends, or so far in the open one.
+
+        Rules that hold no more carry what they did as their last epoch ended.
+
+        Args:
+            rules: of the line.
+            epoch: the epoch.
+            hotkeys: of the miners with a slot.
+
+        Raises:
+            AllocationError: as `carried`.
+        """
+        if rules.allocation is None or not rules.allocation.carried:
+            return {}
+        last = last_epoch_of(self.timeline, rules, epoch)
+        state = None if last is None else self.state(last)
+        if last is None or state is None:
+            return {}
+        counted = self.own(self.transaction.events(last))
+        before, attributes = state.carry.get(self.line, {}), self.said(last)
+        return carried(rules, before, self, counted, hotkeys, said=attributes)
+
+    def weighed(
+        self,
+        rules: StateRules,
+        epoch: int,
+        hotkeys: Collection[str],
+        number: int | None,
+        immune: Collection[str] = (),
+    ) -> LineWeights:
+        """Return the weights of the line as an epoch ends, or so far in the open one.
+
+        Args:
+            rules: which give the weights.
+            epoch: the epoch.
+            hotkeys: of the miners with a slot.
+            number: the last closed round; None where there is none.
+            immune: the hotkeys of miners that the chain still protects.
+        """
+        try:
+            carry = self.columns(rules, epoch, hotkeys)
+        except AllocationError as error:
+            return LineWeights({}, {}, None, str(error))
+        return weigh(
+            Weighing(
+                rules=rules,
+                records=self,
+                hotkeys=hotkeys,
+                of_round=self.of_round(number),
+                carry=carry,
+                immune=immune,
+                said=self.said(epoch),
+            )
+        )
+
+
+def last_epoch_of(timeline: Timeline[StateRules], rules: StateRules, epoch: int) -> int | None:
+    """Return the last epoch up to one in which some rules hold; None where they hold in none."""
+    spans = [(a, b) for a, b, span_rules in timeline.spans() if span_rules is rules and a <= epoch]
+    return max((epoch if b is None else min(b - 1, epoch) for _, b in spans), default=None)
+
+
+@attrs.frozen
+class Weights:
+    """The weights of the slots that have one, ascending.
+
+    Attributes:
+        uids: the slots, of those that uint16 drops none.
+        weights: their shares.
+        uint16: by slot, the shares as Bittensor takes them: what is given to ``set_weights``.
+        reason: why nobody has one; empty when somebody has.
+        without: by hotkey, why a miner with a slot has none.
+        miners: how many miners hold a slot.
+        dropped: by slot, why a weight above 0 is 0 as Bittensor takes it; its share is not among
+            ``weights``.
+    """
+
+    uids: tuple[int, ...] = attrs.field(repr=repr_as("slot"))
+    weights: tuple[Decimal, ...] = attrs.field(repr=repr_as("share"))
+    uint16: Mapping[int, int] = attrs.field(repr=repr_as("slot"))
+    reason: str = ""
+    without: Mapping[str, str] = attrs.field(factory=dict, repr=repr_as("miner"))
+    miners: int = 0
+    dropped: Mapping[int, str] = attrs.field(factory=dict, repr=repr_as("slot"))
+
+
+def by_slot(weights: Mapping[str, int], slots: Mapping[str, int]) -> dict[int, int]:
+    """Return the weights above 0 by slot.
+
+    Args:
+        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns; a hotkey without a slot,
+            such as one for which a share is reserved, is left out.
+        slots: of the miners, by hotkey.
+    """
+    by_uid: dict[int, int] = {}
+    for key, weight in weights.items():
+        slot = slots.get(key)
+        slot = slot_of(key) if slot is None else slot
+        if slot is None:  # the chain has nobody of that name to pay
+            continue
+        by_uid[slot] = by_uid.get(slot, 0) + weight
+    return by_uid
+
+
+def chain_weights(
+    weights: Mapping[int, int], without: Mapping[str, str], miners: int, reason: str
+) -> Weights:
+    """Return weights by slot as the chain takes them.
+
+    Args:
+        weights: in nano, by slot.
+        without: by hotkey, why a miner with a slot has none.
+        miners: how many miners hold a slot.
+        reason: why nobody has one, if nobody has.
+    """
+    uids, values = to_uint16(weights)
+    return Weights(
+        tuple(uids),
+        tuple(to_decimal(weights[uid]) for uid in uids),
+        dict(zip(uids, values, strict=True)),
+        "" if uids else reason,
+        without,
+        miners,
+        dropped(weights),
+    )
+
+
+def pooled(
+    pools: Pools, lines: Mapping[str, Mapping[str, int]], slots: Mapping[str, int]
+) -> Mapping[str, int]:
+    """Return the weights that lines come to by their pools, in nano, rounded once.
+
+    Args:
+        pools: the shares of the lines, and what becomes of that of an idle one.
+        lines: by line, the weights that it publishes; none of a line in which nobody has one.
+        slots: of the miners, by hotkey.
+    """
+    population = Population(tuple(Miner(hotkey, uid) for hotkey, uid in slots.items()))
+    rules = PoolsRules(name="weight", do="pools", of="line", idle=pools.idle, burn=pools.burn)
+    shares = {line: Fraction(pools.shares[line]) for line in lines}
+    step = PoolsStep(rules=rules, inputs=(), shape="flat", origin=(), groups=shares)
+    burning = {key for weights in lines.values() for key in weights if key not in slots}
+    keys = (*population.places, *sorted(burning.union(step.others(population))))
+    columns = {
+        line: RationalColumn(tuple(map(weights.get, keys)), NANO) for line, weights in lines.items()
+    }
+    column = step.apply(Given(population, keys, {"line": columns}))
+    assert isinstance(column, RationalColumn)  # noqa: S101  # shares of whole numbers
+    shares_by_key = zip(keys, nano(published(column)), strict=True)
+    return {key: weight for key, weight in shares_by_key if weight}

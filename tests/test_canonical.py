@@ -1,0 +1,73 @@
+"""Every way to canonical bytes gives the RFC 8785 form, which a library of its own computes."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import rfc8785
+
+from tallystick.canonical import (
+    CanonicalError,
+    canonical_bytes,
+    canonical_doubles,
+    plain_encoder,
+)
+
+LETTERS = 'ab"\\/\b\f\n\r\t\x00\x1f\x7f\x80é€\ue000\U00010000\U0001f600'
+
+
+def _text(chance: random.Random, letters: str) -> str:
+    return "".join(chance.choices(letters, k=chance.randrange(4)))
+
+
+def _value(
+    chance: random.Random, keys: str, number: Callable[[random.Random], object], depth: int = 3
+) -> Any:  # noqa: ANN401  # any JSON value
+    kind = chance.randrange(6 if depth else 4)
+    if kind == 0:
+        return number(chance)
+    if kind == 1:
+        return chance.choice([None, True, False])
+    if kind < 4:
+        return _text(chance, LETTERS)
+    inner = [_value(chance, keys, number, depth - 1) for _ in range(chance.randrange(5))]
+    return inner if kind == 4 else {_text(chance, keys): each for each in inner}
+
+
+def _whole(chance: random.Random) -> int:
+    return chance.choice([0, -1, 7, 2**53 - 1, 1 - 2**53, chance.randrange(10**15)])
+
+
+def _double(chance: random.Random) -> float:
+    small = [0.0, -0.0, 1.0, 1e15, 1e16, 1e21, 5e-324, 0.1]
+    return chance.choice([*small, float(f"{chance.random()}e{chance.randrange(-320, 308)}")])
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_bytes_are_those_of_rfc_8785(seed: int) -> None:
+    value = _value(random.Random(seed), LETTERS, _whole)
+    assert canonical_bytes(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_plain_encoder_gives_the_same_bytes(seed: int) -> None:
+    value = _value(random.Random(seed), "abcdefg_.", _whole)
+    assert plain_encoder()(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_records_with_doubles_have_the_same_bytes(seed: int) -> None:
+    value = [_value(random.Random(seed), LETTERS, _double)]
+    assert canonical_doubles(value) == rfc8785.dumps(value)
+
+
+def test_whole_numbers_of_records_are_doubles() -> None:
+    assert canonical_doubles([2**53 + 1, 10**21]) == b"[9007199254740992,1e+21]"
+    assert canonical_doubles([5, 5.0, -0.0]) == b"[5,5,0]"
+
+
+@pytest.mark.parametrize("value", [2**53, float("nan"), float("inf"), "\ud800"])
+def test_what_has_no_canonical_form_is_refused(value: object) -> None:
+    with pytest.raises(CanonicalError):
+        canonical_bytes(value)
