@@ -319,7 +319,7 @@ def test_a_package_of_a_stranger_imports_what_is_stable(package: str) -> None:
         ("tallystick.scoring.scorer", "HOME = 'tallystick.cli.main:cli'"),
         ("tallystick.scoring.scorer", "HOME = 'tallystick_state.ledger:Ledger'"),
         ("tallystick.scoring.scorer", "if TYPE_CHECKING:\n    import tallystick_state.ledger"),
-        ("tallystick.cli.main", "import tallystick_skills.detection"),
+        ("tallystick.cli.main", "import tallystick_skills.axes"),
         ("tallystick.cli.main", "import tallystick"),
         ("tallystick.cli.main", "from tallystick import load"),
         ("tallystick.canonical", "import tallystick.resources"),

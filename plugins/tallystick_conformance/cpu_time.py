@@ -27,11 +27,17 @@ from typing import Any, NoReturn
 
 import attrs
 
+from tallystick.diagnostics import Diagnostic
+from tallystick.formula.schema_path import ANSWER
 from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick.scoring.facts.catalog import catalog_of
+from tallystick.scoring.facts.extraction import every_fact
+from tallystick_conformance.loading import Subject
+from tallystick_conformance.report import finding
 from tallystick_conformance.testing.boundary_values import Boundary, grown
-from tallystick_conformance.testing.fillings import Filling
+from tallystick_conformance.testing.fillings import Filling, fillings
 from tallystick_conformance.testing.record_checker import RecordChecker
-from tallystick_conformance.testing.samples import JSON, largest, line, plain
+from tallystick_conformance.testing.samples import JSON, largest, line, of_type, plain
 
 Function = Callable[[Mapping[str, Any]], object]
 
@@ -314,3 +320,32 @@ def _per_byte(judge: Judge, lines: Sequence[bytes]) -> float:
     except TooLongError:
         return math.inf
     return (time.thread_time_ns() - start) / sum(max(len(line), LEAST_BYTES) for line in lines)
+
+
+_GOOD = 24
+"""Number of good records that a byte of others is compared with."""
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """The line of each skill type of which a byte costs most, where that is too much.
+
+    Raises:
+        SchemaError: no record of a skill type was found that meets its requirements.
+    """
+    own = subject.plugin.skill_types
+    if any(skill_type.name not in subject.schemas for skill_type in own):
+        return  # told by the check of schemas
+    judge = every_fact(catalog_of(subject.registry)).facts
+    for skill_type in own:
+        schema = subject.schemas[skill_type.name]
+        good = [record for record in of_type(skill_type) if all(name in record for name in ANSWER)]
+        costs = cost(judge, list(map(line, good[:_GOOD])), fillings(good[0], schema))
+        worst, times = costs.worst
+        if times > MOST_PER_BYTE:
+            many = "more than can be waited for" if times == math.inf else f"{times:.0f} times"
+            message = (
+                f"found {many}, for each byte of a line with {worst.content}, expected at most "
+                f"{MOST_PER_BYTE} times the CPU time of a good record"
+            )
+            where = f"{skill_type.name}: {worst.place or 'the record'}"
+            yield finding("line-costly", where, message, {"bytes": len(worst.line)})

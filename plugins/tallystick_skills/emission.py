@@ -1,4 +1,4 @@
-"""The emission and its factors (docs/sources.md, Overview; docs/errata.md, Terms)."""
+"""The emission, its factors, and the thresholds of its tiers (docs/sources.md; docs/errata.md)."""
 
 from tallystick.plugins.author import (
     UNIT,
@@ -12,10 +12,13 @@ from tallystick.plugins.author import (
     integer,
     itemised,
     label,
+    minimum,
     number,
     published,
     summed,
+    threshold,
 )
+from tallystick_skills.record import earliest, latency, position
 
 _COMPONENTS = (
     "findings_recall",
@@ -73,3 +76,37 @@ def product(_p: Parameters) -> Node:
         * published("consensus")
         * published("bootstrap_bonus")
     )
+
+
+@factor(
+    "skills/early-bonus@1",
+    within=(1, 2),
+    early_until=UNIT,
+    early_bonus=(1, 2),
+    middle_until=UNIT,
+    middle_bonus=(1, 2),
+)
+def early_bonus(p: Parameters) -> Node:
+    """The bonus of two bands of the window, which close on the right; before t_min there is none.
+
+    docs/errata.md, Terms that live on other pages.
+    """
+    return cases(
+        (latency < earliest, 1),
+        (position <= p.early_until, p.early_bonus),
+        (position <= p.middle_until, p.middle_bonus),
+        otherwise=1,
+    )
+
+
+@threshold("skills/scaled-baseline@1", within=(0, 10), factor=(1, 10))
+def scaled_baseline(p: Parameters) -> Node:
+    """A multiple of the baseline; above 1 it cannot be reached (E20)."""
+    return p.factor * published("baseline")
+
+
+@threshold("skills/scaled-baseline@2", within=UNIT, factor=(1, 10), headroom=UNIT)
+def scaled_baseline_with_headroom(p: Parameters) -> Node:
+    """A multiple of the baseline, but at most a part of the way from it to 1 (E20)."""
+    baseline = published("baseline")
+    return minimum(p.factor * baseline, baseline + p.headroom * (1 - baseline))

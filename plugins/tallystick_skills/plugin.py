@@ -5,17 +5,7 @@ from pathlib import Path
 
 from tallystick.plugins.author import Formula, SkillType, formulas_in, hookimpl
 from tallystick.resources import folder
-from tallystick_skills import (
-    detection,
-    efficiency,
-    emission,
-    evidence,
-    manifest,
-    policy,
-    recall,
-    risk,
-    thresholds,
-)
+from tallystick_skills import axes, emission
 from tallystick_skills.generation import GENERATORS
 from tallystick_skills.properties import directions_of, properties_of
 from tallystick_skills.record import timing_window
@@ -56,9 +46,7 @@ SKILL_TYPES: Mapping[str, SkillType] = {
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
     """Every axis, factor, threshold and emission of the six types."""
-    return formulas_in(
-        detection, efficiency, emission, evidence, manifest, policy, recall, risk, thresholds
-    )
+    return formulas_in(axes, emission)
 
 
 @hookimpl

@@ -1,6 +1,6 @@
 """Facts and conditions that several axes share."""
 
-from tallystick.plugins.author import choice, integer, number, require
+from tallystick.plugins.author import choice, integer, label, number, require
 
 VERDICTS = "ALLOW", "REVIEW", "BLOCK"
 """Verdicts from lax to strict, so that a rank is a strictness (E2 of docs/errata.md)."""
@@ -12,6 +12,8 @@ risk = number("submission.risk_score")
 latency = integer("submission.latency_ms")
 earliest = 1000 * number("task.t_min_s")
 deadline = 1000 * number("task.deadline_s")
+position = label("position", (latency - earliest) / (deadline - earliest))
+"""The position of a submission in its window: 0 at its start, 1 at the deadline."""
 
 timing_window = require(
     deadline > earliest,

@@ -517,10 +517,10 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     if not lines:
         raise StateError("found no rule set, expected one for each line of the state")
     if len(lengths) > 1:
-        (one, first), (other, second), *_ = lengths.items()
+        (blocks, first), (others, second), *_ = lengths.items()
         raise StateError(
-            f"found epochs of {one} blocks in {first} and of {other} in {second}, expected epochs "
-            "of one length in every line of a state",
+            f"found epochs of {blocks} blocks in {first} and of {others} in {second}, expected "
+            "epochs of one length in every line of a state",
             code="clock-differs",
         )
     return RulesInForce(lines, plugins)

@@ -14,7 +14,7 @@ from tallystick.records import validator
 from tallystick.records.schema import load_schema
 from tallystick.scoring.facts.catalog import catalog_of
 from tallystick.scoring.facts.extraction import every_fact
-from tallystick_conformance import judging
+from tallystick_conformance import cpu_time
 from tallystick_conformance.cpu_time import MOST_PER_BYTE, Cost, cost
 from tallystick_conformance.testing.fillings import Filling, fillings
 from tallystick_conformance.testing.samples import examples_of, line
@@ -114,7 +114,7 @@ def test_the_kit_finds_a_schema_whose_parts_multiply(tmp_path: Path) -> None:
     schema["properties"] = {**schema["properties"], "notes": stops}
     with loaded(broken(tmp_path, schema=schema)) as subject:
         assert not isinstance(subject, Diagnostic)
-        (found,) = judging.check(subject)
+        (found,) = cpu_time.check(subject)
     assert (found.code, found.path) == ("line-costly", "parcel: notes")
     assert "expected at most 20 times" in found.message
 
@@ -122,4 +122,4 @@ def test_the_kit_finds_a_schema_whose_parts_multiply(tmp_path: Path) -> None:
 def test_the_kit_finds_nothing_wrong_with_a_plain_schema(tmp_path: Path) -> None:
     with loaded(broken(tmp_path)) as subject:
         assert not isinstance(subject, Diagnostic)
-        assert list(judging.check(subject)) == []
+        assert list(cpu_time.check(subject)) == []

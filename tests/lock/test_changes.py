@@ -51,11 +51,11 @@ CHANGES = {
     ),
     "a formula": (
         (
-            "plugins/tallystick_skills/detection.py",
+            "plugins/tallystick_skills/axes.py",
             "p.too_strict * distance / 2",
             "p.too_strict * distance / 3",
         ),
-        "the file detection.py of the plugin skills",
+        "the file axes.py of the plugin skills",
         ["the formula skills/detection@2", "the meaning of the rule set skills@1.1.0"],
     ),
     "a schema": (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tallystick.formula.tree import const
 from tallystick.plugins.author import Node, flag, integer, number
-from tallystick_governance.lint.satisfiability import Ends, satisfiable
+from tallystick_governance.lint.formulas import Ends, satisfiable
 
 VALUE = number("checks.output_quality")
 SIGNS: dict[str, Callable[..., Any]] = {"<": lt, "<=": le, "=": eq, ">": gt, ">=": ge}
