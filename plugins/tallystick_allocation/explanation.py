@@ -8,7 +8,7 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.text import escaped
-from tallystick.json_values import JsonObject, Key, json_fields, json_object, json_value
+from tallystick.json_values import JsonKey, JsonObject, json_fields, json_object, json_value
 from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import Column, Number, Values
@@ -18,7 +18,7 @@ Cell = str | None
 """A value as text, exact where it ends within 25 places; None where there is none."""
 
 
-@json_object(Key("step", "name"), "do", "reads", Key("published", "is_published"), "value")
+@json_object(JsonKey("step", "name"), "do", "reads", JsonKey("published", "is_published"), "value")
 @attrs.frozen
 class ExplainedStep:
     """The result of one step for one miner.

@@ -21,7 +21,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
 from tallystick.io.documents import read_json
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
-from tallystick.json_values import Key, constant, json_object, nano_value
+from tallystick.json_values import JsonKey, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
@@ -46,8 +46,10 @@ def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
 
 @json_object(
     constant("format", _FORMAT),
-    Key("round", form=_spelled),
-    Key("miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}),
+    JsonKey("round", form=_spelled),
+    JsonKey(
+        "miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}
+    ),
 )
 @attrs.frozen
 class RoundFile:

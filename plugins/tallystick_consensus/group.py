@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.json_values import JsonObject, Key, json_object, json_value, nano_value
+from tallystick.json_values import JsonKey, JsonObject, json_object, json_value, nano_value
 from tallystick.numbers.nano import publish, to_text
 from tallystick.numbers.text import numbered
 from tallystick_consensus.answer import answer_of
@@ -32,11 +32,11 @@ def _published(value: Fraction | None) -> str | None:
 
 @json_object(
     "hotkey",
-    Key("components", form=lambda nano: nano_value(nano) or None),
-    Key("consensus", form=nano_value),
+    JsonKey("components", form=lambda nano: nano_value(nano) or None),
+    JsonKey("consensus", form=nano_value),
     *("event", "diverging"),
-    Key("aligned_with_primaries", form=_published),
-    Key("aligned_with_auditors", form=_published),
+    JsonKey("aligned_with_primaries", form=_published),
+    JsonKey("aligned_with_auditors", form=_published),
 )
 @attrs.frozen
 class MemberConsensus:
@@ -65,7 +65,7 @@ class MemberConsensus:
 
 
 _TASK = tuple(
-    Key(name, f"group.{name}") for name in ("task_id", "round", "validator", "skill_type")
+    JsonKey(name, f"group.{name}") for name in ("task_id", "round", "validator", "skill_type")
 )
 """The keys of the task that a group is of."""
 

@@ -13,7 +13,7 @@ import attrs
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, value_of, walk
-from tallystick.json_values import JsonObject, Key, json_object, json_value
+from tallystick.json_values import JsonKey, JsonObject, json_object, json_value
 from tallystick.numbers.nano import publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
@@ -128,8 +128,8 @@ def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
 
 @json_object(
     *("result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors", "emission"),
-    Key("measures", _measures, left_out="none"),
-    Key("operations", left_out="empty"),
+    JsonKey("measures", _measures, left_out="none"),
+    JsonKey("operations", left_out="empty"),
 )
 @attrs.frozen
 class Explanation:
