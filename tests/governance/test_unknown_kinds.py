@@ -142,3 +142,22 @@ def test_the_exit_status_says_it(
     plain_arguments = ["plain", "plain"] if command == "diff" else ["plain"]
     if command != "prove":
         assert CliRunner().invoke(arguments[command][0], plain_arguments).exit_code == 0
+
+
+def test_a_tier_that_nothing_is_paid_by_is_told(plain: Scorer) -> None:
+    """Thresholds that begin elsewhere give other tiers, though no score and no payment moves."""
+
+    def unpaid(baseline: int) -> Scorer:
+        bound = plain.types[TYPE]
+        paid = {"tier_multiplier", "base_weight", "factor", "emission"}
+        values = tuple(value for value in bound.values if value.role not in paid)
+        changed = attrs.evolve(bound, values=values, baseline=baseline)
+        return attrs.evolve(plain, types={TYPE: changed})
+
+    found = difference(unpaid(10**8), unpaid(2 * 10**8))
+    (effect,) = found.effects
+    assert set(effect.others) == {"tier"}
+    assert "tier: no bound known" in render.as_text(found)
+    assert render.as_json(found)["effects"][0]["others"] == {
+        "tier": {"at_least": None, "at_most": None}
+    }
