@@ -103,7 +103,7 @@ class GroupConsensus:
 
 
 def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> GroupConsensus:
-    """The consensus of a group; with too few valid members nobody has one.
+    """Return the consensus of a group; with too few valid members nobody has one.
 
     Args:
         group: what its members submitted.
@@ -175,7 +175,7 @@ def _finding_facts(
 def _line_facts(
     place: Place, answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
 ) -> Iterator[tuple[int, SetFacts]]:
-    """The facts of the lines of one category and file, of each member that they add to."""
+    """Yield the facts of the lines of one category and file, of each member that they add to."""
     distance = rules.rules.finding_lines.lines or 0
     lists: list[Lines] = [answer.lines.get(place, ()) for answer in answers]
     merged = sorted((line, member) for member, lines in enumerate(lists) for line in lines)
@@ -192,7 +192,7 @@ def _line_facts(
 
 
 def _verdict_of_voters(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
-    """The most frequent verdict of the voters."""
+    """Return the most frequent verdict of the voters."""
     votes = Counter(voter.verdict for voter in voters)
     most = max(votes.values())
     # in the order of dispatch, as a counter keeps it

@@ -39,8 +39,8 @@ def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
         yield "ejected by their flags", ", ".join(found.ejected)
     if found.lifted:
         yield "ejected no more", ", ".join(found.lifted)
-    for each in found.thresholds:
-        yield f"threshold {each.name} of {each.skill_type}", _ends(each)
+    for change in found.thresholds:
+        yield f"threshold {change.name} of {change.skill_type}", _ends(change)
     for name, miners in found.dropped:
         yield f"carried column {name}", f"dropped, of {numbered(miners, 'miner')}"
     for name in found.begun:

@@ -1,4 +1,4 @@
-"""Claims: what validators say, and which of it counts.
+"""Claims: the statements of validators about records, and the rule which of them are recorded.
 
 A claim is a record or an event that came alone, as it arrived. Claims of one identity that differ
 conflict. Which of them is recorded depends on the set of claims alone, never on their order:
@@ -55,13 +55,13 @@ class Rank(IntEnum):
     """The weight of a claim against others."""
 
     IMPORTED = 1
-    """Somebody says that a validator said so."""
+    """Told by somebody else than the validator."""
     SIGNED = 2
-    """The validator has signed it."""
+    """Signed by the validator."""
     ACCEPTED = 3
-    """The operator has decided for it."""
+    """Accepted by the operator of the state."""
     OWN = 4
-    """The validator of this state said so itself, by closing its round."""
+    """Recorded by the state's own validator, by closing its round."""
 
 
 @attrs.frozen
@@ -216,5 +216,5 @@ def _together(limits: Sequence[int | None]) -> int | None:
     return sum(numbers) if len(numbers) == len(limits) else None
 
 
-def _above(found: int, limit: int | None) -> bool:
-    return limit is not None and found > limit
+def _above(number: int, limit: int | None) -> bool:
+    return limit is not None and number > limit

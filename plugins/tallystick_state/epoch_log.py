@@ -98,9 +98,9 @@ class EpochLog:
         """
         return step_rows(self._counted(epoch))
 
-    def _leaf(self, epoch: int, kept: str | None) -> EpochLeaf:
-        if kept is not None:
-            return _read_leaf(epoch, kept)
+    def _leaf(self, epoch: int, stored: str | None) -> EpochLeaf:
+        if stored is not None:
+            return _read_leaf(epoch, stored)
         rules, closed = self.in_force.at(epoch), self.closed[epoch]
         leaf = EpochLeaf(
             epoch=epoch,

@@ -1,4 +1,4 @@
-"""Pools: which share of all weight each line of a state gives out.
+"""Pools: the share of all weight that each line of a state gives out.
 
 A state of several lines may say so as it begins; from then on its weights are one vector, the mean
 of those that its lines publish. A line in which nobody has a weight is idle, and its share goes
@@ -21,7 +21,7 @@ from tallystick.rules.timeline import Timeline
 from tallystick_allocation.uint16 import LAST_UID
 
 POOLS = "pools"
-"""The kind of the entries that change the pools."""
+"""Kind of the entries that change the pools."""
 Idle = Literal["equal", "proportional", "burn"]
 """Receiver of the share of an idle line: the others in equal parts, or in proportion to their
 shares, or a slot that burns it.
@@ -173,22 +173,22 @@ def pools_of(
     return Pools(parts, kind, burn)
 
 
-def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
+def read_pools(body: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
     """Return the pools that an entry of the log says; None where it says none.
 
     Raises:
         StateError: as `pools_of`.
         TypeError: it says something else.
     """
-    if said is None:
+    if body is None:
         return None
-    shares, idle, burn = said["shares"], said["idle"], said.get("burn")
+    shares, idle, burn = body["shares"], body["idle"], body.get("burn")
     texts = all(isinstance(text, str) for text in (*shares, *shares.values(), idle))
     if not texts or not (burn is None or type(burn) is int):
-        raise TypeError(said)
+        raise TypeError(body)
     pools = pools_of(shares, lines, idle, burn)
-    if json_value(pools) != said:
-        raise TypeError(said)
+    if json_value(pools) != body:
+        raise TypeError(body)
     return pools
 
 

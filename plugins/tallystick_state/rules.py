@@ -1,4 +1,4 @@
-"""The rules that a state follows in an epoch: what a rule set says, as the transitions need it.
+"""The rules of a state in an epoch: a rule set as transitions read it, and all lines together.
 
 A state keeps its rule sets, whole, in its log; `rules_in_force` says which holds when. Transitions
 and queries read the sections of a rule set; formulas are bound when the threshold of a tier is
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tallystick_allocation.step import BoundAllocation
 
 GENESIS = "genesis"
-"""The kind of the first entry of a log, which holds the rule set."""
+"""Kind of the first entry of a log, which holds the rule set."""
 
 Section = TypeVar("Section")
 
@@ -77,7 +77,7 @@ class StateRules:
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
-        """These rules by each of their skill types."""
+        """The same rules for each of their skill types."""
         return dict.fromkeys(self.rule_set.skill_types, self)
 
     @property

@@ -7,10 +7,9 @@ import json
 import attrs
 import pytest
 from click.testing import CliRunner
-from governance.a_minimum import with_floor, with_minimum
+from kinds import MinOf, Opaque, before_the_gates
 
 import tallystick
-from tallystick.numbers.nano import NANO
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.cli.rules_diff import diff_command
 from tallystick_governance.cli.rules_lint import lint_command
@@ -27,9 +26,9 @@ from tallystick_governance.prove.process import Outcome
 from tallystick_governance.prove.property import Answer, is_not_analysed
 from tallystick_governance.prove.proving import prove
 
-TYPE = "rag_knowledge"
-NAME = f"skill_types.{TYPE}.ceiling"
-REASON = f"not analysed: {NAME} (min_of): the solver has no term of this kind"
+TYPE, KIND = "rag_knowledge", "acme/opaque_min"
+NAME = f"skill_types.{TYPE}.floor"
+REASON = f"not analysed: {NAME} ({KIND}): the solver has no term of this kind"
 ANSWER = Answer(MONOTONE, TYPE, "quality", "undecided", reason=REASON)
 
 
@@ -40,21 +39,27 @@ def plain() -> Scorer:
 
 @pytest.fixture(scope="module")
 def capped(plain: Scorer) -> Scorer:
-    return with_minimum(plain, TYPE, NANO * 6 // 10)
+    return before_the_gates(plain, TYPE, Opaque, "policy")
 
 
 def test_a_difference_tells_a_value_that_it_cannot_bound(plain: Scorer, capped: Scorer) -> None:
     found = difference(plain, capped)
-    assert [(each.value, each.kind) for each in found.unknown] == [(NAME, "min_of")]
+    assert [(each.value, each.kind) for each in found.unknown] == [(NAME, KIND)]
     (effect,) = (each for each in found.effects if each.skill_type == TYPE)
     assert not effect.is_none
     assert found.needed >= Level.MINOR
     text, page = render.as_text(found), render.as_markdown(found)
-    assert f"not analysed: {NAME} (min_of)" in text
-    assert f"not analysed: {NAME} (min_of)" in page
+    assert f"not analysed: {NAME} ({KIND})" in text
+    assert f"not analysed: {NAME} ({KIND})" in page
     assert f"    {TYPE}: nothing" not in text
     told = json.loads(json.dumps(render.as_json(found)))["not_analysed_values"]
-    assert [(each["value"], each["kind"]) for each in told] == [(NAME, "min_of")]
+    assert [(each["value"], each["kind"]) for each in told] == [(NAME, KIND)]
+
+
+def test_the_difference_of_a_kind_of_known_primitives_is_told_too(plain: Scorer) -> None:
+    """A difference bounds no plan, whatever it is made of."""
+    found = difference(plain, before_the_gates(plain, TYPE, MinOf, "policy"))
+    assert [(each.value, each.kind) for each in found.unknown] == [(NAME, "min_of")]
 
 
 def test_a_value_of_an_unknown_kind_that_stays_moves_nothing(capped: Scorer) -> None:
@@ -63,8 +68,8 @@ def test_a_value_of_an_unknown_kind_that_stays_moves_nothing(capped: Scorer) -> 
     assert all(each.is_none for each in found.effects)
 
 
-def test_another_number_of_an_unknown_kind_is_told(plain: Scorer, capped: Scorer) -> None:
-    found = difference(capped, with_minimum(plain, TYPE, NANO // 2))
+def test_another_input_of_an_unknown_kind_is_told(plain: Scorer, capped: Scorer) -> None:
+    found = difference(capped, before_the_gates(plain, TYPE, Opaque, "detection"))
     assert [each.value for each in found.unknown] == [NAME]
 
 
@@ -86,9 +91,9 @@ def test_no_operation_differs_without_a_word(plain: Scorer, skill_type: str) -> 
 
 def test_lint_tells_a_value_that_no_check_knows(capped: Scorer) -> None:
     report = report_of(capped)
-    assert [(each.value, each.kind) for each in report.not_analysed] == [(NAME, "min_of")]
+    assert [(each.value, each.kind) for each in report.not_analysed] == [(NAME, KIND)]
     for text in (lint_render.as_text(report), lint_render.as_markdown(report)):
-        assert f"not analysed: {NAME} (min_of)" in text
+        assert f"not analysed: {NAME} ({KIND})" in text
     assert lint_render.as_json(report)["not_analysed"][0]["value"] == NAME
     assert NAME in json.dumps(as_sarif(report))
 
@@ -99,14 +104,14 @@ def test_nothing_is_proved_of_a_quality_whose_terms_are_not_known(capped: Scorer
     for answer in found:
         assert answer.status == "undecided"
         assert answer.reason is not None
-        assert answer.reason.startswith(f"not analysed: {NAME} (min_of)")
+        assert answer.reason.startswith(f"not analysed: {NAME} ({KIND})")
         assert is_not_analysed(answer)
-    assert f"not analysed: {NAME} (min_of)" in prove_render.as_text("mine", found)
+    assert f"not analysed: {NAME} ({KIND})" in prove_render.as_text("mine", found)
 
 
 def test_a_kind_made_of_primitives_is_proved_as_any_other(plain: Scorer) -> None:
-    """What gives 0.5 for all below 0.5 never lowers a quality; 0.4 for all below 0.6 does."""
-    found = prove(with_floor(plain, TYPE, NANO // 2), only=MONOTONE)
+    """A minimum of values that never fall with an axis does not fall either."""
+    found = prove(before_the_gates(plain, TYPE, MinOf, "policy"), only=MONOTONE)
     own = [each for each in found if each.skill_type == TYPE]
     assert {each.status for each in own} <= {"proved", "undecided"}
     assert not any(is_not_analysed(each) for each in own)
@@ -133,7 +138,7 @@ def test_the_exit_status_says_it(
     }
     done = CliRunner().invoke(*arguments[command])
     assert done.exit_code == 1, done.output
-    assert f"not analysed: {NAME} (min_of)" in done.output
+    assert f"not analysed: {NAME} ({KIND})" in done.output
     plain_arguments = ["plain", "plain"] if command == "diff" else ["plain"]
     if command != "prove":
         assert CliRunner().invoke(arguments[command][0], plain_arguments).exit_code == 0

@@ -91,23 +91,23 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         files = stack.enter_context(atomic_files(*places))
         progress = stack.enter_context(progress_bar("proving"))
         outcome = process.prove_within(scorer, limit, only=only, budget=most, progress=progress)
-        found = outcome.answers
+        answers = outcome.answers
         for file in files:
             # what `score` takes; a law of groups alone gives what `consensus` takes
-            saved = (a for a in found if a.skill_type in scorer.types or (only and is_long(a)))
+            saved = (a for a in answers if a.skill_type in scorer.types or (only and is_long(a)))
             lines = (line for answer in saved for line in render.records(answer))
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference
     if as_json:
-        print_json(render.as_json(found))
+        print_json(render.as_json(answers))
     elif markdown:
-        print_text(render.as_markdown(name, scorer.digest, found, most))
+        print_text(render.as_markdown(name, scorer.digest, answers, most))
     else:
-        print_text(render.as_text(name, found, verbose=verbose))
+        print_text(render.as_text(name, answers, verbose=verbose))
     if outcome.is_stopped:
         raise click.Abort
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
-    is_failed = any(answer.status in failed or is_not_analysed(answer) for answer in found)
+    is_failed = any(answer.status in failed or is_not_analysed(answer) for answer in answers)
     sys.exit(1 if is_failed else 0)
 
 

@@ -101,7 +101,7 @@ class Difference:
     @property
     def any_tier(self) -> tuple[str, ...]:
         """The skill types of which any record can reach any tier, so that bounds say little."""
-        return tuple(each.skill_type for each in self.effects if each.any_tier)
+        return tuple(effect.skill_type for effect in self.effects if effect.any_tier)
 
     @property
     def is_breaking(self) -> bool:
@@ -130,17 +130,17 @@ def difference(
     """
     pairs = bounds or {}
     before, after = old.rule_set, new.rule_set
-    said, meant = changes(before, after), formula_changes(old, new)
+    changed, meant = changes(before, after), formula_changes(old, new)
     lost, documentation = gone(before, after, new.registry), without_result(old, new)
     effects = tuple(
         effect(old.types[name], new.types[name], pairs.get(name))
         for name in old.types
         if name in new.types
     )
-    values = (value for each in effects for value in each.not_analysed)
-    needed = level_of(said, meant, lost, documentation)
+    values = (value for type_effect in effects for value in type_effect.not_analysed)
+    needed = level_of(changed, meant, lost, documentation)
     unknown = (*_changed_requirements(old, new), *values)
-    if unknown or any(each.recomputed for each in effects):
+    if unknown or any(type_effect.recomputed for type_effect in effects):
         needed = max(needed, Level.MINOR)
     return Difference(
         old=before.reference,
@@ -148,7 +148,7 @@ def difference(
         old_digest=old.digest,
         new_digest=new.digest,
         same_line=before.rule_set.name == after.rule_set.name,
-        changes=said,
+        changes=changed,
         formulas=meant,
         added_types=tuple(name for name in new.types if name not in old.types),
         removed_types=tuple(name for name in old.types if name not in new.types),
@@ -159,7 +159,7 @@ def difference(
         summary=own_summary(old, new),
         epoch=epoch,
         documentation=documentation,
-        other_sections=_sections_with({each.name for each in meant}, old, new),
+        other_sections=_sections_with({type_effect.name for type_effect in meant}, old, new),
         unknown=unknown,
     )
 
@@ -168,8 +168,8 @@ def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]
     """Return the sections of rule sets that name one of some formulas."""
     names = {
         section.name
-        for each in rules
-        for section, values in sections_of(each.rule_set, each.registry)
+        for scorer in rules
+        for section, values in sections_of(scorer.rule_set, scorer.registry)
         if any(reference.formula in formulas for reference in formulas_of(section, values))
     }
     return tuple(sorted(names))

@@ -85,7 +85,7 @@ class Effect:
         alike = self.pays or (self.old_emission is None and self.new_emission is None)
         alike = alike and self.had_quality == self.has_quality and not self.not_analysed
         moved += self.others.values()
-        return alike and all(each is not None and each.is_zero for each in moved)
+        return alike and all(move is not None and move.is_zero for move in moved)
 
 
 def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None) -> Effect:
@@ -96,22 +96,22 @@ def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = No
         new: the type after.
         thresholds: those of a state before and after; without them any can hold.
     """
-    found = moves(old, new, thresholds)
-    emission = found.get("emission", Move(None))
+    bounds = moves(old, new, thresholds)
+    emission = bounds.get("emission", Move(None))
     recomputed = _recomputed(old, new)
     return Effect(
         skill_type=old.name,
-        axes={axis.name: found[axis.name].difference for axis in new.axes if axis.name in found},
-        quality=_quality(old, new, found),
+        axes={axis.name: bounds[axis.name].difference for axis in new.axes if axis.name in bounds},
+        quality=_quality(old, new, bounds),
         emission=emission.difference,
         emission_ratio=emission.ratio,
         old_emission=_range(old.emission),
         new_emission=_range(new.emission),
-        measures={m.name: found[m.name].difference for m in new.measures if m.name in found},
+        measures={m.name: bounds[m.name].difference for m in new.measures if m.name in bounds},
         had_quality=old.has_quality,
         has_quality=new.has_quality,
-        any_tier=_is_any_tier(found.get("tier"), old, new),
-        others=_others(old, new, recomputed, found),
+        any_tier=_is_any_tier(bounds.get("tier"), old, new),
+        others=_others(old, new, recomputed, bounds),
         recomputed=recomputed,
         not_analysed=tuple(_not_analysed(old, new, recomputed)),
     )
@@ -139,10 +139,10 @@ def _others(
     """Return how far values move that are not shown and that no shown value reads."""
     hidden = set(recomputed)
     for bound in (old, new):
-        shown = {*bound.axes, *bound.measures}
-        shown |= {bound.quality} if bound.has_quality else set()
-        shown |= {bound.emission} if bound.emission is not None else set()
-        pending: list[Value] = list(shown)
+        visible: set[Value] = {*bound.axes, *bound.measures}
+        visible |= {bound.quality} if bound.has_quality else set()
+        visible |= {bound.emission} if bound.emission is not None else set()
+        pending: list[Value] = list(visible)
         while pending:
             value = pending.pop()
             hidden.discard(value.name)

@@ -103,13 +103,13 @@ def _regions(
     """Return the qualities of each level that some quality has."""
     starts = tier.tiers.starts(thresholds)
     ends = [0, *starts, NANO + 1]
-    found: dict[int, Interval] = {}
+    regions: dict[int, Interval] = {}
     for level, (begin, end) in enumerate(pairwise(ends)):
         low = max(Fraction(begin, NANO), qualities.low)
         high = min(Fraction(end - 1, NANO), qualities.high)
         if low <= high and begin < end:
-            found[level] = Interval(low, high)
-    return found
+            regions[level] = Interval(low, high)
+    return regions
 
 
 class _Comparison:
@@ -147,8 +147,8 @@ class _Comparison:
 
     @property
     def _goes_by_same_thresholds(self) -> bool:
-        given = self.thresholds
-        return self.old.seeds == self.new.seeds and (given is None or given[0] == given[1])
+        pair = self.thresholds
+        return self.old.seeds == self.new.seeds and (pair is None or pair[0] == pair[1])
 
     def _is_still(self, name: str) -> bool:
         move = self.found.get(name)
@@ -165,10 +165,10 @@ class _Comparison:
         apart = range_of(new) - range_of(old)
         if most is None:
             return UNKNOWN
-        known = most.within(apart)
-        if known == apart and apart.low != apart.high:
+        narrowed = most.within(apart)
+        if narrowed == apart and apart.low != apart.high:
             return UNKNOWN
-        return Move(known, _ratio_of(known, range_of(old)))
+        return Move(narrowed, _ratio_of(narrowed, range_of(old)))
 
     # tiers
 
@@ -232,21 +232,21 @@ class _Comparison:
         if free is None:
             free = range_of(new.ungated) - range_of(old.ungated)
         closed, closed_now = _closed(old), _closed(new)
-        found = [free]
+        outcomes = [free]
         if closed is not None and closed_now is not None:
             same = old.gates == new.gates and all(self._axis(g.axis).is_zero for g in old.gates)
-            found.append(ZERO if same else closed_now - closed)
+            outcomes.append(ZERO if same else closed_now - closed)
         for axis in {gate.axis for gate in (*old.gates, *new.gates)}:
             below, below_now = _below(old, axis), _below(new, axis)
             way = self._axis(axis) if axis in self.before and axis in self.after else _ANY
             falls, rises = _nano(-way.low), _nano(way.high)
             if closed_now is not None and below_now and below < below_now + falls:
                 lost = _composite_range(old.ungated, axis, below, below_now + falls - 1)
-                found.append(closed_now - lost)
+                outcomes.append(closed_now - lost)
             if closed is not None and below and below_now < below + rises:
                 won = _composite_range(new.ungated, axis, below_now, below + rises - 1)
-                found.append(won - closed)
-        return _hull(found)
+                outcomes.append(won - closed)
+        return _hull(outcomes)
 
     # formulas
 
@@ -257,14 +257,14 @@ class _Comparison:
             scaled = [(end - 1) * value for end in product.ratio for value in range_of(old)]
             most = Interval(min(scaled), max(scaled))
             exact = most if exact is None else exact.within(most)
-        known = self._known(old, new, None if exact is None else _published(exact))
+        move = self._known(old, new, None if exact is None else _published(exact))
         if product is not None and product.ratio is not None:
-            return attrs.evolve(known, ratio=product.ratio, is_exact=product.is_exact)
+            return attrs.evolve(move, ratio=product.ratio, is_exact=product.is_exact)
         quotient = self._quotient(old, new)
-        return known if quotient is None else attrs.evolve(known, ratio=quotient, is_exact=False)
+        return move if quotient is None else attrs.evolve(move, ratio=quotient, is_exact=False)
 
     def _difference(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
-        found = []
+        intervals = []
         first, second = _whole(old), _whole(new)
         for numbers in self._multipliers(first, second):
             domains: dict[str, Domain] = {}
@@ -273,8 +273,8 @@ class _Comparison:
             program = self._lowered(_joined(after, before, sub), domains)
             if program is None:
                 return None
-            found.append(Interval(program.low, program.high))
-        return _hull(found)
+            intervals.append(Interval(program.low, program.high))
+        return _hull(intervals)
 
     def _multipliers(self, old: Node, new: Node) -> Iterator[Mapping[str, Pair]]:
         """Yield each pair of multipliers, by name of the value; an empty one if none is read."""
@@ -386,12 +386,12 @@ def _ratio_of(move: Interval, old: Interval) -> Interval | None:
 
 def _hull(intervals: Iterable[Interval | None]) -> Interval | None:
     """Return the smallest interval that holds all of some; None with one that is not known."""
-    found: Interval | None = None
-    for each in intervals:
-        if each is None:
+    union: Interval | None = None
+    for interval in intervals:
+        if interval is None:
             return None
-        found = each if found is None else found.around(each)
-    return found
+        union = interval if union is None else union.around(interval)
+    return union
 
 
 def _published(exact: Interval) -> Interval:
@@ -429,8 +429,8 @@ def _below(value: GatedValue, axis: str) -> int:
 
 def _closed(value: GatedValue) -> Interval | None:
     """Return the range of the quality where a gate is closed; None without gates."""
-    found = [Fraction(gate.composite, NANO) for gate in value.gates]
-    return Interval(min(found), max(found)) if found else None
+    composites = [Fraction(gate.composite, NANO) for gate in value.gates]
+    return Interval(min(composites), max(composites)) if composites else None
 
 
 def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interval:
@@ -465,7 +465,7 @@ def _replaced(tree: Node, value: Callable[[str], Node]) -> Node:
         return value(str(tree.data[0]))
     if not names(tree, "published"):
         return tree
-    return attrs.evolve(tree, args=tuple(_replaced(each, value) for each in tree.args))
+    return attrs.evolve(tree, args=tuple(_replaced(arg, value) for arg in tree.args))
 
 
 def _joined(
@@ -489,13 +489,13 @@ def _joined(
     if split.op != "cases":
         return join(new, old)
     arms, otherwise = arms_of(split)
-    found = []
+    joined_arms = []
     for when, value in arms:
         one, other = (value, old) if split is new else (new, value)
-        found.append((when, _joined(one, other, join, true | {when.digest}, false)))
+        joined_arms.append((when, _joined(one, other, join, true | {when.digest}, false)))
         false |= {when.digest}
     one, other = (otherwise, old) if split is new else (new, otherwise)
-    return cases(*found, otherwise=_joined(one, other, join, true, false))
+    return cases(*joined_arms, otherwise=_joined(one, other, join, true, false))
 
 
 def _decided(tree: Node, true: frozenset[str], false: frozenset[str]) -> Node:
@@ -520,7 +520,7 @@ def _scale(old: Program, new: Program) -> Fraction | None:
         for monomial, coefficient in before.numerator.items():
             below, above = before.denominator, after.denominator
             number = after.numerator.get(monomial)
-            shared = next((each for each in below if each in above), None)
+            shared = next((term for term in below if term in above), None)
             if number and shared is not None:
                 return Fraction(number * below[shared], coefficient * above[shared])
     return None

@@ -56,14 +56,15 @@ def without_result(*rules: BoundRules) -> tuple[str, ...]:
     Args:
         rules: the rule sets, for the sections that they have.
     """
-    schemas = [document_schema(each.rule_set, each.registry) for each in rules]
+    schemas = [document_schema(rule_set.rule_set, rule_set.registry) for rule_set in rules]
     return tuple(dict.fromkeys(dotted(path) for s in schemas for path in s.documentation))
 
 
 def can_change_a_result(path: str, documentation: Collection[str]) -> bool:
     """Return whether a result can depend on the value at a path that is no documentation."""
     return not any(
-        path == told or path.startswith((f"{told}.", f"{told}[")) for told in documentation
+        path == documented or path.startswith((f"{documented}.", f"{documented}["))
+        for documented in documentation
     )
 
 
@@ -87,8 +88,8 @@ def successor(version: str, level: Level) -> str:
     """Return the next version that raises a part; a pre-release counts as its version."""
     parts = _parts(version)
     if level is not Level.NONE:
-        place = Level.MAJOR - level
-        parts = [*parts[:place], parts[place] + 1, *(0 for _ in parts[place + 1 :])]
+        index = Level.MAJOR - level
+        parts = [*parts[:index], parts[index] + 1, *(0 for _ in parts[index + 1 :])]
     return ".".join(map(str, parts))
 
 

@@ -93,8 +93,10 @@ def as_markdown(found: Difference) -> str:
         table(("", "digest"), ((cell(name), f"`{digest}`") for name, digest in sides)),
         section("Changes", table(("value", "old", "new"), changes)),
         *(
-            section(f"Formula {each.name}, {each.kind}", fenced("diff", _formula_lines(each)))
-            for each in found.formulas
+            section(
+                f"Formula {formula.name}, {formula.kind}", fenced("diff", _formula_lines(formula))
+            )
+            for formula in found.formulas
         ),
         *(section(title, bullets(map(code, listed))) for title, listed in names),
         section(
@@ -162,8 +164,8 @@ def verdict(found: Difference) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
-    found = [f"    {line}" for line in lines]
-    return [title, *found, ""] if found else []
+    indented = [f"    {line}" for line in lines]
+    return [title, *indented, ""] if indented else []
 
 
 def _change_text(change: Change) -> str:

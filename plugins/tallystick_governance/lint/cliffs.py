@@ -98,8 +98,10 @@ def _cliffs(bound: BoundType) -> Iterator[_Cliff]:
     starts = _starts(probe)
     for comparison, path, is_gate in _comparisons(bound):
         best = [_best(probe, discontinuities_of(probe, comparison, start)) for start in starts]
-        found = [_seen(probe, each, path) for each in best if each is not None]
-        high = [c for c in found if c.height > HEIGHT and (is_gate or _jumps(c))]
+        cliffs = [
+            _seen(probe, discontinuity, path) for discontinuity in best if discontinuity is not None
+        ]
+        high = [c for c in cliffs if c.height > HEIGHT and (is_gate or _jumps(c))]
         if high:
             yield max(high, key=lambda cliff: (cliff.height, max(cliff.qualities)))
 
@@ -112,9 +114,9 @@ def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
             if comparison.digest not in seen:
                 seen.add(comparison.digest)
                 yield comparison, ("axes", axis.name), False
-    for place, gate in enumerate(bound.gates):
+    for index, gate in enumerate(bound.gates):
         edge = published(gate.axis) < const(to_fraction(gate.below))
-        yield edge, ("skill_types", bound.name, "gates", place), True
+        yield edge, ("skill_types", bound.name, "gates", index), True
 
 
 def _starts(probe: TypeProbe) -> list[tuple[int, ...]]:
@@ -125,8 +127,8 @@ def _starts(probe: TypeProbe) -> list[tuple[int, ...]]:
 def _best(probe: TypeProbe, discontinuities: Iterator[Discontinuity]) -> Discontinuity | None:
     """Return the most promising discontinuity in better surroundings, if records can have it."""
     first = max(discontinuities, key=lambda each: _merit(probe, each), default=None)
-    found = None if first is None else _improved(probe, first)
-    return None if found is None or _faults(probe, found) else found
+    improved = None if first is None else _improved(probe, first)
+    return None if improved is None or _faults(probe, improved) else improved
 
 
 def _faults(probe: TypeProbe, discontinuity: Discontinuity) -> int:
@@ -137,12 +139,12 @@ def _improved(probe: TypeProbe, discontinuity: Discontinuity) -> Discontinuity:
     """Return the discontinuity in surroundings in which the axes move further."""
     best, merit = discontinuity, _merit(probe, discontinuity)
     for _ in range(_ROUNDS):
-        for place, domain in enumerate(probe.domains):
-            if place in discontinuity.fixed or probe.bound.facts[place].digest not in probe.read:
+        for index, domain in enumerate(probe.domains):
+            if index in discontinuity.fixed or probe.bound.facts[index].digest not in probe.read:
                 continue
-            for other in (best.moved(place, value) for value in _options(domain)):
-                if (found := _merit(probe, other)) > merit:
-                    best, merit = other, found
+            for other in (best.moved(index, value) for value in _options(domain)):
+                if (rank := _merit(probe, other)) > merit:
+                    best, merit = other, rank
     return best
 
 
@@ -217,15 +219,15 @@ def _position(cliff: _Cliff) -> str:
 
 
 def _compared(cliff: _Cliff) -> tuple[Exact, Exact]:
-    found = sides(cliff.probe, cliff.discontinuity.comparison, cliff.discontinuity.below)
-    return found or (Fraction(0), Fraction(0))
+    pair = sides(cliff.probe, cliff.discontinuity.comparison, cliff.discontinuity.below)
+    return pair or (Fraction(0), Fraction(0))
 
 
 def _values(cliff: _Cliff) -> dict[str, str]:
     """Return the fact on both sides."""
-    place = cliff.discontinuity.place
-    scale = scale_of(cliff.probe.bound.facts[place])
-    both = (cliff.discontinuity.below[place], cliff.discontinuity.above[place])
+    index = cliff.discontinuity.place
+    scale = scale_of(cliff.probe.bound.facts[index])
+    both = (cliff.discontinuity.below[index], cliff.discontinuity.above[index])
     return _pair(*(decimal_text(Fraction(value, scale)) for value in both))
 
 
@@ -272,20 +274,20 @@ def discontinuities_of(
 ) -> Iterator[Discontinuity]:
     """Yield discontinuities of a comparison; facts that it does not read stay as at the start."""
     fixed = probe.reads(comparison)
-    for place in fixed:
-        if scale_of(probe.bound.facts[place]) == NANO:
-            every = _along(probe, comparison, place, fixed, start)
+    for index in fixed:
+        if scale_of(probe.bound.facts[index]) == NANO:
+            every = _along(probe, comparison, index, fixed, start)
             yield from islice(every, _ENOUGH)
 
 
 def sides(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> tuple[Exact, Exact] | None:
     """Return the two values that a comparison compares; None where one has none."""
-    given = dict(zip(probe.places, facts, strict=True))
+    integers = dict(zip(probe.places, facts, strict=True))
     published: dict[str, int] = {}
     try:
         for axis in probe.axes_of(comparison):
             published[axis.name] = axis.compiled.nano(facts, published)
-        left, right = (evaluate(side, given, published) for side in comparison.args)
+        left, right = (evaluate(side, integers, published) for side in comparison.args)
     except (FormulaError, UndecidedError, ZeroDivisionError):  # no record comes there
         return None
     return left, right
@@ -301,9 +303,9 @@ def _along(
         for other, value in zip(others, chosen, strict=True):
             facts[other] = value
         for low, high in pairwise(_anchors(probe, comparison, place)):
-            found = _turn(probe, comparison, facts, place, (low, high))
-            if found is not None:
-                below, above = (_with(facts, place, value) for value in (found, found + 1))
+            turn = _turn(probe, comparison, facts, place, (low, high))
+            if turn is not None:
+                below, above = (_with(facts, place, value) for value in (turn, turn + 1))
                 yield Discontinuity(comparison, place, below, above, tuple(fixed))
 
 

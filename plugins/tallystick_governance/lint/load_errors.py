@@ -35,14 +35,14 @@ def unbound(
         registry: the plugins.
         first: why it cannot be bound: binding ends at the first formula that fails.
     """
-    found = _by_problem(first)
+    by_problem = _by_problem(first)
     for name, rules in loaded.rule_set.skill_types.items():
         alone = attrs.evolve(loaded.rule_set, skill_types={name: rules})
         try:
             bind(attrs.evolve(loaded, rule_set=alone), registry)
         except RuleSetError as error:
-            found |= _by_problem(error)
-    return tuple(found.values())
+            by_problem |= _by_problem(error)
+    return tuple(by_problem.values())
 
 
 def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
@@ -51,12 +51,12 @@ def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
 
 def _unproved(problem: Diagnostic, cause: BaseException | None) -> Diagnostic:
     if isinstance(cause, FormulaError):
-        said = str(cause)
-        codes = (code for start, code in _STARTS.items() if said.startswith(start))
+        proof = str(cause)
+        codes = (code for start, code in _STARTS.items() if proof.startswith(start))
         return _finding(
             next(codes, DOES_NOT_LOAD),
             problem,
-            {"formula": problem.evidence["value"], "proof": said},
+            {"formula": problem.evidence["value"], "proof": proof},
         )
     code = _ORDER if problem.path.startswith(_THRESHOLD) else DOES_NOT_LOAD
     return _finding(code, problem, {})

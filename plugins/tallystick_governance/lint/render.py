@@ -68,15 +68,17 @@ class Group:
 
 def groups(findings: Iterable[Diagnostic]) -> tuple[Group, ...]:
     """Return the findings; those of one code and place that several skill types have are one."""
-    found: dict[tuple[str | int, ...], list[Diagnostic]] = {}
+    grouped: dict[tuple[str | int, ...], list[Diagnostic]] = {}
     seen: Counter[tuple[str, ...]] = Counter()
-    for each in findings:
-        place = (each.code, each.severity, each.path)
+    for finding in findings:
+        key_of_place = (finding.code, finding.severity, finding.path)
         # the second of one place goes with the second of another
-        key = (each.code, each.severity, _OF_TYPE.sub(_ANY, each.path), seen[place])
-        seen[place] += 1
-        found.setdefault(key, []).append(each)
-    return tuple(Group(tuple(each), tuple(map(_type_of, each))) for each in found.values())
+        key = (finding.code, finding.severity, _OF_TYPE.sub(_ANY, finding.path), seen[key_of_place])
+        seen[key_of_place] += 1
+        grouped.setdefault(key, []).append(finding)
+    return tuple(
+        Group(tuple(finding), tuple(map(_type_of, finding))) for finding in grouped.values()
+    )
 
 
 def as_json(report: Report) -> JsonObject:
@@ -128,10 +130,10 @@ def summary(found: Report) -> str:
 def as_markdown(report: Report) -> str:
     """Return the report as a part of a proposal."""
     beside = f", against {report.against}" if report.against else ""
-    reasons = {id(each.finding): each.reason for each in report.silenced}
+    reasons = {id(suppressed.finding): suppressed.reason for suppressed in report.silenced}
     silenced = (
         (f"`{g.first.code}`", code(g.path), _cell("; ".join(_distinct(g, reasons))))
-        for g in groups(each.finding for each in report.silenced)
+        for g in groups(suppressed.finding for suppressed in report.silenced)
     )
     refused = ((code(name), _cell(why)) for name, why in report.refused.items())
     return page(
@@ -148,15 +150,15 @@ def as_markdown(report: Report) -> str:
 def _text_of(
     findings: Sequence[Diagnostic], checks: Mapping[str, Check], *, verbose: bool
 ) -> Iterator[str]:
-    told = findings[:MOST_TOLD]
+    first = findings[:MOST_TOLD]
     if verbose:
-        for each in told:
-            yield from _finding_text(each)
+        for finding in first:
+            yield from _finding_text(finding)
     else:
-        for group in groups(told):
+        for group in groups(first):
             yield from _group_text(group, checks)
-    if len(told) < len(findings):
-        yield from (f"and {len(findings) - len(told)} more: --json has all of them", "")
+    if len(first) < len(findings):
+        yield from (f"and {len(findings) - len(first)} more: --json has all of them", "")
 
 
 def _finding_text(finding: Diagnostic) -> Iterator[str]:
@@ -174,9 +176,9 @@ def _group_text(group: Group, checks: Mapping[str, Check]) -> Iterator[str]:
     if group.path:
         yield f"{_INDENT}path: {group.path}"
     if len(messages) > 1:
-        for found, name in zip(group.findings, group.types, strict=True):
-            yield f"{_INDENT}{name}, line {found.line}: {found.message}"
-            yield from _before(found)
+        for finding, name in zip(group.findings, group.types, strict=True):
+            yield f"{_INDENT}{name}, line {finding.line}: {finding.message}"
+            yield from _before(finding)
     else:
         yield from _before(first)
         if group.is_shared:
@@ -210,12 +212,12 @@ def _message(group: Group) -> str:
 
 def _distinct(group: Group, reasons: Mapping[int, str]) -> Iterable[str]:
     """Return the reasons of the findings of a group, each once."""
-    return dict.fromkeys(reasons[id(each)] for each in group.findings)
+    return dict.fromkeys(reasons[id(finding)] for finding in group.findings)
 
 
 def _type_of(finding: Diagnostic) -> str:
-    found = _OF_TYPE.search(finding.path)
-    return (found[1] or found[2]) if found else ""
+    match = _OF_TYPE.search(finding.path)
+    return (match[1] or match[2]) if match else ""
 
 
 def _masked(message: str, skill_type: str) -> str:
@@ -230,7 +232,7 @@ def _cell(text: str) -> str:
 def _text(value: object) -> str:
     match value:
         case Mapping():
-            return ", ".join(f"{name} {_nested(each)}" for name, each in value.items())
+            return ", ".join(f"{name} {_nested(item)}" for name, item in value.items())
         case list() | tuple():
             return ", ".join(map(_nested, value))
     return str(value)

@@ -54,9 +54,9 @@ def _results(found: Report) -> list[Json]:
     gone = {"baselineState": "absent"}
     index = {code: number for number, code in enumerate(found.checks)}
     return [
-        *(_result(each, index) | new for each in found.findings),
+        *(_result(finding, index) | new for finding in found.findings),
         *(_result(s.finding, index) | new | _suppressed(s.reason) for s in found.silenced),
-        *(_result(each, index) | gone for each in found.gone),
+        *(_result(finding, index) | gone for finding in found.gone),
     ]
 
 
@@ -99,13 +99,13 @@ def _suppressed(reason: str) -> Json:
 
 
 def _location(finding: Diagnostic) -> Json:
-    place: Json = {"artifactLocation": {"uri": _uri(finding.file)}}
+    physical: Json = {"artifactLocation": {"uri": _uri(finding.file)}}
     if finding.line:
-        place["region"] = {"startLine": finding.line}
-    found: Json = {"physicalLocation": place}
+        physical["region"] = {"startLine": finding.line}
+    location: Json = {"physicalLocation": physical}
     if finding.path:
-        found["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
-    return found
+        location["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
+    return location
 
 
 def _uri(file: str) -> str:

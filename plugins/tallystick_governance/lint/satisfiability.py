@@ -104,8 +104,8 @@ class _Search:
 
     def _learnt(self, node: Node, holds: bool, known: Mapping[str, Span]) -> Mapping[str, Span]:
         tree, sign, edge = _compared(node)
-        found = known.get(tree.digest) or Span(*self.ends_of(tree))
-        return {**known, tree.digest: _narrowed(found, node.op, sign, edge, holds)}
+        span = known.get(tree.digest) or Span(*self.ends_of(tree))
+        return {**known, tree.digest: _narrowed(span, node.op, sign, edge, holds)}
 
 
 def _compared(node: Node) -> tuple[Node, int, Fraction]:

@@ -54,9 +54,9 @@ def _tier_unreachable(scorer: Scorer) -> Iterator[Finding]:
             if severity is not None:
                 types[name, first, highest, severity].append(bound.name)
     every = next((tiers for _, tiers in _tiered(scorer)), None)
-    for (name, first, highest, severity), found in types.items():
+    for (name, first, highest, severity), names in types.items():
         if every is not None:  # where there is a finding there are tiers
-            yield _unreached(every, name, first, highest, found, severity)
+            yield _unreached(every, name, first, highest, names, severity)
 
 
 def _severity(
@@ -107,10 +107,10 @@ def _exact_edge(tiers: Tiers, name: str, first: int, highest: int) -> str | None
 
 def _exactly(tiers: Tiers, name: str, baseline: Fraction) -> Fraction:
     """Return a threshold that nothing has rounded, at a baseline in nano."""
-    found: dict[str, Exact] = dict.fromkeys(tiers.tracked, baseline / NANO)
-    for each, value in tiers.formulas.items():
-        found[each] = evaluate(value.compiled.tree, {}, found)
-    exact = found[name]
+    thresholds: dict[str, Exact] = dict.fromkeys(tiers.tracked, baseline / NANO)
+    for threshold, value in tiers.formulas.items():
+        thresholds[threshold] = evaluate(value.compiled.tree, {}, thresholds)
+    exact = thresholds[name]
     assert isinstance(exact, Fraction)  # noqa: S101  # thresholds are made of ratios alone
     return exact
 
@@ -134,10 +134,10 @@ def _disordered(scorer: Scorer) -> Iterator[Finding]:
 def _falling(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
-    for place, (low, high) in enumerate(pairwise(levels), 1):
+    for index, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier < low.multiplier:
             yield Finding(
-                ("tiers", "levels", place, "multiplier"),
+                ("tiers", "levels", index, "multiplier"),
                 f"{high.name} is multiplied by {high.multiplier}, less than the "
                 f"{low.multiplier} of {low.name}",
                 {"level": high.name, "lower_level": low.name},
@@ -173,10 +173,10 @@ def _tiers_out_of_order(scorer: Scorer) -> Iterator[Finding]:
 def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
-    for place, (low, high) in enumerate(pairwise(levels), 1):
+    for index, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier == low.multiplier:
             yield Finding(
-                ("tiers", "levels", place, "multiplier"),
+                ("tiers", "levels", index, "multiplier"),
                 f"{high.name} and {low.name} are both multiplied by {high.multiplier}",
                 {"level": high.name, "lower_level": low.name},
             )
@@ -199,13 +199,13 @@ def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
     for bound, tiers in _tiered(scorer):
         levels = tiers.levels
         edges = [0, *(bound.seeds[name] for name in tiers.cuts)]
-        for place, (begins, ends) in enumerate(pairwise(edges)):
+        for index, (begins, ends) in enumerate(pairwise(edges)):
             if begins == ends:
-                types[place][bound.name] = to_text(ends)
-    for place, edge_of in sorted(types.items()):
-        level, above = levels[place : place + 2]
+                types[index][bound.name] = to_text(ends)
+    for index, edge_of in sorted(types.items()):
+        level, above = levels[index : index + 2]
         yield Finding(
-            ("tiers", "levels", place),
+            ("tiers", "levels", index),
             f"no quality is {level} for {', '.join(edge_of)}: {above} begins where it would, at "
             f"{', '.join(dict.fromkeys(edge_of.values()))}",
             {"level": level, "next_level": above, "begins_at": edge_of},

@@ -71,10 +71,10 @@ class TypeProbe:
 
     def reads(self, node: Node) -> tuple[int, ...]:
         """Return the places of the facts that decide a node, also through published axes."""
-        found = {self.places[fact.digest] for fact in leaves(node, "fact")}
+        places = {self.places[fact.digest] for fact in leaves(node, "fact")}
         for axis in self.axes_of(node):
-            found |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
-        return tuple(sorted(found))
+            places |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
+        return tuple(sorted(places))
 
     def axes_of(self, node: Node) -> tuple[FormulaValue, ...]:
         """Return the axes that decide a node, each after those that it reads."""
@@ -98,8 +98,8 @@ class TypeProbe:
 
     def axes(self, facts: Sequence[int]) -> dict[str, int]:
         """Return the published axes, in nano."""
-        found = walk(self.bound.axes, facts, {})
-        return {axis.name: found[axis] or 0 for axis in self.bound.axes}
+        values = walk(self.bound.axes, facts, {})
+        return {axis.name: values[axis] or 0 for axis in self.bound.axes}
 
     def quality(self, facts: Sequence[int]) -> int:
         """Return the composite after its gates, in nano."""
@@ -108,8 +108,8 @@ class TypeProbe:
     def shown(self, facts: Sequence[int]) -> dict[str, str]:
         """Return the facts that count, for people: reader and path with the value."""
         return {
-            name_of(fact): decimal_text(Fraction(facts[place], scale_of(fact)))
-            for place, fact in enumerate(self.bound.facts)
+            name_of(fact): decimal_text(Fraction(facts[index], scale_of(fact)))
+            for index, fact in enumerate(self.bound.facts)
             if fact.digest in self.read
         }
 
@@ -148,30 +148,32 @@ def values_of(bound: BoundType, axis: FormulaValue) -> Values:
     domains = [bound.domains[fact.digest] for fact in facts]
     if names(tree, "published") or prod(d.high - d.low + 1 for d in domains) > MOST:
         return Values(domain.low, domain.high, None)
-    found = {axis.compiled.nano(given, {}) for given in _combinations(bound, facts, domains)}
-    listed = tuple(sorted(found))
+    results = {
+        axis.compiled.nano(integers, {}) for integers in _combinations(bound, facts, domains)
+    }
+    listed = tuple(sorted(results))
     return Values(listed[0], listed[-1], listed) if listed else Values(domain.low, domain.high, ())
 
 
 def composite_range(bound: BoundType, given: Mapping[str, Range]) -> Range:
     """Return the range of the composite before its gates, where some axes have given ranges."""
-    known: dict[Value, Range] = {
+    of_axes: dict[Value, Range] = {
         axis: given.get(axis.name, (axis.domain.low, axis.domain.high))
         for axis in bound.of_role("axis")
     }
-    return ranges(needed(bound.values, [bound.composite]), known)[bound.composite]
+    return ranges(needed(bound.values, [bound.composite]), of_axes)[bound.composite]
 
 
 def highest_quality(bound: BoundType) -> int:
     """Return the largest composite after its gates, in nano."""
-    known = {axis: (axis.domain.low, axis.domain.high) for axis in bound.of_role("axis")}
-    highest: int = ranges(needed(bound.values, [bound.quality]), known)[bound.quality][1]
+    of_axes = {axis: (axis.domain.low, axis.domain.high) for axis in bound.of_role("axis")}
+    highest: int = ranges(needed(bound.values, [bound.quality]), of_axes)[bound.quality][1]
     return highest
 
 
 def positions_of(bound: BoundType) -> dict[str, int]:
     """Return the place of each fact among those of a type, by digest."""
-    return {fact.digest: place for place, fact in enumerate(bound.facts)}
+    return {fact.digest: index for index, fact in enumerate(bound.facts)}
 
 
 def _combinations(
@@ -181,15 +183,17 @@ def _combinations(
     places = positions_of(bound)
     own = [places[fact.digest] for fact in facts]
     order = [(places[s.digest], places[g.digest]) for s, g in relations(facts)]
-    asked = [compiled for r, compiled in bound.requirements if _reads_only(r.condition, facts)]
+    conditions = [compiled for r, compiled in bound.requirements if _reads_only(r.condition, facts)]
     for chosen in product(*(range(r.low, r.high + 1) for r in domains)):
-        given = [0] * len(bound.facts)
-        for place, value in zip(own, chosen, strict=True):
-            given[place] = value
-        if all(given[s] <= given[g] for s, g in order) and all(c.holds(given) for c in asked):
-            yield given
+        integers = [0] * len(bound.facts)
+        for index, value in zip(own, chosen, strict=True):
+            integers[index] = value
+        if all(integers[s] <= integers[g] for s, g in order) and all(
+            c.holds(integers) for c in conditions
+        ):
+            yield integers
 
 
 def _reads_only(condition: Node, facts: Sequence[Node]) -> bool:
-    known = {fact.digest for fact in facts}
-    return all(fact.digest in known for fact in leaves(condition, "fact"))
+    digests = {fact.digest for fact in facts}
+    return all(fact.digest in digests for fact in leaves(condition, "fact"))

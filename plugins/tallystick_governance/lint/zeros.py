@@ -34,13 +34,13 @@ _TASKS = 256
 def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
     for bound in scorer.types.values():
         axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
-        found = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
-        if found and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
+        zeroing = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
+        if zeroing and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
             yield Finding(
                 _path(bound),
-                f"a zero of any of {', '.join(found)} makes the composite of {bound.name} 0, "
+                f"a zero of any of {', '.join(zeroing)} makes the composite of {bound.name} 0, "
                 "whatever the other axes are",
-                {"skill_type": bound.name, "axes": found},
+                {"skill_type": bound.name, "axes": zeroing},
             )
 
 
@@ -85,8 +85,8 @@ def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
     places = [p for p, fact in enumerate(probe.bound.facts) if fact.digest in probe.read]
     for chosen in islice(product(*options), _TASKS):
         facts = [domain.low for domain in probe.domains]
-        for place, value in zip(places, chosen, strict=True):
-            facts[place] = value
+        for index, value in zip(places, chosen, strict=True):
+            facts[index] = value
         if probe.allows(facts):
             yield facts
 

@@ -50,8 +50,8 @@ class _Weighed:
     @property
     def record(self) -> dict[str, Any]:
         """The input of ``tallystick allocate``: the table, and the attributes of the round."""
-        held = {"miners": list(self.rows)}
-        return {**held, "round": dict(self.round)} if self.round else held
+        table = {"miners": list(self.rows)}
+        return {**table, "round": dict(self.round)} if self.round else table
 
 
 @attrs.frozen
@@ -106,14 +106,14 @@ def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
     made_up = _MadeUp(bound)
     for miners in law.sizes(bound):
         for number in range(_TRIES):
-            found = made_up.weighed(miners, number, alike=law.is_of_equals)
-            breach = None if found is None else law.broken(bound, found)
-            if found is not None and breach is not None:
+            population = made_up.weighed(miners, number, alike=law.is_of_equals)
+            breach = None if population is None else law.broken(bound, population)
+            if population is not None and breach is not None:
                 return _said(
                     name,
                     "counterexample",
                     method="scored",
-                    record=found.record,
+                    record=population.record,
                     value=to_text(breach.value),
                     about=breach.about or None,
                 )
@@ -128,10 +128,10 @@ def _lost(bound: BoundAllocation) -> str:
     """Return the step at which a sum of 1 is lost, as a reason; empty where none is."""
     whole: dict[str, bool] = {}
     for step in bound.steps:
-        whole[step.name] = step.rules.sums_to_one(all(whole[each.name] for each in step.inputs))
+        whole[step.name] = step.rules.sums_to_one(all(whole[source.name] for source in step.inputs))
     step = bound.weight
     while not whole[step.name]:
-        lost = [each for each in step.inputs if not whole[each.name]]
+        lost = [source for source in step.inputs if not whole[source.name]]
         if not lost or not step.rules.sums_to_one(inputs=True):
             return f"{step.name}, a step {step.rules.do}, can give other sums than 1"
         step = lost[0]
@@ -169,11 +169,11 @@ def _named(bound: BoundAllocation) -> str:
 
 def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
     del bound
-    held = {str(row["hotkey"]): found.weights.get(str(row["hotkey"]), 0) for row in found.rows}
-    least, most = (pick(held, key=lambda each: held[each]) for pick in (min, max))
-    if held[least] == held[most]:
+    weights = {str(row["hotkey"]): found.weights.get(str(row["hotkey"]), 0) for row in found.rows}
+    least, most = (pick(weights, key=lambda each: weights[each]) for pick in (min, max))
+    if weights[least] == weights[most]:
         return None
-    return _Broken(held[least], f"of {least}, while {most} has {to_text(held[most])}")
+    return _Broken(weights[least], f"of {least}, while {most} has {to_text(weights[most])}")
 
 
 def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
@@ -214,7 +214,7 @@ class _MadeUp:
 
     def weighed(self, miners: int, number: int, *, alike: bool) -> _Weighed | None:
         """Return a population by its number, weighed; None where the allocation refuses it."""
-        held = {
+        picked = {
             # whom a round names is not like the others
             name: _picked(_ROUND[kind][: 1 if alike else None], number, -1, name)
             for name, kind in self.bound.round_attributes.items()
@@ -225,12 +225,12 @@ class _MadeUp:
             for row in self._rows(number, miner, -1 if alike else miner)
         )
         try:
-            given = round_of({"format": 1, "round": held}, self.bound, "round").round
-            population = population_of_rows(rows, self.bound, round=given)
+            attributes = round_of({"format": 1, "round": picked}, self.bound, "round").round
+            population = population_of_rows(rows, self.bound, round=attributes)
             weights = allocate(self.bound, population).weights
         except AllocationError:
             return None
-        return _Weighed(rows, {"format": 1, "round": held} if held else {}, weights)
+        return _Weighed(rows, {"format": 1, "round": picked} if picked else {}, weights)
 
     def _rows(self, number: int, miner: int, seed: int) -> Iterator[Row]:
         """Yield the rows of a miner, one for each group; those of one seed have the same values."""
@@ -252,18 +252,20 @@ class _MadeUp:
     @cached_property
     def _values(self) -> dict[str, tuple[str | None, ...]]:
         """The values that a miner may have, by value of a collect step or factor of it."""
-        found: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
+        choices: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
         for name in self.bound.values:
             collected = (step.collected for step in self.bound.steps)
             ends = [
-                each.within for each in collected if each and each.value == name and each.within
+                entry.within
+                for entry in collected
+                if entry and entry.value == name and entry.within
             ]
             low = max((ceil(low * NANO) for low, _ in ends), default=0)
             high = min((floor(high * NANO) for _, high in ends), default=0)
             numbers = {low, low + (high - low) // 4, high, max(low, min(high, 0))}
-            numbers |= {each for each in self._marks if low <= each <= high}
-            found[name] = (*map(to_text, sorted(numbers)), None)
-        return found
+            numbers |= {entry for entry in self._marks if low <= entry <= high}
+            choices[name] = (*map(to_text, sorted(numbers)), None)
+        return choices
 
     @cached_property
     def _marks(self) -> frozenset[int]:
@@ -286,5 +288,5 @@ _MINER: Mapping[str, tuple[Any, ...]] = {
 
 
 def _picked(values: tuple[Any, ...], number: int, seed: int, name: str) -> Any:  # noqa: ANN401  # one of them
-    told = sha256(f"{number}:{seed}:{name}".encode()).digest()
-    return values[int.from_bytes(told[:4]) % len(values)]
+    digest = sha256(f"{number}:{seed}:{name}".encode()).digest()
+    return values[int.from_bytes(digest[:4]) % len(values)]

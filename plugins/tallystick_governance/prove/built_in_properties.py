@@ -82,9 +82,9 @@ def composites(subject: Subject) -> Iterator[Question]:
     """Ask whether a record of which one axis is higher has no lower quality, gates included."""
     if not subject.bound.has_quality:
         return
-    said = composites.summary
+    summary = composites.summary
     for axis in (value.name for value in subject.bound.axes):
-        yield Question(MONOTONE, QUALITY, "other_not_less", said, axis, varies=None, raises=axis)
+        yield Question(MONOTONE, QUALITY, "other_not_less", summary, axis, varies=None, raises=axis)
 
 
 @_built_in(

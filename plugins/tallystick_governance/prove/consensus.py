@@ -116,8 +116,8 @@ def _asked(bound: BoundConsensus, only: str | None) -> Iterator[tuple[str, int, 
 
 def _answer(only: str, size: int, name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # of Answer
     summary = _LAWS[only].summary
-    told = {"method": "solver", **more}
-    return Answer(only, f"groups of {size}", name, status, summary, **told)
+    fields = {"method": "solver", **more}
+    return Answer(only, f"groups of {size}", name, status, summary, **fields)
 
 
 def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
@@ -137,13 +137,13 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
             _Items(z3.Int("silent"), size - 1, mine=False, voted=True),
             _Items(z3.Int("shared"), size, mine=False, voted=True),
         ]
-    counts = [each.count for each in items]
+    counts = [item.count for item in items]
     term, facts = _component(bound, name, _facts_of(items, bound, size))
-    broken = [*(each >= 0 for each in counts), *facts, term != 1]
-    model = _refutes([*broken, *(each <= _SMALL for each in counts)])
+    broken = [*(item >= 0 for item in counts), *facts, term != 1]
+    model = _refutes([*broken, *(item <= _SMALL for item in counts)])
     if not isinstance(model, z3.ModelRef):
         listed = (
-            z3.Sum([each.count for each in items if each.votes != others]) <= MOST_ITEMS
+            z3.Sum([item.count for item in items if item.votes != others]) <= MOST_ITEMS
             for others in (1, size - 1)
         )
         model = _refutes([*broken, *listed])
@@ -151,8 +151,8 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
         return _answer(UNANIMOUS, size, name, "proved")
     if isinstance(model, str):
         return _answer(UNANIMOUS, size, name, "undecided", reason=model)
-    found = {str(each): model.eval(each, model_completion=True).as_long() for each in counts}
-    record = _group(bound, _of_one_mind(bound, size, name, **found))
+    numbers = {str(item): model.eval(item, model_completion=True).as_long() for item in counts}
+    record = _group(bound, _of_one_mind(bound, size, name, **numbers))
     value = _computed(bound, record)[0][name]
     if value == NANO:
         reason = "what the solver found is 1 as it is published"
@@ -162,13 +162,13 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
 
 def _unanimous_on_one(bound: BoundConsensus, size: int, name: str) -> Answer:
     """Answer the same of a verdict and a risk, of which the engine tries every order."""
-    for mine, theirs, place in product(VERDICTS, VERDICTS, (0, size - 1)):
+    for mine, theirs, index in product(VERDICTS, VERDICTS, (0, size - 1)):
         for risk in (0.0, 0.5, 1.0):
-            said = [_submission(mine, 0.5)] * (size - 1)
-            said.insert(place, _submission(theirs, risk))
-            record = _group(bound, said)
+            submissions = [_submission(mine, 0.5)] * (size - 1)
+            submissions.insert(index, _submission(theirs, risk))
+            record = _group(bound, submissions)
             for number, components in enumerate(_computed(bound, record)):
-                if number != place and components[name] != NANO:
+                if number != index and components[name] != NANO:
                     return _refuted(UNANIMOUS, size, name, record, components[name])
     return _answer(UNANIMOUS, size, name, "proved", method="scored")
 
@@ -180,8 +180,8 @@ def _flooding(bound: BoundConsensus, size: int, name: str) -> Answer:
     reasons = [reason for reason in steps if reason]
     if not reasons:
         return _answer(FLOODING, size, name, "proved")
-    for held in _tried(bound, size):
-        record = _group(bound, _flooded(bound, name, held))
+    for items in _tried(bound, size):
+        record = _group(bound, _flooded(bound, name, items))
         *honest, flooder = (components[name] for components in _computed(bound, record))
         mean = Fraction(sum(honest), len(honest))
         if flooder > mean:
@@ -201,9 +201,9 @@ def _honest_step(bound: BoundConsensus, name: str) -> str:
     """Prove that each honest component is at least shared / U; return why not otherwise."""
     mine, agreed, shared, outliers, union = z3.Ints("mine agreed shared outliers union")
     term, facts = _component(bound, name, (mine, agreed, shared, outliers))
-    known = [shared >= 0, outliers >= 0, shared <= agreed, agreed <= union, union >= 1]
-    known += [shared + outliers <= mine, mine <= union]
-    model = _refutes([*known, *facts, term * z3.ToReal(union) < z3.ToReal(shared)])
+    conditions = [shared >= 0, outliers >= 0, shared <= agreed, agreed <= union, union >= 1]
+    conditions += [shared + outliers <= mine, mine <= union]
+    model = _refutes([*conditions, *facts, term * z3.ToReal(union) < z3.ToReal(shared)])
     return "" if model is None else "an honest component can be below shared / U"
 
 
@@ -213,16 +213,16 @@ def _flooder_step(bound: BoundConsensus, name: str, share: Fraction) -> str:
     counted = outliers if bound.rules.outliers_below else z3.IntVal(0)
     term, facts = _component(bound, name, (common + outliers, common, common, counted))
     most = _FLOOD.denominator * outliers >= _FLOOD.numerator * union
-    known = [common >= 0, union >= common, outliers >= _LEAST_OUTLIERS, most]
+    conditions = [common >= 0, union >= common, outliers >= _LEAST_OUTLIERS, most]
     least: Any = z3.RealVal(0)
     if bound.voting(SIZES[0]).own_vote:
         # what is agreed is the same for all then
-        known += [mine >= 0, mine <= union]
+        conditions += [mine >= 0, mine <= union]
         least, more = _component(bound, name, (mine, z3.IntVal(0), z3.IntVal(0), z3.IntVal(0)))
         facts += more
     above = share.denominator * term * z3.ToReal(union) > share.numerator * z3.ToReal(common)
     broken = z3.If(common == 0, term > least, above)
-    model = _refutes([*known, *facts, broken])
+    model = _refutes([*conditions, *facts, broken])
     return "" if model is None else f"the component of a flooder can be above {share} · c / U"
 
 
@@ -257,15 +257,15 @@ def _facts_of(items: Iterable[_Items], bound: BoundConsensus, size: int) -> tupl
     """Return the facts of a member: sums of counts."""
     voting = bound.voting(size)
     mine = agreed = shared = outliers = 0
-    for each in items:
-        votes = each.votes - (each.voted and not voting.own_vote)
-        others = each.votes - each.voted
-        mine = mine + (each.count if each.mine else 0)
-        agreed = agreed + (each.count if votes >= voting.quorum else 0)
-        if each.mine and votes >= voting.quorum:
-            shared = shared + each.count
-        elif each.mine and others < voting.support:
-            outliers = outliers + each.count
+    for item in items:
+        votes = item.votes - (item.voted and not voting.own_vote)
+        others = item.votes - item.voted
+        mine = mine + (item.count if item.mine else 0)
+        agreed = agreed + (item.count if votes >= voting.quorum else 0)
+        if item.mine and votes >= voting.quorum:
+            shared = shared + item.count
+        elif item.mine and others < voting.support:
+            outliers = outliers + item.count
     return mine, agreed, shared, outliers
 
 
@@ -293,10 +293,10 @@ def _refutes(conditions: Sequence[Any]) -> z3.ModelRef | str | None:
     """Return a model that breaks a claim; None without one, or why that is not known."""
     solver = solver_of(conditions)
     solver.set("rlimit", _STEPS)
-    found = solver.check()
-    if found == z3.unsat:
+    status = solver.check()
+    if status == z3.unsat:
         return None
-    if found == z3.unknown:
+    if status == z3.unknown:
         return f"the solver did not decide in {_STEPS} steps"
     return solver.model().translate(z3.main_ctx())
 
@@ -305,8 +305,8 @@ def _silent(bound: BoundConsensus) -> str | None:
     """Return a kind of capability that policies are compared with and cannot say, if any."""
     if bound.compared_kinds is not None:
         return None
-    said = bound.rules.permits.values()
-    return next((kind for kind in bound.rules.capability_kinds if kind not in said), None)
+    kinds = bound.rules.permits.values()
+    return next((kind for kind in bound.rules.capability_kinds if kind not in kinds), None)
 
 
 def _submission(verdict: str = VERDICTS[0], risk: float = 0.5, **lists: Any) -> Json:  # noqa: ANN401  # of a submission
@@ -327,7 +327,9 @@ def _of_one_mind(  # noqa: PLR0913, PLR0917  # the counts of a model
     mine = [*range(both + theirs)]
     its = [*range(both), *range(both + theirs, both + theirs + other)]
     if set_of(name) != "policy":
-        return [_submission(**_listed(bound, name, each)) for each in [mine] * (size - 1) + [its]]
+        return [
+            _submission(**_listed(bound, name, numbers)) for numbers in [mine] * (size - 1) + [its]
+        ]
     kind = _silent(bound)
     quiet = [{"kind": kind, "value": f"silent-{n}"} for n in range(shared + silent)]
     capable = [_permitted(bound, n) for n in mine]
@@ -357,7 +359,7 @@ def _flooded(bound: BoundConsensus, name: str, held: Sequence[Sequence[int]]) ->
     """Return the submissions of honest members, and of a flooder who has all items."""
     union = max(map(max, filter(None, held))) + 1
     flood = range(union + max(_LEAST_OUTLIERS, int(_FLOOD * union) + 1))
-    return [_submission(**_listed(bound, name, each)) for each in (*held, flood)]
+    return [_submission(**_listed(bound, name, numbers)) for numbers in (*held, flood)]
 
 
 def _listed(bound: BoundConsensus, name: str, numbers: Iterable[int]) -> Json:

@@ -19,14 +19,19 @@ from tallystick.errors import TallystickError
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.prove import allocation, consensus
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick_governance.prove.encode import Encoding, encode
-from tallystick_governance.prove.laws import LAWS, laws_of
 from tallystick_governance.prove.property import QUALITY, Answer, Laws, Question, Status
 from tallystick_governance.prove.refutation import Refutation, confirm
 from tallystick_governance.prove.solver import solver_of
 from tallystick_governance.prove.subject import Subject, subject_of
-from tallystick_governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
+from tallystick_governance.prove.symbolic_record import (
+    Encoding,
+    Mode,
+    SymbolicRecord,
+    encode,
+    facts_in,
+)
 
 Progress = Callable[[int, int], None]
 """Called with the number of answered questions, and of all."""
@@ -48,6 +53,8 @@ _MOST = (1 << 32) - 1
 """Largest limit that the solver takes, in steps."""
 _INTERRUPTED = "interrupted from keyboard"
 """The reason of the solver when it took the signal that was meant for the whole run."""
+LAWS: tuple[Laws, ...] = (consensus.LAWS, allocation.LAWS)
+"""The laws that are asked beside the questions about records, in the order of the answers."""
 Proofs = MutableSet[str]
 """Proved texts of the solver: types that share an axis share its proof."""
 
@@ -73,12 +80,12 @@ def prove(
         TallystickError: there is no property of that name, a promise reads what records of its
             type do not have, or the steps of an allocation cannot be proved safe.
     """
-    found, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
-    for each in answers(scorer, only=only, budget=budget):
-        found.append(each)
+    replies, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
+    for reply in answers(scorer, only=only, budget=budget):
+        replies.append(reply)
         if progress is not None:
-            progress(len(found), total)
-    return tuple(found)
+            progress(len(replies), total)
+    return tuple(replies)
 
 
 def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) -> Iterator[Answer]:
@@ -92,9 +99,9 @@ def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) ->
         if left <= 0:
             yield _unasked(subject, question, budget)
         else:
-            found = answer(subject, question, budget, left, proved)
-            left -= found.work
-            yield found
+            reply = answer(subject, question, budget, left, proved)
+            left -= reply.work
+            yield reply
     for laws in _asked_laws(only):
         yield from laws.answers(scorer, only)
 
@@ -105,9 +112,14 @@ def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
     Raises:
         TallystickError: as of `prove`.
     """
-    of_records = [_said(*each, "undecided") for each in _of_records(scorer, only)]
-    of_laws = (each for laws in _asked_laws(only) for each in laws.outline(scorer, only))
+    of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only)]
+    of_laws = (pair for laws in _asked_laws(only) for pair in laws.outline(scorer, only))
     return (*of_records, *of_laws)
+
+
+def laws_of(name: str) -> Laws | None:
+    """Return the laws that one of a name belongs to; None for a property of records."""
+    return next((laws for laws in LAWS if name in laws.summaries), None)
 
 
 def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
@@ -165,8 +177,8 @@ def answer(subject: Subject, question: Question, budget: int, left: int, proved:
         proved: what was proved before; this proof is added.
     """
     search = _Search(subject, question, max(1, budget // REQUEST), left, proved)
-    found = search.answer()
-    return attrs.evolve(found, work=search.work)
+    reply = search.answer()
+    return attrs.evolve(reply, work=search.work)
 
 
 class _Search:
@@ -199,10 +211,10 @@ class _Search:
                 _said(self.subject, self.question, "undecided"), reason=self.question.obstacle
             )
         for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
-            for found in self._models(mode):
-                if isinstance(found, Refutation):
-                    return self._refuted(found)
-                if found is z3.unsat:
+            for outcome in self._models(mode):
+                if isinstance(outcome, Refutation):
+                    return self._refuted(outcome)
+                if outcome is z3.unsat:
                     return attrs.evolve(
                         _said(self.subject, self.question, "proved"), method="solver"
                     )
@@ -219,9 +231,9 @@ class _Search:
         for free in (True, False) if self.question.raises is not None else (False,):
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
             solver = solver_of(encoding.conditions)
-            said = solver.sexpr()
-            if said in self.proved or self._checked(solver, self.request) == z3.unsat:
-                self.proved.add(said)
+            text = solver.sexpr()
+            if text in self.proved or self._checked(solver, self.request) == z3.unsat:
+                self.proved.add(text)
                 return "lemma" if lemma else "solver"
         return None
 
@@ -237,10 +249,10 @@ class _Search:
                 if status == z3.unsat and sure:
                     yield z3.unsat
                 return
-            found = self._tried(solver, encoding)
-            if isinstance(found, str):
-                self.reason = found
-            yield found
+            outcome = self._tried(solver, encoding)
+            if isinstance(outcome, str):
+                self.reason = outcome
+            yield outcome
 
     def _checked(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
         """Ask for a record that meets all, with every tactic, then with cheap steps alone."""

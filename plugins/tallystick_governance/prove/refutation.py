@@ -47,10 +47,10 @@ def confirm(
     """Return records with the facts of a model that break the claim, or why there are none."""
     reason = "no record has the facts that the solver found"
     for base in subject.bases:
-        found = _attempt(subject, question, base, one, other)
-        if isinstance(found, Refutation):
-            return found
-        reason = found or reason
+        refutation = _attempt(subject, question, base, one, other)
+        if isinstance(refutation, Refutation):
+            return refutation
+        reason = refutation or reason
     return reason
 
 
@@ -67,13 +67,13 @@ def _attempt(
     if other is None:
         return _checked(question, Refutation(first, None))
     reason = ""
-    for asked in _asks(question, first.facts, other):
-        made = concrete_record_of(subject.reader, asked, first.record)
+    for facts in _asks(question, first.facts, other):
+        made = concrete_record_of(subject.reader, facts, first.record)
         second = _scored(subject, question, made)
-        found = "" if second is None else _checked(question, Refutation(first, second))
-        if isinstance(found, Refutation):
-            return found
-        reason = found or reason
+        refutation = "" if second is None else _checked(question, Refutation(first, second))
+        if isinstance(refutation, Refutation):
+            return refutation
+        reason = refutation or reason
     return reason
 
 
@@ -130,11 +130,11 @@ def _asked_of(question: Question, found: Refutation) -> bool:
     """Return whether the records are such as the question is about."""
     one, other = found.one, found.other
     both = question.direction is not None
-    asked = [(question.where, one)] + [(question.where, other)] * both
-    asked += [(question.instead, other)]
+    conditions = [(question.where, one)] + [(question.where, other)] * both
+    conditions += [(question.instead, other)]
     if not all(
         bool(evaluate(condition, record.facts, {}))
-        for condition, record in asked
+        for condition, record in conditions
         if condition is not None and record is not None
     ):
         return False
@@ -161,12 +161,12 @@ def _differ_as_asked(question: Question, one: Scored, other: Scored) -> bool:
 
 def is_repetition(path: str, record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether a list of one record is that of another with items repeated."""
-    first, second = (Counter(_items(path, each)) for each in (record, other))
+    first, second = (Counter(_items(path, items)) for items in (record, other))
     return first.keys() == second.keys() and first < second
 
 
 def _items(path: str, record: Mapping[str, Any]) -> list[bytes]:
-    found: Any = record
+    value: Any = record
     for step in steps(path):
-        found = found.get(step.name, {})
-    return [canonical_bytes(item) for item in found or ()]
+        value = value.get(step.name, {})
+    return [canonical_bytes(item) for item in value or ()]

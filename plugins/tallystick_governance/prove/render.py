@@ -22,9 +22,8 @@ from tallystick_governance.markdown import (
     table,
 )
 from tallystick_governance.prove.built_in_properties import BUILT_IN
-from tallystick_governance.prove.laws import laws_of
 from tallystick_governance.prove.property import TIME, Answer, Status, is_not_analysed
-from tallystick_governance.prove.proving import steps
+from tallystick_governance.prove.proving import laws_of, steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
 
@@ -60,9 +59,9 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
-    unknown = dict.fromkeys(each.reason or "" for each in undecided if is_not_analysed(each))
+    unknown = dict.fromkeys(reply.reason or "" for reply in undecided if is_not_analysed(reply))
     lines += ["", *unknown] if unknown else []
-    late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
+    late = [reply for reply in undecided if (reply.reason or "").startswith(f"{TIME}:")]
     if late:
         lines += [
             "",
@@ -189,8 +188,8 @@ def _told(answer: Answer) -> Iterator[str]:
         if answer.record is not None:
             yield f"  a group has {answer.axis} {answer.value}: {_where(answer)}"
         return
-    shown = zip((answer.value, answer.other_value), records(answer), strict=False)
-    for number, (value, record) in enumerate(shown):
+    pairs = zip((answer.value, answer.other_value), records(answer), strict=False)
+    for number, (value, record) in enumerate(pairs):
         yield f"  {'the other' if number else _what(answer)}: {answer.axis} {value}"
         yield record
 

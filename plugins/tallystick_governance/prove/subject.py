@@ -89,7 +89,7 @@ class Subject:
         values = [value for value in self.bound.values if value.name == name]
         if values == [self.bound.quality]:
             return None  # its terms say what they are made of
-        unknown = tuple(each for value in values for each in unknown_inputs(value))
+        unknown = tuple(read for value in values for read in unknown_inputs(value))
         return self.not_analysed(unknown[0], NO_TERM) if unknown else None
 
     @cached_property
@@ -97,10 +97,12 @@ class Subject:
         """The numbers that formulas and gates may compare published values with."""
         formulas = [value for value in self.bound.values if isinstance(value, FormulaValue)]
         trees = [value.compiled.tree for value in formulas if value.role != "emission"]
-        found = {value_of(node) for tree in trees for node in leaves(tree, "const")}
+        constants = {value_of(node) for tree in trees for node in leaves(tree, "const")}
         gates = {Fraction(gate.below, NANO) for gate in self.bound.gates}
-        bounds = {each.bound for each in self.skill_type.properties if each.bound is not None}
-        return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
+        bounds = {
+            promise.bound for promise in self.skill_type.properties if promise.bound is not None
+        }
+        return frozenset({Fraction(0), Fraction(1)} | constants | gates | bounds)
 
     @cached_property
     def reader(self) -> FactReader:
@@ -118,14 +120,14 @@ class Subject:
 
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return some values and those that they read, each after what it reads."""
-        found: set[str] = set()
+        read_names: set[str] = set()
         pending = list(names)
         while pending:
             name = pending.pop()
-            if name in self.values and name not in found:
-                found.add(name)
+            if name in self.values and name not in read_names:
+                read_names.add(name)
                 pending += (read.name for read in self.values[name].inputs)
-        return tuple(name for name in self.values if name in found)
+        return tuple(name for name in self.values if name in read_names)
 
     def facts_of(self, names: Iterable[str]) -> frozenset[str]:
         """Return the digests of the facts that some values read, also through other values."""

@@ -3,7 +3,8 @@
 A published value is bound to its exact one as rounding binds them. A geometric mean has no term:
 it is an unknown that only has bounds and an order (between the smallest and the largest axis, 0
 where one is 0, in the order of the axes). To look for a counterexample it is taken for the
-arithmetic mean; the engine then says what the record really scores.
+arithmetic mean; the engine then says what the record really scores. `encode` makes of a question
+the records that would break its claim.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tallystick.formula.smt import (
     Term,
     Truth,
     Unknowns,
+    as_number,
     integer_of,
     number,
     rounded,
@@ -32,19 +34,23 @@ from tallystick.formula.smt import (
     unknown_fact,
     unknown_published,
 )
-from tallystick.formula.tree import Kind, Node
+from tallystick.formula.tree import Kind, Node, leaves
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.compiled import Compiled
 from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.value import FormulaValue, Planner, UnknownPrimitive, Value
+from tallystick_governance.prove.built_in_properties import counts_of
 from tallystick_governance.prove.fact_constraints import constraints_of
-from tallystick_governance.prove.property import QUALITY
+from tallystick_governance.prove.property import QUALITY, Question
 from tallystick_governance.prove.subject import NO_TERM, Subject
 
 _UNIT = Domain(0, NANO)
 _LEAST = Fraction(1, 100)
 """Least axis of a searched geometric mean that is not 0, so that none decides alone."""
+
+_CLEAR = Fraction(1, 10**6)
+"""Least distance of searched values, so that rounding decides nothing."""
 
 
 class Mode(Enum):
@@ -159,13 +165,13 @@ def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth
 
 def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> dict[str, int] | None:
     """Return the integers of the facts in a model; None where one is no integer."""
-    found: dict[str, int] = {}
+    integers: dict[str, int] = {}
     for digest, term in record.facts.items():
         value = integer_of(model, term, scale_of(subject.facts[digest]))
         if value is None:
             return None
-        found[digest] = value
-    return found
+        integers[digest] = value
+    return integers
 
 
 class _Builder:
@@ -201,20 +207,20 @@ class _Builder:
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
         name = f"{self.prefix}{fact.digest[:16]}"
-        found = unknown_fact(name, fact, domain, exact=self.whole)
-        self.assumed += found.within
+        unknown = unknown_fact(name, fact, domain, exact=self.whole)
+        self.assumed += unknown.within
         if self.mode in _CANDIDATES and fact.kind is Kind.NUMBER:
             some = [number(c) for c in _candidates(self.mode, domain, scale_of(fact))]
-            self.assumed.append(z3.Or([found.value == each for each in some]))
-        return found.value
+            self.assumed.append(z3.Or([unknown.value == candidate for candidate in some]))
+        return unknown.value
 
     def _values(self, facts: Unknowns) -> None:
         base = self.subject.bound.base_weight
-        given = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
+        constants = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
         for name in self.subject.needed(self.wanted.names):
             value = self.subject.values[name]
             if not self.wanted.free:
-                encoder = Encoder(facts, {**given, **self.published}, f"{self.prefix}{name}")
+                encoder = Encoder(facts, {**constants, **self.published}, f"{self.prefix}{name}")
                 self.exact[name] = self._exact(value, facts, encoder)
             self.published[name] = self._published(name, value.domain)
 
@@ -225,7 +231,8 @@ class _Builder:
             return exact
         applies = Encoder(facts, {}).truth(value.applies.tree)
         self.divisions += [
-            Division(z3.And(applies, each.reached), each.divisor) for each in encoder.divisions
+            Division(z3.And(applies, division.reached), division.divisor)
+            for division in encoder.divisions
         ]
         return z3.If(applies, exact, number(1))
 
@@ -242,11 +249,11 @@ class _Builder:
         return exact
 
     def _published(self, name: str, domain: Domain) -> Term:
-        found = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
-        self.assumed += found.within if self.wanted.free else ()
+        unknown = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
+        self.assumed += unknown.within if self.wanted.free else ()
         if name in self.exact:
-            self.assumed += rounded(self.exact[name], found.value, self.subject.marks)
-        return found.value
+            self.assumed += rounded(self.exact[name], unknown.value, self.subject.marks)
+        return unknown.value
 
 
 @attrs.frozen
@@ -366,6 +373,119 @@ def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
     low, high = Fraction(domain.low, scale), Fraction(domain.high, scale)
     further = map(Fraction, _MILLI) if scale == 1 and high > _MANY else ()
     step = Fraction(domain.unit, scale)
-    for each in {low, *_CANDIDATES[mode], *further}:
-        if low <= each <= high and (each - low) % step == 0:
-            yield each
+    for candidate in {low, *_CANDIDATES[mode], *further}:
+        if low <= candidate <= high and (candidate - low) % step == 0:
+            yield candidate
+
+
+@attrs.frozen(eq=False)
+class Encoding:
+    """The records that would break a claim.
+
+    Attributes:
+        one: the record.
+        other: the record that it is compared with, or None.
+        conditions: what holds of them; no record meets all where the claim is true.
+    """
+
+    one: SymbolicRecord
+    other: SymbolicRecord | None
+    conditions: tuple[Truth, ...]
+
+
+def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = False) -> Encoding:
+    """Return the records that would break the claim of a question.
+
+    Args:
+        subject: the skill type.
+        question: what is asked.
+        mode: what the facts of the records can be.
+        free: whether axes are any values, whatever the facts; for a composite.
+    """
+    wanted = _wanted(subject, question, free=free)
+    one = symbolic_record_of(subject, wanted, mode, "a ")
+    conditions = [*one.assumed, *_holds(question.where, one)]
+    other = None
+    if question.paired:
+        same = {} if question.varies is None else one.facts
+        shared = {d: t for d, t in same.items() if d not in (question.varies or ())}
+        other = symbolic_record_of(subject, wanted, mode, "b ", shared)
+        conditions += [*other.assumed, *bound_together(one, other)]
+        conditions += _compared(subject, question, one, other)
+    conditions.append(_broken(question, one, other, mode))
+    return Encoding(one, other, tuple(conditions))
+
+
+def _wanted(subject: Subject, question: Question, *, free: bool) -> Wanted:
+    names: tuple[str, ...] = (question.value,)
+    if question.value == QUALITY:
+        names = (QUALITY, *(axis.name for axis in subject.bound.axes))
+    conditions = [*question.conditions, *(r.condition for r, _ in subject.bound.requirements)]
+    direction = question.direction
+    conditions += [] if direction is None or direction.where is None else [direction.where]
+    digests = {fact.digest for tree in conditions for fact in leaves(tree, "fact")}
+    digests |= question.varies or set()
+    if not free:
+        digests |= subject.facts_of(names)
+    return Wanted(names, frozenset(digests), free)
+
+
+def _holds(condition: object, record: SymbolicRecord) -> Iterator[Truth]:
+    if condition is not None:
+        yield Encoder(record.facts, {}).truth(condition)  # type: ignore[arg-type]
+
+
+def _compared(
+    subject: Subject, question: Question, one: SymbolicRecord, other: SymbolicRecord
+) -> Iterator[Truth]:
+    yield from _holds(question.instead, other)
+    if question.direction is not None:
+        yield from _holds(question.where, other)
+        digest = question.direction.fact.digest
+        worse, better = as_number(one.facts[digest]), as_number(other.facts[digest])
+        yield better > worse if question.direction.better == "more" else better < worse
+    if question.repeats is not None:
+        yield from _repeated(subject, question.repeats, one.facts, other.facts)
+    if question.raises is not None:
+        for axis in (value.name for value in subject.bound.axes):
+            before, after = one.published[axis], other.published[axis]
+            yield after > before if axis == question.raises else after == before
+
+
+def _broken(
+    question: Question, one: SymbolicRecord, other: SymbolicRecord | None, mode: Mode
+) -> Truth:
+    if question.claim == "in_range":
+        return _out_of_range(question, one)
+    bound = None if question.bound is None else number(question.bound)
+    value = one.published[question.value]
+    theirs = None if other is None else other.published[question.value]
+    if theirs is not None and mode in (Mode.SMALL, Mode.ROUND):
+        return z3.And(question.broken(value, theirs, bound), _apart(value, theirs))
+    broken: Truth = question.broken(value, theirs, bound)
+    return broken
+
+
+def _apart(one: Term, other: Term) -> Truth:
+    return z3.Or(one - other >= number(_CLEAR), other - one >= number(_CLEAR))
+
+
+def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
+    undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
+    value: Term = one.exact.get(question.value)
+    if value is None:
+        # the quality of a formula, which is the first value that it is made of
+        value = one.means[0].exact
+    return z3.Or(value < 0, value > 1, *undefined)
+
+
+def _repeated(subject: Subject, path: str, one: Unknowns, other: Unknowns) -> Iterator[Truth]:
+    """Yield the counts after an item was repeated: each that counts it grows by the same number."""
+    counts = counts_of(subject.facts.values(), path, subject.bound.schema)
+    digests = [fact.digest for fact in counts if fact.digest in one]
+    more = z3.Real("repeated")
+    yield more >= 1
+    for digest in digests:
+        again = z3.And(one[digest] >= 1, other[digest] == one[digest] + more)
+        yield z3.Or(again, other[digest] == one[digest])
+    yield z3.Or([other[digest] > one[digest] for digest in digests])
