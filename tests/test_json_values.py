@@ -24,6 +24,12 @@ class Colour(enum.Enum):
     RED = "red"
 
 
+class Name(str):
+    """Text of a class of its own, as programs make."""
+
+    __slots__ = ()
+
+
 @attrs.frozen
 class Plain:
     second: int
@@ -58,6 +64,7 @@ class Fields:
     ("value", "expected"),
     [
         (None, None),
+        (Name("a"), "a"),
         (True, True),
         (Decimal("0.500000000"), "0.500000000"),
         (Decimal("1E-9"), "0.000000001"),

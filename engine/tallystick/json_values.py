@@ -173,11 +173,17 @@ def _form_of(kind: type) -> Form:
     for ancestor in kind.__mro__[1:]:
         if ancestor in _FORMS:
             return _FORMS[ancestor]
+    if issubclass(kind, str | int | float):
+        return _itself
     if attrs.has(kind):
         return _object_form([JsonKey(field.name) for field in attrs.fields(kind)])
     if issubclass(kind, Mapping):
         return _mapping
     raise TypeError(f"found a value of {kind.__name__}, expected one that JSON has a form for")
+
+
+def _itself(value: Any) -> Any:  # noqa: ANN401  # text or a number of a class of its own
+    return value
 
 
 def _mapping(values: Mapping[Any, Any]) -> JsonObject:

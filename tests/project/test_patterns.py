@@ -373,7 +373,7 @@ def test_every_pattern_is_looked_at() -> None:
     assert {
         "tallystick.io.text._NAME",
         "tallystick.rules.toml._STRING",
-        "tallystick_state.event_decoder._KEY",
+        "tallystick.canonical._KEY",
         "tallystick.formula.facts.pattern._DOUBLED",
         "tallystick_skills.axes:221:0",
         "facts-receipt-1.schema.json:^tallystick [^ ]+$",
