@@ -19,6 +19,7 @@ from tallystick.numbers.nano import from_text
 from tallystick.rules.timeline import Timeline
 from tallystick.scoring.threshold_snapshots import Thresholds, ThresholdSnapshot
 from tallystick_allocation.rules import MINER
+from tallystick_state.attributes import IMMUNE
 from tallystick_state.carry import carried, carried_names
 from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing
@@ -41,7 +42,6 @@ from tallystick_state.step_roots import (
     threshold_rows,
 )
 from tallystick_state.weights import (
-    IMMUNE,
     Weighing,
     base_of,
     is_of_each,
