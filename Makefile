@@ -34,14 +34,25 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo smoke test test-slow test-busy test-lowest lint types browser docs lock wheel \
-	test-wheel sbom bench attack clean closures
+.PHONY: help demo format check smoke test test-slow test-busy test-lowest lint types browser docs lock \
+	wheel test-wheel sbom bench attack clean closures
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 demo: $(BASE) ## Score the bundled examples of every skill type.
 	@$(BIN)/tallystick demo
+
+format: $(TEST) ## Format the code, and mend what the linter can.
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+# .ci/changed.py maps changed files to tests; BASE_BRANCH=NAME compares with another branch than main.
+check: $(TEST) ## Check format, style and types, and run the tests of what changed, in two minutes.
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python $(PYTEST) $$($(BIN)/python .ci/changed.py $(if $(BASE_BRANCH),--base $(BASE_BRANCH)))
 
 smoke: $(TEST) ## Try a little of everything, in less than two minutes.
 	$(BIN)/python $(PYTEST) -m smoke

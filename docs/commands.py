@@ -38,17 +38,17 @@ def _section(command: click.Command, path: str, context: click.Context) -> Itera
     yield f"## {path}"
     yield f"```text\n{path} {' '.join(command.collect_usage_pieces(context))}\n```"
     yield from _prose(command.help or "")
-    shown = [each for each in command.get_params(context) if not _is_everywhere(each)]
-    records = [found for each in shown if (found := each.get_help_record(context))]
-    rows = [(names.replace("|", "\\|"), told) for names, told in records if told]
+    own = [param for param in command.get_params(context) if not _is_everywhere(param)]
+    records = [record for param in own if (record := param.get_help_record(context))]
+    rows = [(names.replace("|", "\\|"), text) for names, text in records if text]
     if rows:
-        cells = [f"| `{names}` | {_escaped(told)} |" for names, told in rows]
+        cells = [f"| `{names}` | {_escaped(text)} |" for names, text in rows]
         yield "\n".join(["| option | does |", "|---|---|", *cells])
     yield from _prose(command.epilog or "")
 
 
 def _is_everywhere(param: click.Parameter) -> bool:
-    """Whether every command has the parameter; `verbose` of one may have a value of its own."""
+    """Return whether every command has the parameter; `verbose` of one may have its own value."""
     return param.name in _EVERYWHERE or (param.name == "verbose" and not param.expose_value)
 
 

@@ -6,6 +6,7 @@ writes ``shipped-rules.md``. Formulas are printed from their trees, numbers and 
 the rule-set files, so the page cannot say anything else than what is computed.
 """  # noqa: INP001  # a script
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,9 +62,15 @@ By name and version, with the range of the result and of each parameter.
 _RULE_SETS = """
 ## Rule sets
 
-Every value of the files. *Source* is where it comes from: a published document and its section, a
-row of the [errata](errata.md), or *terms*, their table of what stands on other pages.
+Every value of the files. *Source* is where it comes from: a published document and its section,
+which [sources](sources.md) has; an E-number, which is a row of the
+[errata](errata.md#every-decision); or *terms*, their table of what stands on other pages.
 """
+
+
+_SOURCES = Path(__file__).with_name("sources.md").read_text(encoding="utf-8")
+_SECTIONS = sorted(re.findall(r"^### (.+)$", _SOURCES, re.MULTILINE), key=len, reverse=True)
+_CITATION = re.compile(rf"(\w+\.(?:txt|md)), ({'|'.join(map(re.escape, _SECTIONS))})")
 
 
 def page() -> str:
@@ -94,26 +101,26 @@ def _facts(formulas: list[Formula], conditions: list[Node]) -> Iterator[str]:
     trees = [tree for f in formulas for tree in (f.tree, f.applies) if tree is not None]
     facts = {f.digest: f for tree in (*trees, *conditions) for f in leaves(tree, "fact")}
     for fact in sorted(facts.values(), key=lambda each: (_leaf(each), each.digest)):
-        told = reader_of(fact).described(fact)
-        paths = ", ".join(f"`{path}`" for path in told["paths"])
-        more = [f"options {', '.join(told['options'])}"] if "options" in told else []
-        more += [f"pattern `{told['pattern']}`"] if "pattern" in told else []
-        absent = told["absent"]
-        shown = "–" if absent is None else to_text(absent) if told["unit"] == "nano" else absent
-        reader = "; ".join([f"`{told['reader']}`", *more])
+        fields = reader_of(fact).described(fact)
+        paths = ", ".join(f"`{path}`" for path in fields["paths"])
+        more = [f"options {', '.join(fields['options'])}"] if "options" in fields else []
+        more += [f"pattern `{fields['pattern']}`"] if "pattern" in fields else []
+        absent = fields["absent"]
+        value = "–" if absent is None else to_text(absent) if fields["unit"] == "nano" else absent
+        reader = "; ".join([f"`{fields['reader']}`", *more])
         text = _code(_leaf(fact))
-        yield f"| {text} | {reader} | {paths} | {_UNITS[told['unit']]} | {shown} |\n"
+        yield f"| {text} | {reader} | {paths} | {_UNITS[fields['unit']]} | {value} |\n"
 
 
 def _formula(formula: Formula) -> str:
     symbol = f", {formula.symbol}" if formula.symbol else ""
     ends = f"{formula.low} to {formula.high}"
     text = "\n".join(lines(formula.symbol or formula.kind, formula.tree, _leaf))
-    given = [f"`{name}` {low} to {high}" for name, (low, high) in formula.parameters.items()]
+    parameters = [f"`{name}` {low} to {high}" for name, (low, high) in formula.parameters.items()]
     found = (
         f"\n### {formula.name}\n\n{formula.kind.capitalize()}{symbol}, {ends}. {formula.summary}\n"
     )
-    found += f"\nParameters: {', '.join(given)}.\n" if given else ""
+    found += f"\nParameters: {', '.join(parameters)}.\n" if parameters else ""
     if formula.sums_to_one:
         found += "Those that must sum to 1: " + ", ".join(formula.sums_to_one) + ".\n"
     if formula.applies is not None:
@@ -137,6 +144,7 @@ def _rule_set(loaded: LoadedRuleSet) -> str:
         for path, value in _values(parse(loaded.text, str(loaded.path)).data, ())
         if path[0] not in ("rule_set", "lint")
     )
+    rows = _linked(rows)
     head = f"\n### {loaded.rule_set.reference}\n\n{header.summary}.\n\n`{loaded.digest}`\n\n"
     return f"{head}| path | value | source |\n|---|---|---|\n{rows}"
 
@@ -165,6 +173,16 @@ def _source(loaded: LoadedRuleSet, path: KeyPath) -> str:
             return comment or above.removeprefix("# ")
         path = path[:-1]
     return ""
+
+
+def _linked(text: str) -> str:
+    """Return rows with links to the sections and the table that their sources cite."""
+    text = text.replace("| terms, ", "| [terms](errata.md#terms-that-live-on-other-pages), ")
+    return _CITATION.sub(lambda cited: f"[{cited[0]}](sources.md#{_anchor(cited[2])})", text)
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-")
 
 
 def _code(text: str) -> str:

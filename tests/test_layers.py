@@ -9,12 +9,13 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 from packages import CORE, FLOORS, PACKAGES, ROOT, SKILL_TYPES, module_of, sources
+from project.house import imported, imports
 
 import tallystick
 
@@ -100,6 +101,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "real",
         "statistics",
         "text",
+        "weights",
     ),
     "tallystick.plugins": (
         "commands",
@@ -194,46 +196,17 @@ HEAVY = (
 
 MODULES = {module_of(path): path for package in PACKAGES for path in sources(package)}
 """The file of each module of the project."""
-_NAME = re.compile(r"(tallystick\w*(?:\.\w+)*)(?::\w+)?")
 
 
 def top_of(module: str) -> str:
     return module.partition(".")[0]
 
 
-def imports(text: str, modules: Collection[str] = MODULES) -> Iterator[str]:
-    """Every module that a source imports or names in a string, wherever that stands.
-
-    Args:
-        text: the source.
-        modules: the names of modules; ``from package import name`` imports the module of that name
-            where there is one, else the package.
-    """
-    for node in ast.walk(ast.parse(text)):
-        match node:
-            case ast.Constant(value=str(value)) if (named := _NAME.fullmatch(value)) and (
-                "." in named[1] and named[1] in modules
-            ):
-                yield named[1]
-            case _:
-                yield from _imported(node, modules)
-
-
-def _imported(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
-    match node:
-        case ast.Import(names=names):
-            yield from (each.name for each in names)
-        case ast.ImportFrom(module=module, names=names, level=level):
-            assert not level, f"a relative import hides its layer: line {node.lineno}"
-            inner = (f"{module}.{each.name}" for each in names)
-            yield from (name if name in modules else str(module) for name in inner)
-
-
 def edges(package: str) -> Iterator[tuple[str, str]]:
     """Each module of a package with each that it imports or names, both of the project."""
     for path in sources(package):
         module = module_of(path)
-        for name in sorted({*imports(path.read_text())}):
+        for name in sorted({*imports(ast.parse(path.read_text()), MODULES)}):
             if top_of(name).startswith(CORE):
                 yield module, name
 
@@ -320,7 +293,7 @@ def test_a_package_of_a_stranger_imports_what_is_stable(package: str) -> None:
     page = (ROOT / "docs" / "api.md").read_text()
     for path in (THIRD_PARTY / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            for name in _imported(node, MODULES):
+            for name in imported(node, MODULES):
                 if name in MODULES and name not in {CORE, *STABLE}:
                     assert isinstance(node, ast.ImportFrom), path
                     for each in node.names:
@@ -360,7 +333,7 @@ def test_a_package_of_a_stranger_imports_what_is_stable(package: str) -> None:
     ],
 )
 def test_an_import_that_runs_the_wrong_way_is_seen(module: str, source: str) -> None:
-    assert any(wrong_way(module, name) for name in imports(source))
+    assert any(wrong_way(module, name) for name in imports(ast.parse(source), MODULES))
 
 
 @pytest.mark.parametrize(
@@ -374,7 +347,7 @@ def test_an_import_that_runs_the_wrong_way_is_seen(module: str, source: str) -> 
     ],
 )
 def test_what_is_allowed_is_let_by(module: str, source: str) -> None:
-    assert not any(wrong_way(module, name) for name in imports(source))
+    assert not any(wrong_way(module, name) for name in imports(ast.parse(source), MODULES))
 
 
 def circle(texts: Mapping[str, str]) -> list[str]:
@@ -387,7 +360,7 @@ def circle(texts: Mapping[str, str]) -> list[str]:
         module: {
             name
             for node in ast.walk(ast.parse(text))
-            for name in _imported(node, texts)
+            for name in imported(node, texts)
             if name in texts and name != module
         }
         for module, text in texts.items()
@@ -429,7 +402,10 @@ def test_the_folders_engine_and_plugins_are_never_imported() -> None:
     for path in [*MODULES.values(), *TESTS.rglob("*.py")]:
         text = path.read_text()
         if re.search(r"import.*\b(engine|plugins)\b|\bfrom\s+(engine|plugins)\b", text):
-            assert not {top_of(name) for name in imports(text)} & {"engine", "plugins"}, path
+            assert not {top_of(name) for name in imports(ast.parse(text), MODULES)} & {
+                "engine",
+                "plugins",
+            }, path
 
 
 def test_a_module_is_as_large_as_its_noun_and_no_larger() -> None:

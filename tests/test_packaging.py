@@ -33,7 +33,17 @@ FOLDERS = ("engine", "plugins", "rules", "schemas")
 FILES = ("LICENSE", "README.md", "pyproject.toml")
 SOURCES = (*FOLDERS, *FILES, VECTORS)
 PLUGINS = ("consensus", "skills", "workflow")
-OF_THE_SDIST = (*FOLDERS, *FILES, ".ci", ".gitignore", "CHANGELOG.md", "Makefile", "docs", "tests")
+OF_THE_SDIST = (
+    *FOLDERS,
+    *FILES,
+    ".ci",
+    ".gitignore",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Makefile",
+    "docs",
+    "tests",
+)
 
 WHERE = f"""
 from importlib import import_module

@@ -40,12 +40,12 @@ class AverageStep(AllocationStep):
         return True
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """As the column; what is carried was in that range too."""
-        found = hull(ranges[self.inputs[0]], NOTHING)
-        return hull(found, UNIT) if self.rules.normalise else found
+        """Return the range of the column, in which carried values were too."""
+        result = hull(ranges[self.inputs[0]], NOTHING)
+        return hull(result, UNIT) if self.rules.normalise else result
 
     def apply(self, given: Given) -> Values | Stop:
-        """The averages; `allocate` rounds them."""
+        """Return the averages; `allocate` rounds them."""
         column = given.flat(self.rules.of)
         carried = given.population.carry.get(self.name, {})
         averages = column_of(
@@ -58,25 +58,25 @@ class AverageStep(AllocationStep):
         return divided(averages, whole)
 
     def reason(self) -> str:
-        """Nothing now, and nothing before that counts."""
+        """Return that the average is 0."""
         return f"the average of {self.rules.of} is 0"
 
     def nothing(self) -> str:
-        """Nothing has come so far, or since it was dropped."""
+        """Return that nothing has come so far, or since it was dropped."""
         when = "so far" if self.rules.leaver == "keep" else "in the round"
         return f"no {self.rules.of} above 0 {when}"
 
     def _average(self, value: Exact | None, carried: int | None) -> Exact | None:
         previous = None if carried is None else Fraction(carried, NANO)
         if value is None:
-            found: Exact | None = previous if self.rules.leaver == "keep" else None
+            result: Exact | None = previous if self.rules.leaver == "keep" else None
         else:
             new = Fraction(self.rules.new)
             before = value if self.rules.newcomer == "new" else Fraction()
             before = before if previous is None else previous
-            found = new * value + (1 - new) * before
-        if found is None or not self._is_dropped(found):
-            return found
+            result = new * value + (1 - new) * before
+        if result is None or not self._is_dropped(result):
+            return result
         return None
 
     def _is_dropped(self, value: Exact) -> bool:

@@ -53,7 +53,7 @@ def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
 )
 @attrs.frozen
 class RoundFile:
-    """What a file says of a round.
+    """The content of a file about a round.
 
     Attributes:
         round: its attributes, by name.
@@ -64,12 +64,12 @@ class RoundFile:
     miners: Mapping[str, Mapping[str, Attribute]] = attrs.field(factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Return whether the file has any content."""
         return bool(self.round or self.miners)
 
 
 def read_round(path: Path, bound: BoundAllocation) -> RoundFile:
-    """What a file says of a round.
+    """Read a file about a round.
 
     Raises:
         InputError: it says something that the rules do not ask for, or says it wrong.
@@ -83,7 +83,7 @@ def round_of(
     where: str,
     others: Iterable[BoundAllocation] = (),
 ) -> RoundFile:
-    """What a document says of a round, to one of the allocations that it is for.
+    """Return the round of a document, for one of its allocations.
 
     Args:
         document: the JSON value.
@@ -101,19 +101,19 @@ def round_of(
     every = (bound, *others)
     of_round = {name for each in every for name in each.round_attributes}
     of_miners = {name for each in every for name in each.miner_attributes}
-    said = _table(table.get("round", {}), where, "round")
-    _check_keys(said, sorted(of_round), where, "round")
+    texts = _table(table.get("round", {}), where, "round")
+    _check_keys(texts, sorted(of_round), where, "round")
     miners = dict[str, Mapping[str, Attribute]]()
     for hotkey, value in _table(table.get("miners", {}), where, "miners").items():
         path = f"miners.{escaped(hotkey)}"
-        held = _table(value, where, path)
-        _check_keys(held, sorted(of_miners), where, path)
-        miners[hotkey] = _attributes(held, bound.miner_attributes, where, path)
-    return RoundFile(_attributes(said, bound.round_attributes, where, "round"), miners)
+        attributes = _table(value, where, path)
+        _check_keys(attributes, sorted(of_miners), where, path)
+        miners[hotkey] = _attributes(attributes, bound.miner_attributes, where, path)
+    return RoundFile(_attributes(texts, bound.round_attributes, where, "round"), miners)
 
 
 def round_schema(bound: BoundAllocation) -> dict[str, Any]:
-    """The JSON Schema of the file of a round."""
+    """Return the JSON Schema of the file of a round."""
     miner = _schema(bound.miner_attributes)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -129,7 +129,7 @@ def round_schema(bound: BoundAllocation) -> dict[str, Any]:
 
 
 def weights_document(allocation: Allocation) -> dict[str, Any]:
-    """The weights of an allocation as JSON: what the file says, and ``--json`` prints."""
+    """Return the weights of an allocation as JSON: what the file says, and ``--json`` prints."""
     by_uid = uids_of(allocation)
     slots, values = to_uint16(by_uid)
     return {
@@ -147,19 +147,19 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
 
 
 def uids_of(allocation: Allocation) -> dict[int, int]:
-    """The weights in nano by slot; of miners whose slot is not known, none."""
+    """Return the weights in nano by slot; of miners whose slot is not known, none."""
     slots = {m.hotkey: m.uid for m in allocation.given.population.miners if m.uid is not None}
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for key, nano in allocation.weights.items():
         is_miner = key in allocation.given.population.places
         slot = slots.get(key) if is_miner else slot_of(key)
         if slot is not None:
-            found[slot] = found.get(slot, 0) + nano
-    return found
+            result[slot] = result.get(slot, 0) + nano
+    return result
 
 
 def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
-    """What an earlier file of weights carried, in nano.
+    """Read the values that an earlier file of weights carries, in nano.
 
     Raises:
         InputError: it is none, or of other rules.
@@ -172,7 +172,7 @@ def carry_of(
     bound: BoundAllocation,
     where: str,
 ) -> Mapping[str, Mapping[str, int]]:
-    """What a document of weights carried; as `read_carry`."""
+    """Return the carried values of a document of weights; see `read_carry`."""
     table = _table(document, where, "")
     if table.get("allocation") != bound.digest:
         raise InputError(
@@ -185,14 +185,14 @@ def carry_of(
     return {
         name: {
             hotkey: _carried(text, bound.ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
-            for hotkey, text in _table(held, where, f"carry.{name}").items()
+            for hotkey, text in _table(texts, where, f"carry.{name}").items()
         }
-        for name, held in carry.items()
+        for name, texts in carry.items()
     }
 
 
 def _carried(value: Any, within: Range, where: str, path: str) -> int:  # noqa: ANN401  # any JSON value
-    """What was carried, which is in the range that the steps after it take for granted."""
+    """Return a carried value; it is in the range that later steps rely on."""
     nano, (low, high) = _nano(value, where, path), within
     if not low * NANO - 1 < nano < high * NANO + 1:
         raise _wrong(where, path, value, f"{fraction(low)} to {fraction(high)}")
@@ -272,8 +272,8 @@ def _nano(value: Any, where: str, path: str) -> int:  # noqa: ANN401  # any JSON
 
 
 def _wrong(where: str, path: str, value: Any, expected: str) -> InputError:  # noqa: ANN401  # any JSON value
-    place = f"{path}: " if path else ""
-    return InputError(f"{where}: {place}found {_shown(value)}, expected {expected}")
+    prefix = f"{path}: " if path else ""
+    return InputError(f"{where}: {prefix}found {_shown(value)}, expected {expected}")
 
 
 def _shown(value: object) -> str:

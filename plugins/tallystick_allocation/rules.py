@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 UNGROUPED = ""
 """The name of the one group of a rule set without groups."""
 MINER, ROUND = "miner.", "round."
-"""What the names of attributes begin with: of a miner, and of the round."""
+"""Prefixes of the names of attributes: of a miner, and of the round."""
 QUALITY, EMISSION = "quality", "emission"
-"""What a step can collect of a record beside its measures."""
+"""Values of a record that a step can collect beside its measures."""
 
 Excess = Literal["once", "water_filling"]
 Ties = Literal["hotkey", "digest"]
@@ -69,7 +69,7 @@ class StepRules:
         return "grouped" if "grouped" in inputs else "flat"
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values, before they are rounded, sum to 1, or are all 0 or absent.
+        """Return whether its values, before they are rounded, sum to 1, or are all 0 or absent.
 
         Of a column of groups this is so in each group. A step that can be given values below 0
         refuses them, drops them, or sums them up as they are.
@@ -229,7 +229,7 @@ class ByRank(StepRules):
     ties: Literal["order", "pooled"] = "order"
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: where the parts of those present are scaled to it."""
+        """Return whether the parts of those present are scaled to sum to 1."""
         del inputs
         return self.short == "normalise"
 
@@ -258,7 +258,7 @@ class Pools(StepRules):
         return "flat"
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: where those of its inputs do."""
+        """Return whether the values of its inputs sum to 1."""
         return inputs
 
 
@@ -282,7 +282,7 @@ class Share(StepRules):
     drop_zero: bool = False
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: always."""
+        """Return true: shares always sum to 1."""
         del inputs
         return True
 
@@ -309,7 +309,7 @@ class Mix(StepRules):
         yield from ((("of", name), name) for name in self.of)
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: where the part of an empty column goes somewhere."""
+        """Return whether inputs sum to 1 and the part of an empty column goes somewhere."""
         return inputs and self.empty != "leave"
 
 
@@ -333,7 +333,7 @@ class Equal(StepRules):
         return "flat"
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: always."""
+        """Return true: equal parts always sum to 1."""
         del inputs
         return True
 
@@ -351,7 +351,7 @@ class Lift(StepRules):
 @_step("z_score")
 @attrs.frozen(kw_only=True)
 class ZScore(StepRules):
-    """How many standard deviations a value is from the mean.
+    """The distance of each value from the mean, in standard deviations.
 
     Attributes:
         of: the column.
@@ -386,7 +386,7 @@ class CapStep(StepRules):
     lowest_share: Literal["one_over_miners"] | None = None
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: always."""
+        """Return true: capped shares always sum to 1."""
         del inputs
         return True
 
@@ -421,7 +421,7 @@ class Average(StepRules):
         return "flat"
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: where they are scaled to it."""
+        """Return whether averages are scaled to sum to 1."""
         del inputs
         return self.normalise
 
@@ -455,7 +455,7 @@ class Reserve(StepRules):
         return "flat"
 
     def sums_to_one(self, inputs: bool) -> bool:
-        """Whether its values sum to 1: where those of its inputs do."""
+        """Return whether the values of its inputs sum to 1."""
         return inputs
 
 
@@ -495,7 +495,7 @@ class AllocationRules:
 
 
 def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
-    """The names of the earlier steps that a step reads.
+    """Yield the names of the earlier steps that a step reads.
 
     Args:
         step: the step.
@@ -520,14 +520,14 @@ class PlacedStep:
 def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
     """Yield the steps of a rule set in order, with what says them."""
     allocation = rule_set.section(ALLOCATION)
-    for place, rules in enumerate(() if allocation is None else allocation.steps):
-        yield PlacedStep(rules, (ALLOCATION.name, "steps", place))
+    for index, rules in enumerate(() if allocation is None else allocation.steps):
+        yield PlacedStep(rules, (ALLOCATION.name, "steps", index))
 
 
 def round_score(rule_set: RuleSet) -> Collect | None:
     """Return the step that gives the score of a miner in a round; None where there is none."""
     steps = (placed.rules for placed in placed_steps(rule_set))
-    of_round = (each for each in steps if isinstance(each, Collect) and each.records == "round")
+    of_round = (step for step in steps if isinstance(step, Collect) and step.records == "round")
     return next(of_round, None)
 
 
@@ -538,6 +538,6 @@ def formula_of_step(path: KeyPath, step: FormulaStep) -> FormulaReference:
 
 def references(rules: AllocationRules) -> Iterator[FormulaReference]:
     """Yield the formula of each step that names one."""
-    for place, step in enumerate(rules.steps):
+    for index, step in enumerate(rules.steps):
         if isinstance(step, FormulaStep):
-            yield formula_of_step((ALLOCATION.name, "steps", place), step)
+            yield formula_of_step((ALLOCATION.name, "steps", index), step)

@@ -108,7 +108,7 @@ class Answers:
 
     @property
     def has_end(self) -> bool:
-        """Whether the process came to its end."""
+        """True where the process came to its end."""
         return any(line.end for line in self.lines)
 
     @property
@@ -153,13 +153,13 @@ def read(data: bytes, key: bytes) -> Answers:
     """Read the answers of a run; whatever the bytes are, none raises."""
     *whole, last = data.split(b"\n")
     numbers, lines, damage = dict.fromkeys(_WRITERS, 0), list[Answer](), ""
-    for place, line in enumerate(whole, 1):
+    for number, line in enumerate(whole, 1):
         try:
             name, text = _verified(line, key, numbers)
             numbers[name] += 1
             lines.append(msgspec.convert(json.loads(text), Answer))
         except (ValueError, RecursionError):  # what msgspec refuses is a ValueError too
-            damage = damage or f"that line {place} of its answers is forged or damaged"
+            damage = damage or f"that line {number} of its answers is forged or damaged"
     return Answers(tuple(lines), damage, bool(last))
 
 
@@ -170,7 +170,7 @@ def _verified(line: bytes, key: bytes, numbers: Mapping[Writer, int]) -> tuple[W
         ValueError: the line is not what a writer wrote next.
     """
     parts = line.split(b" ", _PARTS - 1)
-    name = next((each for each in _WRITERS if each.encode() == parts[0]), None)
+    name = next((writer for writer in _WRITERS if writer.encode() == parts[0]), None)
     if len(parts) != _PARTS or name is None or parts[1] != b"%d" % numbers[name]:
         raise ValueError("found another line, expected the next one of a writer")
     if not compare_digest(parts[2], _code(key, name, numbers[name], parts[3])):

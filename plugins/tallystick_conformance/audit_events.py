@@ -41,11 +41,11 @@ _STARTS = (
     *("os.setxattr", "os.spawn", "os.startfile", "os.symlink", "os.system", "os.truncate"),
     *("os.utime", "setopencodehook", "sys.addaudithook", "sys._current_"),
 )
-"""How the names of events begin that a plugin has no business with."""
+"""Beginnings of the audit events that a plugin has no business with."""
 _TRACING = ("sys.setprofile", "sys.settrace")
 _FRAMES = ("sys._getframe", "object.__getattr__")
 _LOOKS = (*_FRAMES, "gc.get_", "sys._current_", "object.__setattr__")
-"""How the events begin by which objects of others are found, such as the key of the answers."""
+"""Beginnings of the events by which objects of others are found, such as the key of the answers."""
 _FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _HAND_ON: Mapping[str | None, tuple[str, ...]] = {
     inspect.__file__: (),
@@ -69,7 +69,7 @@ _MACHINERY = (
         )
     ),
 )
-"""How the files of the engine, of Python and of installed packages begin."""
+"""Beginnings of the files of the engine, of Python and of installed packages."""
 
 
 @attrs.define(eq=False)
@@ -122,11 +122,11 @@ class AuditHook:
             return
         self._inside = True
         try:
-            found = self._found(event, arguments)
+            violation = self._found(event, arguments)
         finally:
             self._inside = False
-        if found is not None:
-            raise RefusedError(event, found)
+        if violation is not None:
+            raise RefusedError(event, violation)
 
     def _found(self, event: str, arguments: tuple[Any, ...]) -> Diagnostic | None:
         # C code that nobody of Python calls, such as at the exit, has no frame
@@ -135,19 +135,19 @@ class AuditHook:
         asking = "" if frame is None else frame.f_code.co_filename
         if event in (*_TRACING, *_FRAMES) and not self._is_own(asking) and _is_machinery(asking):
             return None
-        place = self._place(frame)
-        if not self.of_plugin and place is None:
+        where = self._place(frame)
+        if not self.of_plugin and where is None:
             return None
-        found = self._told.get(event)
-        if found is None:
-            shown = ", ".join(repr(each)[:_LONGEST] for each in arguments[:1])
-            call = f"{event} {shown}".rstrip()
+        violation = self._told.get(event)
+        if violation is None:
+            text = ", ".join(repr(argument)[:_LONGEST] for argument in arguments[:1])
+            call = f"{event} {text}".rstrip()
             message = f"found that the plugin calls {call}, expected none"
-            found = finding(CODE, place or "the plugin", message, {"call": call})
-            self._told[event] = found
+            violation = finding(CODE, where or "the plugin", message, {"call": call})
+            self._told[event] = violation
             if not self.is_known:
-                self.tell(found)
-        return found
+                self.tell(violation)
+        return violation
 
     def _place(self, frame: FrameType | None) -> str | None:
         """The innermost line of the plugin that has a part in it."""

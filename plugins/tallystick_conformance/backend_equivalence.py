@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tallystick.formula.columns import Column
 
 EXPLAINED = 40
-"""How many records of each type are explained, which takes far longer than to score them."""
+"""Number of records of each type that are explained: it takes far longer than scoring."""
 
 _LONGEST = 200
 
@@ -141,7 +141,7 @@ def _ratios(measure: MeasureValue, rows: _Rows) -> _Evaluated:
 
 
 def _conditions(name: str, compiled: Compiled, rows: _Rows) -> _Evaluated:
-    """What the backends make of a condition on facts."""
+    """Return the result of every backend for a condition on facts."""
     count = len(rows.records)
     return _Evaluated(
         name,
@@ -156,7 +156,7 @@ def _exact(compiled: Compiled, facts: Sequence[int]) -> int:
 
 
 def _evaluate(bound: BoundType, place: int, rows: _Rows) -> _Evaluated:
-    """What the backends make of the value at a place of those of a type."""
+    """Return the result of every backend for the value at a position of the type's list."""
     value, values = bound.values[place], bound.values[: place + 1]
     given = list(zip(rows.facts, rows.published, strict=True))
 

@@ -17,7 +17,7 @@ from tallystick_conformance.report import finding
 from tallystick_conformance.testing.samples import JSON, SEED, line, of_type
 
 OF_A_TYPE = 120
-"""How many records of each type are scored, over and over."""
+"""Number of records of each type that are scored, over and over."""
 MOST_BYTES = 20_000
 """The longest of them; a longer one shows nothing more and takes its time."""
 
@@ -35,39 +35,39 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """
     for reference, scorer in subject.scorers.items():
         lines = _lines(scorer)
-        alone = [_rows(scorer, [each])[0] for each in lines]
+        alone = [_rows(scorer, [one_line])[0] for one_line in lines]
         # from the last to the first, so that what is kept between calls shows
-        again = [_rows(scorer, [each])[0] for each in reversed(lines)][::-1]
+        again = [_rows(scorer, [one_line])[0] for one_line in reversed(lines)][::-1]
         changing = list(_changing(reference, lines, alone, again))
         yield from changing or _beside_others(reference, scorer, lines, alone)
 
 
 def _lines(scorer: Scorer) -> list[bytes]:
     """Lines of every type in turns, and some that have no scores."""
-    found: list[tuple[int, int, bytes]] = []
-    for place, (name, bound) in enumerate(scorer.types.items()):
+    ordered: list[tuple[int, int, bytes]] = []
+    for type_number, (name, bound) in enumerate(scorer.types.items()):
         requirements = tuple(requirement for requirement, _ in bound.requirements)
         records = of_type(scorer.registry.skill_types[name], requirements)
         lines = [line(record) for record in (_without_answer(records[0]), *records)]
-        short = [each for each in lines if len(each) <= MOST_BYTES]
-        kept = short[:: max(1, len(short) // OF_A_TYPE)]
-        found += [(turn, place, each) for turn, each in enumerate(kept)]
-    return [each for *_, each in sorted(found)] + list(_BROKEN)
+        short = [record_line for record_line in lines if len(record_line) <= MOST_BYTES]
+        chosen = short[:: max(1, len(short) // OF_A_TYPE)]
+        ordered += [(turn, type_number, record_line) for turn, record_line in enumerate(chosen)]
+    return [record_line for *_, record_line in sorted(ordered)] + list(_BROKEN)
 
 
 def _without_answer(record: JSON) -> JSON:
-    kept = {name: value for name, value in record.items() if name not in ANSWER}
-    return {**kept, "events": [MISSED]}
+    rest = {name: value for name, value in record.items() if name not in ANSWER}
+    return {**rest, "events": [MISSED]}
 
 
 def _changing(
     reference: str, lines: Sequence[bytes], alone: Sequence[bytes], again: Sequence[bytes]
 ) -> Iterator[Diagnostic]:
     """The first record that gives other bytes the second time."""
-    for each, before, after in zip(lines, alone, again, strict=True):
+    for record_line, before, after in zip(lines, alone, again, strict=True):
         if before != after:
             message = f"found {_shown(before)} and then {_shown(after)}, expected the same bytes"
-            yield finding("not-repeatable", reference, message, _shown_record(each))
+            yield finding("not-repeatable", reference, message, _shown_record(record_line))
             return
 
 
@@ -76,11 +76,11 @@ def _beside_others(
 ) -> Iterator[Diagnostic]:
     """The first record that has another result in some order than alone."""
     for order, places in _orders(len(lines)).items():
-        rows = _rows(scorer, [lines[place] for place in places])
-        for place, row in zip(places, rows, strict=True):
-            if row != alone[place]:
-                message = f"found {_shown(row)} in a batch {order}, expected {_shown(alone[place])}"
-                yield finding("batch-dependent", reference, message, _shown_record(lines[place]))
+        rows = _rows(scorer, [lines[index] for index in places])
+        for index, row in zip(places, rows, strict=True):
+            if row != alone[index]:
+                message = f"found {_shown(row)} in a batch {order}, expected {_shown(alone[index])}"
+                yield finding("batch-dependent", reference, message, _shown_record(lines[index]))
                 return
 
 
@@ -92,17 +92,17 @@ def _orders(count: int) -> Mapping[str, list[int]]:
         "in order": every,
         "in reverse": every[::-1],
         "in another order": permuted,
-        "with each record twice": [place for place in every for _ in range(2)],
+        "with each record twice": [index for index in every for _ in range(2)],
         "behind itself": every * 2,
         "of every second record": every[::2],
     }
 
 
 def _rows(scorer: Scorer, lines: Sequence[bytes]) -> list[bytes]:
-    """What each line of one batch gives, without its number."""
+    """Return the result of each line of one batch, without its number."""
     batch = scorer.score_lines(lines)
-    rows = {each.record: each.to_dict() for each in batch.results()}
-    rows |= {each.line: attrs.asdict(each) for each in batch.rejects}
+    rows = {result.record: result.to_dict() for result in batch.results()}
+    rows |= {result.line: attrs.asdict(result) for result in batch.rejects}
     return [
         json.dumps({k: v for k, v in rows[number].items() if k not in _NUMBERS}).encode()
         for number in range(1, len(lines) + 1)

@@ -64,7 +64,7 @@ NAMES = (LOADING, *(name for name, _ in CHECKS))
 _NO_MORE = object()
 _SHOWN = 5
 _SHIFT_S = 34_567_890
-"""How far the clock of the other process is ahead: a bit more than 400 days."""
+"""Seconds by which the clock of the other process is ahead: a bit more than 400 days."""
 _CLOCKS = ("time", "monotonic", "perf_counter")
 
 
@@ -75,17 +75,17 @@ def every(subject: Subject) -> Iterator[str | Diagnostic | None]:
     """
     for name, check in CHECKS:
         yield name
-        found = list[Diagnostic]()
-        for each in run(name, check, subject):
-            found.append(each)
-            yield each
+        problems = list[Diagnostic]()
+        for problem in run(name, check, subject):
+            problems.append(problem)
+            yield problem
         yield None
-        if any(map(opaque.is_without_end, found)):
+        if any(map(opaque.is_without_end, problems)):
             return
 
 
 def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
-    """What a check finds; if it fails itself, that is a finding too."""
+    """Yield the findings of a check; a check that fails itself is a finding too."""
     try:
         yield from check(subject)
     except RefusedError:
@@ -93,8 +93,8 @@ def run(name: str, check: Check, subject: Subject) -> Iterator[Diagnostic]:
     except (Exception, SystemExit) as error:  # noqa: BLE001  # one check must not hide another
         message = f"found {type(error).__name__}: {error}, expected the check to end"
         frames = traceback.extract_tb(error.__traceback__)
-        place = f"{frames[-1].filename}:{frames[-1].lineno}"
-        yield finding("check-failed", name, message, {"place": place})
+        where = f"{frames[-1].filename}:{frames[-1].lineno}"
+        yield finding("check-failed", name, message, {"place": where})
 
 
 def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] | None) -> None:
@@ -115,7 +115,7 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
     sys.dont_write_bytecode = True
     if before is not None:
         _shift_clocks()
-    hook = AuditHook(lambda found: say(found=attrs.asdict(found)), target.code)
+    hook = AuditHook(lambda problem: say(found=attrs.asdict(problem)), target.code)
     # looked up now: an import may replace it
     imports, names_of, replaced = check_import, names_of_modules, _replaced
     say(begin=LOADING)
@@ -132,8 +132,8 @@ def check(target_name: str, say: Callable[..., None], before: Mapping[str, Any] 
             say(about=_about(subject))
             say(done=LOADING)
             answer.check(subject) if before is None else answer.compare(subject, before)
-        for found in (*imports(subject), *replaced(target, names_before, names_of())):
-            say(found=attrs.asdict(found))
+        for problem in (*imports(subject), *replaced(target, names_before, names_of())):
+            say(found=attrs.asdict(problem))
     say(end=True)
 
 
@@ -161,25 +161,25 @@ class _Answer:
         while True:
             # facts are watched by their own check
             with self.hook.watched() if name == OPAQUE else nullcontext():
-                each = next(steps, _NO_MORE)
-            if each is _NO_MORE:
+                problem = next(steps, _NO_MORE)
+            if problem is _NO_MORE:
                 break
-            if each is None:
+            if problem is None:
                 self.say(done=name)
-            elif isinstance(each, Diagnostic):
-                self.found(each)
-                faulty.add(each.where)
+            elif isinstance(problem, Diagnostic):
+                self.found(problem)
+                faulty.add(problem.where)
                 # the facts are called again by other checks, and refused
                 self.hook.is_known |= name == OPAQUE
             else:
-                name = str(each)
+                name = str(problem)
                 self.say(begin=name)
         with self.hook.watched():
             values = opaque.values_of(subject, faulty)
         self.say(generated=_generated(subject), values=values)
 
     def compare(self, subject: Subject, before: Mapping[str, Any]) -> None:
-        """What differs from the first process: formulas, made-up records, opaque facts."""
+        """Report differences from the first process: formulas, made-up records, opaque facts."""
         self.say(begin=IMPORT)
         for name, digest in _digests(subject).items():
             if before["formulas"].get(name) != digest:
@@ -197,8 +197,8 @@ class _Answer:
         # facts of other records differ, which says nothing
         if made == before["generated"]:
             with self.hook.watched():
-                for each in run(OPAQUE, lambda s: opaque.compare(s, before["values"]), subject):
-                    self.found(each)
+                for problem in run(OPAQUE, lambda s: opaque.compare(s, before["values"]), subject):
+                    self.found(problem)
         self.say(done=OPAQUE)
 
 
@@ -227,22 +227,22 @@ def _digests(subject: Subject) -> Mapping[str, str]:
 
 
 def _texts(subject: Subject) -> Mapping[str, Sequence[str]]:
-    """What each formula says; one that cannot be shown is told by its check."""
-    found = {}
+    """Return the text of each formula; one that cannot be shown is reported by its check."""
+    texts = {}
     for formula in subject.plugin.formulas:
         with suppress(Exception):
-            found[formula.name] = releases.as_recorded(formula).text
-    return found
+            texts[formula.name] = releases.as_recorded(formula).text
+    return texts
 
 
 def _generated(subject: Subject) -> Mapping[str, str]:
     """The digest of what each generator of the plugin makes; why one fails is told by its check."""
-    found = {}
+    digests = {}
     for skill_type in subject.plugin.skill_types:
         with suppress(Exception):
             lines = generated(skill_type, SEED)
-            found[skill_type.name] = digest_of([line.decode() for line in lines])
-    return found
+            digests[skill_type.name] = digest_of([line.decode() for line in lines])
+    return digests
 
 
 def _shift_clocks() -> None:

@@ -33,7 +33,7 @@ class Premise:
 
 @attrs.frozen(eq=False)
 class Claim:
-    """What is to be proved, or refuted by an example.
+    """A claim that is to be proved, or refuted by an example.
 
     Attributes:
         formula: the formula.
@@ -61,14 +61,14 @@ class Claim:
 
     @property
     def facts(self) -> tuple[Node, ...]:
-        """All facts that the formula, its premises and the requirements read, each once."""
+        """The facts that the formula, its premises and the requirements read, each once."""
         trees = [self.tree, self.formula.applies]
         trees += [
             tree for premise in self.premises for tree in (premise.tree, premise.formula.applies)
         ]
         trees += [requirement.condition for requirement in self.requirements]
-        found = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-        return tuple({fact.digest: fact for fact in found}.values())
+        facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
+        return tuple({fact.digest: fact for fact in facts}.values())
 
 
 def prove(claim: Claim) -> None:
@@ -87,5 +87,5 @@ def prove(claim: Claim) -> None:
 
 
 def range_of(formula: Formula) -> str:
-    """The declared range of a formula, as text."""
+    """Return the declared range of a formula, as text."""
     return f"{decimal_text(formula.low)} to {decimal_text(formula.high)}"

@@ -30,9 +30,9 @@ from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_conformance.testing.samples import of_type
 
 _PICKS = 12
-"""So many choices of the given values are tried with each record, the corners first."""
+"""Maximum number of choices of the given values that are tried with each record, corners first."""
 _PICKS_ALONE = 2000
-"""The same where no record is read."""
+"""Maximum number of choices that are tried where no record is read."""
 
 _REASONS = {
     "found a division by": "division-by-zero",
@@ -40,18 +40,18 @@ _REASONS = {
     "found the logarithm of": "outside-domain",
     "found exp of": "outside-domain",
 }
-"""How a proof says why it fails, and the code of that."""
+"""Codes of findings by the beginning of the reason that a proof fails with."""
 
 Facts = Mapping[str, int]
 
 
 @attrs.frozen(eq=False)
 class Counterexample:
-    """What refutes a claim.
+    """A counterexample that refutes a claim.
 
     Attributes:
-        value: what the formula comes to; None where it has no value, as it divides by zero or
-            takes the root, power or logarithm of what has none.
+        value: the value of the formula; None where it has none, as it divides by zero or takes the
+            root, power or logarithm of a number outside the domain.
         record: the record, if it reads one.
         published: the nano of each published value that it reads.
     """
@@ -74,28 +74,28 @@ class Counterexample:
 
 
 def judged(where: str, claim: Claim, reason: str) -> Diagnostic:
-    """What is to be said of a claim that could not be proved, with an example if one is found."""
+    """Return the finding about a claim that could not be proved, with an example if any."""
     codes = (code for start, code in _REASONS.items() if reason.startswith(start))
     code = next(codes, "axis-unproved")
-    found = search(claim)
-    if found is None:
+    example = search(claim)
+    if example is None:
         return finding(code, where, f"{reason} (no example was found)")
-    if found.value is None:
+    if example.value is None:
         divides = code == "division-by-zero"
         message = "found a division by zero for the example, expected none" if divides else reason
-        return finding(code, where, message, found.shown(claim))
+        return finding(code, where, message, example.shown(claim))
     message = (
-        f"found {decimal_text(found.value)} for the example, expected {range_of(claim.formula)}"
+        f"found {decimal_text(example.value)} for the example, expected {range_of(claim.formula)}"
     )
-    return finding("axis-out-of-range", where, message, found.shown(claim))
+    return finding("axis-out-of-range", where, message, example.shown(claim))
 
 
 def search(claim: Claim) -> Counterexample | None:
     """An example that refutes a claim, if one is found."""
     tree = claim.tree
     for record, facts in _records(claim):
-        for given in _given(claim, record is None):
-            published = _published(claim, facts, given)
+        for published_values in _given(claim, record is None):
+            published = _published(claim, facts, published_values)
             if published is None or not _applies(claim.formula, facts):
                 continue
             try:
@@ -130,24 +130,24 @@ def _given(claim: Claim, alone: bool) -> Iterator[Mapping[str, int]]:
     names, most = list(claim.given), _PICKS_ALONE if alone else _PICKS
     options = list(claim.given.values())
     if prod(map(len, options)) <= most:
-        yield from (dict(zip(names, each, strict=True)) for each in product(*options))
+        yield from (dict(zip(names, choice, strict=True)) for choice in product(*options))
         return
     corners = product(*(values[:2] for values in options))
-    yield from (dict(zip(names, each, strict=True)) for each in islice(corners, most // 2))
+    yield from (dict(zip(names, choice, strict=True)) for choice in islice(corners, most // 2))
     draw = Draw.of(claim.formula.name)
     for _ in range(most // 2):
         yield {name: draw.one(claim.given[name]) for name in names}
 
 
 def _published(claim: Claim, facts: Facts, given: Mapping[str, int]) -> dict[str, int] | None:
-    """What is published before the formula; None where an earlier one has no value."""
-    found = dict(given)
+    """Return the values published before the formula; None where an earlier one has no value."""
+    published = dict(given)
     for premise in claim.premises:
-        nano = _premise(premise.tree, premise.formula, facts, found)
+        nano = _premise(premise.tree, premise.formula, facts, published)
         if nano is None:
             return None
-        found[premise.name] = nano
-    return found
+        published[premise.name] = nano
+    return published
 
 
 def _premise(tree: Node, formula: Formula, facts: Facts, found: Mapping[str, int]) -> int | None:

@@ -41,17 +41,17 @@ most, and a slow machine still passes what takes a third of it here."""
 GROWTH = 10
 """The most that steps may grow where the size grows by four: n is 4, n·log n about 5, n² is 16."""
 WORTH_STEPS = 20_000
-"""Below so many steps for the full size nothing is slow, whatever its growth: about 2 ms."""
+"""Minimum of steps for the full size; below it nothing is slow, whatever its growth: about 2 ms."""
 MOST_STEPS = 100_000
-"""Where more steps are taken, the growth is looked at in smaller records, which is faster."""
+"""Steps beyond which the growth is measured in smaller records, which is faster."""
 CUT_OFF_S = 2
 """After how much CPU time a call is cut off: twenty times the limit."""
 
 MOST_PER_BYTE = 20
-"""How many times as much CPU time as of a good line a byte of any line takes at most."""
+"""Maximum CPU time of a byte of any line, in multiples of a byte of a good line."""
 
 LEAST_BYTES = 1 << 12
-"""What a shorter line counts as: to be rejected costs something of its own."""
+"""Size that a shorter line counts as: to be rejected costs something of its own."""
 
 _RUNS = 3
 # what decides is the least of so many runs
@@ -62,7 +62,7 @@ _AGAIN_S = CUT_OFF_S / 8
 _MS = 1_000
 _FULL, _QUARTER = Fraction(1), Fraction(1, 4)
 _FILLINGS = (("a", True), ("a ", True), ("ab-", False), ("0,é ", False))
-"""What texts are made of, and whether the items of a list are the same."""
+"""Content of texts, and whether the items of a list are the same."""
 
 
 class TooLongError(BaseException):
@@ -70,7 +70,7 @@ class TooLongError(BaseException):
 
 
 class _EnoughError(BaseException):
-    """More steps were taken than are counted."""
+    """Raised when more steps were taken than are counted."""
 
 
 @attrs.frozen
@@ -116,7 +116,7 @@ def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
 def slowness(
     function: Function, checker: RecordChecker, samples: Sequence[JSON]
 ) -> Slowness | None:
-    """What a function takes too long for, or grows too fast with; None if there is nothing.
+    """Return the function's slowness: CPU time or growth beyond the limit; None if there is none.
 
     A record for which the function raises says nothing about time.
 
@@ -125,8 +125,8 @@ def slowness(
         checker: which records are valid; requirements are asked after facts, and do not count.
         samples: valid records; one of middling length is made larger, part by part.
     """
-    found = (_slowness(function, checker, family) for family in _families(checker, samples))
-    return next((each for each in found if each is not None), None)
+    families = (_slowness(function, checker, family) for family in _families(checker, samples))
+    return next((slow for slow in families if slow is not None), None)
 
 
 @attrs.frozen
@@ -150,16 +150,16 @@ def _families(checker: RecordChecker, samples: Sequence[JSON]) -> Iterator[_Fami
     for letters, same in _FILLINGS:
         boundary = Boundary(0, _FULL, letters=letters, same=same)
 
-        def one(share: Fraction, place: int, boundary: Boundary = boundary) -> JSON:
+        def one(share: Fraction, position: int, boundary: Boundary = boundary) -> JSON:
             made = grown(start, schema, schema, attrs.evolve(boundary, size=share))
-            found: JSON = next(islice(made, place, None))[1]
-            return found
+            record_of_share: JSON = next(islice(made, position, None))[1]
+            return record_of_share
 
         def whole(share: Fraction, letters: str = letters) -> JSON | None:
             return largest(checker, samples, share, letters)
 
-        for number, (place, record) in enumerate(grown(start, schema, schema, boundary)):
-            yield _Family(place, record, partial(one, place=number))
+        for number, (position, record) in enumerate(grown(start, schema, schema, boundary)):
+            yield _Family(position, record, partial(one, position=number))
         yield _Family("", whole(_FULL), whole)
 
 
@@ -173,13 +173,17 @@ def _slowness(function: Function, checker: RecordChecker, family: _Family) -> Sl
         return None
     slow = Slowness(family.place, len(line(record)), None)
     try:
-        taken = _milliseconds(function, checker, record)
-        if taken > LIMIT_MS:
-            return attrs.evolve(slow, milliseconds=round(taken))
+        milliseconds = _milliseconds(function, checker, record)
+        if milliseconds > LIMIT_MS:
+            return attrs.evolve(slow, milliseconds=round(milliseconds))
         growth = _growth(function, checker, family, share)
     except TooLongError:
         return slow
-    return attrs.evolve(slow, milliseconds=round(taken), growth=growth) if growth > GROWTH else None
+    return (
+        attrs.evolve(slow, milliseconds=round(milliseconds), growth=growth)
+        if growth > GROWTH
+        else None
+    )
 
 
 def _milliseconds(function: Function, checker: RecordChecker, record: JSON) -> float:
@@ -190,11 +194,11 @@ def _milliseconds(function: Function, checker: RecordChecker, record: JSON) -> f
     """
     least = float("inf")
     for _ in range(_RUNS):
-        given = plain(checker, record)
+        argument = plain(checker, record)
         with cut_off():
             start = time.thread_time()
             try:
-                function(given)
+                function(argument)
             except (Exception, SystemExit):  # noqa: BLE001  # that it raises is told elsewhere
                 return 0
             least = min(least, (time.thread_time() - start) * _MS)
@@ -204,7 +208,7 @@ def _milliseconds(function: Function, checker: RecordChecker, record: JSON) -> f
 
 
 def _growth(function: Function, checker: RecordChecker, family: _Family, share: Fraction) -> int:
-    """How many times as many steps it takes for four times the size; 0 where it takes few.
+    """Return by what factor steps grow for four times the size; 0 where there are few.
 
     Raises:
         TooLongError: a run was cut off.
@@ -223,7 +227,7 @@ def _growth(function: Function, checker: RecordChecker, family: _Family, share: 
 
 
 def _steps(function: Function, record: JSON, most: int) -> int | None:
-    """How many lines and calls of Python a call takes; None for more than that, 0 if it raises."""
+    """Return a call's lines and calls of Python; None beyond the limit, 0 if it raises."""
     count = 0
 
     def trace(_frame: FrameType, _event: str, _argument: object) -> Any:  # noqa: ANN401  # as sys has it
@@ -253,7 +257,7 @@ Judge = Callable[[Sequence[bytes]], object]
 
 @attrs.frozen
 class Cost:
-    """What the lines of a skill type cost.
+    """The cost of the lines of a skill type.
 
     Attributes:
         good: nanoseconds of CPU time for each byte of good lines.
@@ -270,9 +274,9 @@ class Cost:
 
 
 def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost:
-    """What fillings cost, against good lines of the same type.
+    """Return the cost of fillings, against good lines of the same type.
 
-    What keeps to the limit is looked at once; what does not, until the least of some runs is known,
+    A filling within the limit is measured once; another until the least of some runs is known,
     which no other load of the machine makes larger. The first that costs too much is the last.
 
     Args:
@@ -282,12 +286,12 @@ def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost
     """
     size = sum(map(len, good))
     lines = [*good] * -(-_WORTH_BYTES // size)
-    weight = sum(max(len(each), LEAST_BYTES) for each in good) / size
+    weight = sum(max(len(filling), LEAST_BYTES) for filling in good) / size
     judge(lines)
     usual = min(_per_byte(judge, lines) for _ in range(_PATIENT_RUNS)) * weight
-    found = {}
-    for each in filled:
-        repeated = [each.line] * max(1, _WORTH_BYTES // 8 // len(each.line))
+    by_filling = {}
+    for filling in filled:
+        repeated = [filling.line] * max(1, _WORTH_BYTES // 8 // len(filling.line))
         times = _per_byte(judge, repeated) / usual
         for _ in range(_PATIENT_RUNS):
             if times <= MOST_PER_BYTE or times == math.inf:
@@ -295,10 +299,10 @@ def cost(judge: Judge, good: Sequence[bytes], filled: Iterable[Filling]) -> Cost
             # a busy machine makes both slower
             beside = _per_byte(judge, lines) * weight
             times = min(times, _per_byte(judge, repeated) / beside)
-        found[each] = times
-        if found[each] > MOST_PER_BYTE:
+        by_filling[filling] = times
+        if by_filling[filling] > MOST_PER_BYTE:
             break
-    return Cost(usual, found)
+    return Cost(usual, by_filling)
 
 
 def _per_byte(judge: Judge, lines: Sequence[bytes]) -> float:
@@ -309,4 +313,4 @@ def _per_byte(judge: Judge, lines: Sequence[bytes]) -> float:
             judge(lines)
     except TooLongError:
         return math.inf
-    return (time.thread_time_ns() - start) / sum(max(len(each), LEAST_BYTES) for each in lines)
+    return (time.thread_time_ns() - start) / sum(max(len(line), LEAST_BYTES) for line in lines)

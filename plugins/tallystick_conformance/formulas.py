@@ -26,7 +26,7 @@ from tallystick_conformance.report import finding
 from tallystick_conformance.rule_sets import readable
 
 CORNERS = 16
-"""So many corners of the ranges are tried, and their middle."""
+"""Maximum number of corners of the ranges that are tried, beside the middle."""
 _READS_UNITS = ("axis", "composite", "threshold")
 
 Values = Mapping[str, Fraction]
@@ -42,10 +42,10 @@ def check_parameters(subject: Subject) -> Iterator[Diagnostic]:
 
 def _used(subject: Subject) -> set[str]:
     scorers = subject.scorers.values()
-    found = {name for s in scorers for name in used_formulas(s.rule_set, s.registry)}
+    names = {name for s in scorers for name in used_formulas(s.rule_set, s.registry)}
     for loaded in readable(subject):
-        found |= set(used_formulas(loaded.rule_set, loaded.registry))
-    return found
+        names |= set(used_formulas(loaded.rule_set, loaded.registry))
+    return names
 
 
 def _of_formula(formula: Formula, subject: Subject) -> Iterator[Diagnostic]:
@@ -76,13 +76,13 @@ def _types(formula: Formula, subject: Subject) -> Iterator[SkillType | None]:
 def _claim(
     formula: Formula, values: Values, skill_type: SkillType | None, subject: Subject
 ) -> Claim:
-    given = dict.fromkeys(formula.published, UNIT_VALUES)
-    asked = () if skill_type is None else _requirements(skill_type, subject)
-    return Claim(formula, values, skill_type, asked, given=given)
+    published = dict.fromkeys(formula.published, UNIT_VALUES)
+    requirements = () if skill_type is None else _requirements(skill_type, subject)
+    return Claim(formula, values, skill_type, requirements, given=published)
 
 
 def _requirements(skill_type: SkillType, subject: Subject) -> tuple[Requirement, ...]:
-    """Those of the type, and those that the plugin offers: a rule set can ask for them."""
+    """Return the requirements of the type, and the plugin's: a rule set can ask for them."""
     schema = subject.schemas[skill_type.name]
     offered = (
         requirement
@@ -126,12 +126,12 @@ def _sign(formula: Formula) -> str:
 
 def _unreadable(name: str, tree: Node, sign: str | None = None) -> Iterator[Diagnostic]:
     try:
-        shown = [render(tree)] if sign is None else lines(sign, tree)
+        text_lines = [render(tree)] if sign is None else lines(sign, tree)
     except Exception as error:  # noqa: BLE001  # whatever labels and options lead to
         message = f"found {type(error).__name__}: {error}, expected text"
         yield finding("text-unreadable", name, message)
         return
-    odd = next((line for line in shown if not line.isprintable()), None)
+    odd = next((line for line in text_lines if not line.isprintable()), None)
     if odd is not None:
         message = f"found characters that cannot be shown in {odd!r}, expected plain text"
         yield finding("text-unreadable", name, message)

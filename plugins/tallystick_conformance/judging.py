@@ -16,7 +16,7 @@ from tallystick_conformance.testing.fillings import fillings
 from tallystick_conformance.testing.samples import line, of_type
 
 _GOOD = 24
-"""So many good records are what a byte of others is compared with."""
+"""Number of good records that a byte of others is compared with."""
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -31,9 +31,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     judge = every_fact(catalog_of(subject.registry)).facts
     for skill_type in own:
         schema = subject.schemas[skill_type.name]
-        good = [each for each in of_type(skill_type) if all(name in each for name in ANSWER)]
-        found = cost(judge, list(map(line, good[:_GOOD])), fillings(good[0], schema))
-        worst, times = found.worst
+        good = [record for record in of_type(skill_type) if all(name in record for name in ANSWER)]
+        costs = cost(judge, list(map(line, good[:_GOOD])), fillings(good[0], schema))
+        worst, times = costs.worst
         if times > MOST_PER_BYTE:
             many = "more than can be waited for" if times == math.inf else f"{times:.0f} times"
             message = (

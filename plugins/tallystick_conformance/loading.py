@@ -71,13 +71,13 @@ class Subject:
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
         """The record schemas of every known skill type that can be used, by type."""
-        found = {}
+        schemas = {}
         for name, skill_type in self.registry.skill_types.items():
             try:
-                found[name] = load_schema(skill_type.schema)
+                schemas[name] = load_schema(skill_type.schema)
             except SchemaError:
                 continue
-        return found
+        return schemas
 
     def trees(self) -> Iterator[tuple[str, Node]]:
         """Every tree of the plugin over facts, with the name of what it belongs to."""
@@ -95,7 +95,7 @@ class Subject:
 
     @property
     def has_opaque_facts(self) -> bool:
-        """Whether a formula or a requirement of the plugin reads a fact that is code."""
+        """True where a formula or a requirement of the plugin reads a fact that is code."""
         facts = (fact for _, tree in self.trees() for fact in leaves(tree, "fact"))
         return any(fact.function is not None for fact in facts)
 
@@ -136,14 +136,14 @@ def _refusal(target: Target, error: RefusedPluginError) -> Diagnostic:
 
 
 def _is_float(cause: BaseException | None) -> bool:
-    """Whether a formula could not be built because of a float."""
+    """Return whether a formula could not be built because of a float."""
     if not isinstance(cause, FormulaError):
         return False
-    found = _NUMBER.match(str(cause))
-    if found is None:
+    match = _NUMBER.match(str(cause))
+    if match is None:
         return str(cause).startswith(_NOT_FLOAT)
     try:
-        float(re.sub(r"^np\.float\d+\((.*)\)$", r"\1", found[1]))
+        float(re.sub(r"^np\.float\d+\((.*)\)$", r"\1", match[1]))
     except ValueError:
         return False
     return True
@@ -169,7 +169,7 @@ def _is_machinery(filename: str) -> bool:
 
 def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
     """The rule sets that load and that the plugin ships or takes part in, by reference."""
-    found = {}
+    scorers = {}
     own = with_own_rule_sets(plugin, every)
     ships = shipped(own)
     for name in shipped(every):
@@ -181,8 +181,8 @@ def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
         ):  # ``check_rule_sets`` says why, if it is the plugin's own
             continue
         if name in ships or _takes_part(plugin, scorer):
-            found[name] = scorer
-    return found
+            scorers[name] = scorer
+    return scorers
 
 
 def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:
@@ -240,15 +240,19 @@ def _state() -> Mapping[str, object]:
 
 def names_of_modules() -> Mapping[str, object]:
     """Return the names in the modules of our packages, and Python's functions and classes."""
-    found = dict[str, object]()
-    for place, module in list(sys.modules.items()):
-        root = place.partition(".")[0]
+    objects = dict[str, object]()
+    for module_name, module in list(sys.modules.items()):
+        root = module_name.partition(".")[0]
         if root not in {*_ENGINE, *sys.stdlib_module_names} or not hasattr(module, "__dict__"):
             continue
         for name, value in list(vars(module).items()):
             if root in _ENGINE or callable(value):
-                found[f"{place}.{name}"] = value
-            if root in _ENGINE and isinstance(value, type) and value.__module__ == place:
+                objects[f"{module_name}.{name}"] = value
+            if root in _ENGINE and isinstance(value, type) and value.__module__ == module_name:
                 members = list(vars(value).items())
-                found |= {f"{place}.{name}.{key}": each for key, each in members if callable(each)}
-    return found
+                objects |= {
+                    f"{module_name}.{name}.{key}": member
+                    for key, member in members
+                    if callable(member)
+                }
+    return objects

@@ -62,7 +62,7 @@ class _Use:
 
     @property
     def name(self) -> str:
-        """What tells the use from the others of a plugin, in every process."""
+        """The name of the use, unique among those of a plugin and the same in every process."""
         return f"{self.fact.digest} {self.skill_type.name}"
 
     @property
@@ -73,7 +73,7 @@ class _Use:
         return self.fact.function
 
     def checker(self) -> RecordChecker:
-        """Which records of the type are valid."""
+        """The checker of the type's records."""
         return RecordChecker(load_schema(self.skill_type.schema), self.requirements)
 
     def samples(self) -> Sequence[JSON]:
@@ -87,7 +87,7 @@ class _Use:
 
 @attrs.frozen
 class _Answer:
-    """What one call gave.
+    """The answer of one call.
 
     Attributes:
         value: what it returned.
@@ -121,16 +121,16 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.
     """
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for use in _uses(subject):
-        for each in _findings(use):
-            if (use.fact.digest, each.code) not in told:
-                told.add((use.fact.digest, each.code))
-                yield each
+        for problem in _findings(use):
+            if (use.fact.digest, problem.code) not in reported:
+                reported.add((use.fact.digest, problem.code))
+                yield problem
 
 
 def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list[str]]:
-    """What every opaque fact gives for each sample of each type that uses it.
+    """Return every opaque fact's values for the samples of each type that uses it.
 
     Args:
         subject: the plugin.
@@ -140,7 +140,9 @@ def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list
         SchemaError: as ``check``.
     """
     uses = (use for use in _uses(subject) if use.where not in without)
-    return {use.name: [each.compared() for each in _answers(use, use.samples())] for use in uses}
+    return {
+        use.name: [answer.compared() for answer in _answers(use, use.samples())] for use in uses
+    }
 
 
 def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
@@ -151,13 +153,13 @@ def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[D
     Raises:
         SchemaError: as ``check``.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     for use in _uses(subject):
         samples = use.samples()
-        here = [each.compared() for each in _answers(use, samples[::-1])][::-1]
+        here = [answer.compared() for answer in _answers(use, samples[::-1])][::-1]
         for record, before, after in zip(samples, values.get(use.name, ()), here, strict=False):
-            if before != after and use.fact.digest not in told:
-                told.add(use.fact.digest)
+            if before != after and use.fact.digest not in reported:
+                reported.add(use.fact.digest)
                 message = (
                     f"found {before} and, in another process, {after} for one record, expected the "
                     "same integer"
@@ -181,7 +183,7 @@ def _of_fact(subject: Subject, fact: Node, where: str, tree: Node) -> Iterator[_
         name: tuple(requirement for requirement, _ in bound.requirements)
         for scorer in subject.scorers.values()
         for name, bound in scorer.types.items()
-        if fact.digest in {each.digest for each in bound.facts}
+        if fact.digest in {candidate.digest for candidate in bound.facts}
     }
     types = subject.registry.skill_types
     if certain:
@@ -189,13 +191,13 @@ def _of_fact(subject: Subject, fact: Node, where: str, tree: Node) -> Iterator[_
             yield _Use(fact, where, types[name], requirements, certain=True)
         return
     fitting = [types[name] for name, schema in subject.schemas.items() if _fits(tree, schema)]
-    own = [each for each in fitting if each in subject.plugin.skill_types] or fitting
+    own = [candidate for candidate in fitting if candidate in subject.plugin.skill_types] or fitting
     for skill_type in own:
         yield _Use(fact, where, skill_type, skill_type.requirements, certain=len(own) == 1)
 
 
 def _fits(tree: Node, schema: Any) -> bool:  # noqa: ANN401  # a schema
-    """Whether a schema has every place that the other facts of a tree read."""
+    """Return whether a schema has every path that the other facts of a tree read."""
     try:
         for fact in leaves(tree, "fact"):
             domain_of(fact, schema)
@@ -257,8 +259,8 @@ def _answer(function: Function, given: JSON, acts: dict[str, str] | None) -> _An
     except RefusedError:
         return _Answer(ended=False, refused=True)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a plugin raises is told
-        said = f"{type(error).__name__}: {error}"[:_LONGEST]
-        return _Answer(error=said, kept=repr(given) == before)
+        message = f"{type(error).__name__}: {error}"[:_LONGEST]
+        return _Answer(error=message, kept=repr(given) == before)
     return _Answer(value, kept=repr(given) == before)
 
 
@@ -277,7 +279,7 @@ def _watched(acts: dict[str, str] | None) -> Iterator[None]:
 
 
 def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> Iterator[Diagnostic]:
-    """What single answers show; of several, the one to the shortest record is told."""
+    """Yield the faults of single answers; of several, that for the shortest record."""
     low, high = arguments_of(use.fact)[1:]
     whole = f"an integer from {low} to {high}"
     looks: Sequence[tuple[str, Callable[[_Answer], bool], str]] = (
@@ -290,13 +292,13 @@ def _wrong(use: _Use, samples: Sequence[JSON], answers: Sequence[_Answer]) -> It
         bad = [(r, a) for r, a in zip(samples, answers, strict=False) if is_bad(a)]
         if bad:
             record, answer = min(bad, key=lambda pair: len(line(pair[0])))
-            found = answer.said() if answer.kept else "a changed record"
-            message = f"found {found}, expected {expected}"
+            answered = answer.said() if answer.kept else "a changed record"
+            message = f"found {answered}, expected {expected}"
             yield finding(code, use.where, message, {"record": record, "value": answer.said()})
 
 
 def _is_within(value: object, low: int, high: int) -> bool:
-    """Whether a whole number is in the range; anything else is another finding."""
+    """Return whether a whole number is in the range; anything else is another finding."""
     return type(value) is not int or low <= value <= high
 
 
@@ -309,11 +311,13 @@ def _slow(use: _Use, found: Slowness) -> Diagnostic:
             f"{what}, expected at most {GROWTH} times"
         )
     else:
-        taken = "no end" if found.milliseconds is None else f"{found.milliseconds} ms of CPU time"
-        message = f"found {taken} for {what}, expected at most {LIMIT_MS} ms"
+        cpu_time = (
+            "no end" if found.milliseconds is None else f"{found.milliseconds} ms of CPU time"
+        )
+        message = f"found {cpu_time} for {what}, expected at most {LIMIT_MS} ms"
     return finding(_SLOW, use.where, message, attrs.asdict(found))
 
 
 def is_without_end(found: Diagnostic) -> bool:
-    """Whether a finding is of a fact that does not come to its end, so that no check can use it."""
+    """Return whether a finding is of a fact that does not end, so that no check can use it."""
     return found.code == _SLOW and found.evidence["milliseconds"] is None

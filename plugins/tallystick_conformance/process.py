@@ -32,8 +32,9 @@ from tallystick_conformance.report import LOADING, Checked, Report, finding
 from tallystick_conformance.target import Target, find
 
 SECONDS = 300.0
-"""How long a check may take by the clock, so that what hangs comes to an end. The largest of the
-shipped plugins takes 20 seconds, which leaves room for a slow and busy machine."""
+"""Maximum seconds of a check by the clock, so that what hangs comes to an end. The largest of the
+shipped plugins takes 20 seconds, which leaves room for a slow and busy machine.
+"""
 _FIRST: Mapping[str, str] = {"PYTHONHASHSEED": "0"}
 _OTHER: Mapping[str, str] = {
     "PYTHONHASHSEED": "1",
@@ -43,7 +44,7 @@ _OTHER: Mapping[str, str] = {
 }
 """The environments of two processes: another order of sets, time zone and user, one name more."""
 _UNRECORDED, _OTHERWISE = "formula-unrecorded", ("formula-changed", "formula-gone")
-"""What recording mends, and what recording again mends of formulas that were not released."""
+"""Codes that ``--record`` clears; codes that recording again clears of unreleased formulas."""
 
 MAX_ERROR_BYTES = 1 << 26
 """Maximum of what the process may write as errors, in bytes; beyond it, it is ended."""
@@ -57,7 +58,7 @@ _KEY_BYTES = 32
 
 @attrs.frozen
 class _Ended:
-    """How a process ended.
+    """The end of a process.
 
     Attributes:
         answers: what it answered.
@@ -75,7 +76,7 @@ class _Ended:
 def check(
     target: PathLike, *, seconds: float = SECONDS, record: bool = False, reset: bool = False
 ) -> Report:
-    """What the checks say of a plugin.
+    """Return the report of the checks of a plugin.
 
     Args:
         target: the name of an installed plugin, or the folder of a project.
@@ -90,9 +91,9 @@ def check(
         OutputError: ``released.json`` cannot be written.
     """
     name = path_text(target, "a plugin, by name or folder")
-    found, end = find(name), time.monotonic() + seconds
-    first = _run(found, _FIRST, end)
-    report = _report(found, first, seconds)
+    plugin, end = find(name), time.monotonic() + seconds
+    first = _run(plugin, _FIRST, end)
+    report = _report(plugin, first, seconds)
     about, values = first.answers.about, first.answers.values
     if about is not None and values is not None and not first.answers.damage:
         before = {
@@ -100,10 +101,10 @@ def check(
             "generated": first.answers.generated,
             "values": values,
         }
-        report = _compared(report, _run(found, _OTHER, end, before), seconds)
+        report = _compared(report, _run(plugin, _OTHER, end, before), seconds)
     if about is None or not (record or reset):
         return report
-    return _recorded(report, found, about, reset=reset)
+    return _recorded(report, plugin, about, reset=reset)
 
 
 def _run(
@@ -209,10 +210,10 @@ class _Tail:
 
 def _search_path() -> Mapping[str, str]:
     """The search path of modules, such that it means the same in another folder."""
-    given = os.environ.get("PYTHONPATH")
-    if not given:
+    folders = os.environ.get("PYTHONPATH")
+    if not folders:
         return {}
-    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, given.split(os.pathsep)))}
+    return {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, folders.split(os.pathsep)))}
 
 
 def _report(target: Target, ended: _Ended, seconds: float) -> Report:
@@ -235,10 +236,10 @@ def _compared(report: Report, other: _Ended, seconds: float) -> Report:
 
 def _judged(report: Report, ended: _Ended, expected: Sequence[str], seconds: float) -> Report:
     """The report with the findings of a run, and with what is wrong with the run itself."""
-    names = [each.name for each in report.checked]
+    names = [checked.name for checked in report.checked]
     findings = list(dict.fromkeys(ended.answers.findings(LOADING)))
-    for name, found in findings:
-        report = _with(report, name if name in names else names[-1], found)
+    for name, problem in findings:
+        report = _with(report, name if name in names else names[-1], problem)
     last = next((name for name in reversed(ended.answers.begun) if name in names), names[-1])
     wrong = _unfinished(ended, last, seconds) or _damaged(
         ended.answers, expected, has_findings=bool(findings)
@@ -273,28 +274,28 @@ def _damaged(answers: Answers, expected: Sequence[str], *, has_findings: bool) -
     Where there are findings the checks may have been left at one of them.
     """
     begun, done = list(answers.begun), list(answers.done)
-    found = answers.damage
-    if not found and answers.cut:
-        found = "that its answers break off"
-    if not found and (begun != list(expected[: len(begun)]) or done != begun[: len(done)]):
-        found = "checks that are not its own, or in another order"
-    if not found and not has_findings and done != list(expected):
+    damage = answers.damage
+    if not damage and answers.cut:
+        damage = "that its answers break off"
+    if not damage and (begun != list(expected[: len(begun)]) or done != begun[: len(done)]):
+        damage = "checks that are not its own, or in another order"
+    if not damage and not has_findings and done != list(expected):
         missing = ", ".join(name for name in expected if name not in done)
-        found = f"no end of the checks {missing}"
-    if not found and not has_findings and answers.about is None:
-        found = "no answer about what it offers"
-    if not found and not has_findings and tuple(expected) == NAMES and answers.values is None:
-        found = "no answer for another process to compare"
-    if not found:
+        damage = f"no end of the checks {missing}"
+    if not damage and not has_findings and answers.about is None:
+        damage = "no answer about what it offers"
+    if not damage and not has_findings and tuple(expected) == NAMES and answers.values is None:
+        damage = "no answer for another process to compare"
+    if not damage:
         return None
     where = begun[-1] if begun else LOADING
-    message = f"found {found}, expected the answers of each check"
+    message = f"found {damage}, expected the answers of each check"
     return finding("answers-damaged", where, message)
 
 
 def _left(commands: Sequence[str]) -> Diagnostic:
-    shown = ", ".join(commands[:_SHOWN])
-    message = f"found at the end what the plugin started: {shown}; expected no process"
+    names = ", ".join(commands[:_SHOWN])
+    message = f"found at the end what the plugin started: {names}; expected no process"
     return finding("process-left", "the plugin", message)
 
 
@@ -308,9 +309,12 @@ def _status(status: int) -> str:
 
 def _with(report: Report, name: str, found: Diagnostic) -> Report:
     """The report with one more finding of a check; the same is told once."""
-    if any(found == known for known in report.findings):
+    if any(found == earlier for earlier in report.findings):
         return report
-    checked = [_and(each, found) if each.name == name else each for each in report.checked]
+    checked = [
+        _and(checked_one, found) if checked_one.name == name else checked_one
+        for checked_one in report.checked
+    ]
     return attrs.evolve(report, checked=tuple(checked))
 
 
@@ -322,14 +326,14 @@ def _recorded(report: Report, target: Target, about: About, *, reset: bool) -> R
     """The report after formulas were recorded, if nothing but that was missing."""
     folder, version = Path(about.folder), report.version
     # the plugin says where its module is: nothing is written elsewhere
-    if not any(_holds(place, folder) for place in target.code):
+    if not any(_holds(folder_of_code, folder) for folder_of_code in target.code):
         return report
-    if any(found.code == "record-unreadable" for found in report.findings):
+    if any(problem.code == "record-unreadable" for problem in report.findings):
         return report
     free = unreleased_in(folder, version) if reset else frozenset()
     if not all(
-        found.code == _UNRECORDED or (found.code in _OTHERWISE and found.path in free)
-        for found in report.findings
+        problem.code == _UNRECORDED or (problem.code in _OTHERWISE and problem.path in free)
+        for problem in report.findings
     ):
         return report
     formulas = {
@@ -340,11 +344,11 @@ def _recorded(report: Report, target: Target, about: About, *, reset: bool) -> R
         added, removed = reset_releases(folder, formulas, version)
     else:
         added, removed = record_releases(folder, formulas, version), ()
-    checked = [attrs.evolve(each, findings=()) for each in report.checked]
+    checked = [attrs.evolve(checked_one, findings=()) for checked_one in report.checked]
     return attrs.evolve(report, checked=tuple(checked), recorded=added, removed=removed)
 
 
 def _holds(place: Path, folder: Path) -> bool:
-    """Whether a folder is that of a package, in it, or that of a single module."""
+    """Return whether a folder is that of a package, in it, or that of a single module."""
     package = place if place.is_dir() else place.parent
     return folder.resolve().is_relative_to(package)

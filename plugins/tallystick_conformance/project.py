@@ -27,9 +27,9 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST = 64
-"""Of a name: the format of rule sets allows no more."""
+"""Maximum characters of a name: the format of rule sets allows no more."""
 _FOLDERS = ("tests",)
-"""What the project has beside its package, so that the package cannot have the name."""
+"""Folders of the project beside its package, whose names the package cannot have."""
 PARTS = ("tiers", "emission", "allocation", "reputation")
 """Parts that a rule set can have beside scores; with all of them it pays somebody."""
 _SECTIONS: Mapping[str, str] = {
@@ -133,9 +133,9 @@ def refuse_taken(
     Raises:
         PluginError: a name is taken; says which, and by what.
     """
-    taken = next(_taken(wanted, registry, plugins, packages), None)
-    if taken is not None:
-        raise PluginError(f"found {taken}, expected a new name: take another")
+    owner = next(_taken(wanted, registry, plugins, packages), None)
+    if owner is not None:
+        raise PluginError(f"found {owner}, expected a new name: take another")
 
 
 def files_of(wanted: Project) -> Mapping[str, str]:
@@ -151,24 +151,24 @@ def files_of(wanted: Project) -> Mapping[str, str]:
 def _refuse_unimportable(name: str) -> None:
     package = _package(name)
     if iskeyword(package) or package in sys.stdlib_module_names:
-        found = f"the name {name!r}, which Python has itself"
+        clash = f"the name {name!r}, which Python has itself"
     elif package in _FOLDERS:
-        found = f"the name {name!r}, which is that of a folder of every project"
+        clash = f"the name {name!r}, which is that of a folder of every project"
     else:
         return
-    raise PluginError(f"found {found}, expected another: its package could not be imported")
+    raise PluginError(f"found {clash}, expected another: its package could not be imported")
 
 
 def _taken(
     wanted: Project, registry: Registry, plugins: Collection[str], packages: Collection[str]
 ) -> Iterator[str]:
-    """What is there already, in words."""
+    """Yield what has the name already, in words."""
     if wanted.name in {*plugins, *registry.plugins, *registry.refused}:
         yield f"an installed plugin of the name {wanted.name!r}"
     for plugin in registry.plugins.values():
         if any(formula.name.startswith(f"{wanted.name}/") for formula in plugin.formulas):
             yield f"formulas {wanted.name}/… of the installed plugin {plugin.name!r}"
-        if any(each.name == wanted.skill_type for each in plugin.skill_types):
+        if any(skill_type.name == wanted.skill_type for skill_type in plugin.skill_types):
             yield f"the skill type {wanted.skill_type!r} of the installed plugin {plugin.name!r}"
     if any(reference.startswith(f"{wanted.name}@") for reference in shipped(registry)):
         yield f"installed rule sets of the name {wanted.name!r}"
@@ -181,7 +181,7 @@ def _package(name: str) -> str:
 
 
 def _rule_of_types() -> Mapping[str, str]:
-    """How a skill type is named, as the format of rule sets says it."""
+    """Return the rule for names of skill types, as the format of rule sets has it."""
     schema = json.loads(schema_path("rule-set-1").read_text(encoding="utf-8"))
     named = schema["properties"]["skill_types"]["propertyNames"]["$ref"].rpartition("/")[2]
     rule: Mapping[str, str] = schema["$defs"][named]
@@ -189,7 +189,7 @@ def _rule_of_types() -> Mapping[str, str]:
 
 
 def _words(wanted: Project) -> Mapping[str, str]:
-    """What stands in the place of each placeholder."""
+    """Return the text in the place of each placeholder."""
     skill_type = wanted.skill_type
     return {
         "name": wanted.name,
@@ -213,18 +213,18 @@ def _kept(text: str, parts: Collection[str]) -> str:
 
     ``%% with A or B`` and ``%% without A`` begin lines that others leave out, up to ``%% end``.
     """
-    kept, conditions = list[str](), list[bool]()
+    lines, conditions = list[str](), list[bool]()
     for line in text.splitlines(keepends=True):
         marker = _CONDITION.fullmatch(line.rstrip("\n"))
         if marker is None:
             if all(conditions):
-                kept.append(line)
+                lines.append(line)
         elif marker[1] == "end":
             conditions.pop()
         else:
             has_one = not set(parts).isdisjoint(marker[2].split())
             conditions.append(has_one == (marker[1] == "with"))
-    return "".join(kept)
+    return "".join(lines)
 
 
 def _filled(text: str, words: Mapping[str, str]) -> str:

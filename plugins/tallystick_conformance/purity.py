@@ -54,14 +54,17 @@ _ASKED: Mapping[str, str] = {
         "_io.BytesIO. _io.StringIO. posix._exit posix._path posix.abort posix.fspath posix.strerror"
     ),
 }
-"""How the names of C functions (``module.name`` or ``module.class.name``) and of audit events begin
-that ask for something, by the code of the finding; of several beginnings the longest counts."""
+"""Beginnings of the names of C functions (``module.name`` or ``module.class.name``) and of audit
+events that ask for something, by the code of the finding; of several the longest counts.
+"""
 _CODES = {start: code for code, starts in _ASKED.items() for start in starts.split()}
 
 _REFUSED = (_NETWORK, _PROCESS)
-"""What would reach out of the process; an import is told for this alone, for it may read files."""
+"""Codes of calls that would reach out of the process; an import is reported for these alone, as it
+may read files.
+"""
 _BY_IMPORTS = "ctypes."
-"""What imports may do: modules such as NumPy ask how large C types are."""
+"""Beginning of the events that imports may cause: NumPy asks how large C types are."""
 _SLEEP = "time.sleep"
 _LONGEST = 80
 
@@ -116,8 +119,8 @@ class _Watch:
         # the watch sets and takes away its profile function itself
         code = None if event.startswith("sys.") else _code_of(event)
         if code and threading.get_ident() == self.thread:
-            shown = ", ".join(repr(each) for each in arguments[:1])[:_LONGEST]
-            self.note(code, f"{event} {shown}".rstrip())
+            text = ", ".join(repr(argument) for argument in arguments[:1])[:_LONGEST]
+            self.note(code, f"{event} {text}".rstrip())
 
 
 _watches: list[_Watch] = []
@@ -187,13 +190,13 @@ def _is_import(code: CodeType) -> bool:
 
 def _states() -> dict[str, object]:
     """The states of the generators that all code of a process shares, where they are loaded."""
-    found: dict[str, object] = {}
+    states: dict[str, object] = {}
     if "random" in sys.modules:
-        found["random"] = sys.modules["random"].getstate()
+        states["random"] = sys.modules["random"].getstate()
     if "numpy.random" in sys.modules:
         state = sys.modules["numpy.random"].get_state(legacy=False)["state"]
-        found["numpy.random"] = state["key"].tobytes(), state["pos"]
-    return found
+        states["numpy.random"] = state["key"].tobytes(), state["pos"]
+    return states
 
 
 _ENVIRON = frozenset(

@@ -23,7 +23,7 @@ _REPORTS = pytest.StashKey[dict[str, "Report"]]()
 
 
 class ConformanceError(TallystickError):
-    """What a check found, as text."""
+    """The findings of a check, as text."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +74,9 @@ class ConformanceItem(pytest.Item):
     def runtest(self) -> None:
         """Fail with what the check found; the plugin is looked at once for all checks."""
         report = _report(self.config, self.target)
-        checked = next((each for each in report.checked if each.name == self.check), None)
+        checked = next(
+            (checked_one for checked_one in report.checked if checked_one.name == self.check), None
+        )
         if checked is None:
             pytest.skip(f"not begun: the plugin fails at {report.checked[-1].name!r}")
         if checked.findings:
@@ -91,7 +93,7 @@ class ConformanceItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """What the test is called where pytest shows its place."""
+        """Return the name of the test where pytest shows its place."""
         return self.path, None, self.name
 
 
@@ -107,4 +109,4 @@ def _report(config: pytest.Config, target: str) -> Report:
 def _said(checked: Checked) -> str:
     from tallystick_conformance.report import lines_of  # only with the option
 
-    return "\n\n".join("\n".join(lines_of(found)) for found in checked.findings)
+    return "\n\n".join("\n".join(lines_of(problem)) for problem in checked.findings)

@@ -39,7 +39,7 @@ _CLOSED = ("additionalProperties", "unevaluatedProperties")
 _ENDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 _WITHOUT_BOUNDS = re.compile(r"found no (minimum|maximum|maxItems|maxProperties) at")
 _TOLD = 3
-"""So many records of a file or a generator are told; others fail likely for the same reason."""
+"""Maximum number of records of a file or a generator that are reported; others fail alike."""
 _KEYWORDS = {
     "object": ("properties", "additionalProperties", "unevaluatedProperties", "maxProperties"),
     "array": ("items", "prefixItems", "maxItems"),
@@ -76,7 +76,7 @@ class _SchemaWalk:
         yield from self.part(self.schema, "")
 
     def part(self, schema: Any, path: str, *, closed: bool = False) -> Iterator[Diagnostic]:  # noqa: ANN401  # or a boolean
-        """What is wrong with a part; ``closed`` says that what encloses it lets in no more."""
+        """Yield the faults of a part; ``closed`` says that what encloses it lets in no more."""
         if schema is False:
             return
         if not isinstance(schema, Mapping):
@@ -99,7 +99,7 @@ class _SchemaWalk:
 
     def described(self, schema: Schema, path: str, closed: bool) -> Iterator[Diagnostic]:
         kinds = _kinds(schema)
-        branches = [(word, each) for word in _BRANCHES for each in schema.get(word, ())]
+        branches = [(word, branch) for word in _BRANCHES for branch in schema.get(word, ())]
         if not kinds and not branches:
             yield self.open(path, "any value")
         if "object" in kinds or "allOf" in schema:
@@ -109,28 +109,28 @@ class _SchemaWalk:
         if {"number", "integer"} & kinds:
             yield from self.number(schema, path)
         inside = closed or any(schema.get(word) is False for word in _CLOSED)
-        for number, (word, each) in enumerate(branches):
-            yield from self.part(each, _at(path, f"{word}[{number}]"), closed=inside)
+        for number, (word, branch) in enumerate(branches):
+            yield from self.part(branch, _at(path, f"{word}[{number}]"), closed=inside)
 
     def object(self, schema: Schema, path: str, closed: bool) -> Iterator[Diagnostic]:
-        for name, each in schema.get("properties", {}).items():
-            yield from self.part(each, _at(path, f"properties.{name}"))
+        for name, part_schema in schema.get("properties", {}).items():
+            yield from self.part(part_schema, _at(path, f"properties.{name}"))
         rest = [schema[word] for word in _CLOSED if word in schema]
-        maps = [each for each in rest if isinstance(each, Mapping)]
+        maps = [part_schema for part_schema in rest if isinstance(part_schema, Mapping)]
         maps += schema.get("patternProperties", {}).values()
         if not closed and False not in rest and (not maps or "patternProperties" in schema):
             yield self.open(path, "fields that it does not describe")
         if maps and "maxProperties" not in schema:
             yield self.unbounded(path, "maxProperties")
-        for each in maps:
-            yield from self.part(each, _at(path, "additionalProperties"))
+        for part_schema in maps:
+            yield from self.part(part_schema, _at(path, "additionalProperties"))
 
     def array(self, schema: Schema, path: str) -> Iterator[Diagnostic]:
         if "maxItems" not in schema:
             yield self.unbounded(path, "maxItems")
         yield from self.part(schema.get("items", True), _at(path, "items"))
-        for number, each in enumerate(schema.get("prefixItems", ())):
-            yield from self.part(each, _at(path, f"prefixItems[{number}]"))
+        for number, part_schema in enumerate(schema.get("prefixItems", ())):
+            yield from self.part(part_schema, _at(path, f"prefixItems[{number}]"))
 
     def number(self, schema: Schema, path: str) -> Iterator[Diagnostic]:
         for words in _ENDS:
@@ -195,12 +195,12 @@ def _unreachable(
 
 
 def is_without_bounds(reason: str) -> bool:
-    """Whether a fact is refused for a schema without bounds, which ``check_schemas`` reports."""
+    """Return whether a fact is refused for a schema without bounds, see ``check_schemas``."""
     return _WITHOUT_BOUNDS.match(reason) is not None
 
 
 def has_all(facts: Sequence[Node], subject: Subject) -> bool:
-    """Whether a skill type has all of the facts."""
+    """Return whether a skill type has all of the facts."""
     return any(domains_of(facts, schema) is not None for schema in subject.schemas.values())
 
 
@@ -215,8 +215,8 @@ def _lacking(facts: Sequence[Node], schema: Schema) -> Iterator[tuple[Node, str]
 def facts_of(what: Formula | Requirement) -> list[Node]:
     """The facts that a formula or a requirement reads, each once."""
     trees = [what.condition] if isinstance(what, Requirement) else [what.tree, what.applies]
-    found = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
-    return list({fact.digest: fact for fact in found}.values())
+    facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
+    return list({fact.digest: fact for fact in facts}.values())
 
 
 def domains_of(facts: Sequence[Node], schema: Schema) -> dict[str, Domain] | None:
@@ -241,7 +241,7 @@ def check_examples(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _has_schema(skill_type: SkillType) -> bool:
-    """Whether the schema can be used; what is wrong with another is told by its own check."""
+    """Return whether the schema can be used; its own check reports the faults of another."""
     try:
         return skill_type_of(load_schema(skill_type.schema)) == skill_type.name
     except SchemaError:
@@ -261,12 +261,12 @@ class _RecordCheckers:
     def refused(self, lines: Sequence[bytes]) -> Iterator[tuple[int, str]]:
         """The numbers of the lines that are no records of the plugin, and why not."""
         for number, line in enumerate(lines, 1):
-            found = self.decoder.decode(line, number)
-            if isinstance(found, Reject):
-                place = found.path or "the record"
+            decoded = self.decoder.decode(line, number)
+            if isinstance(decoded, Reject):
+                path = decoded.path or "the record"
                 yield (
                     number,
-                    f"{found.code}: {place}: found {found.value}, expected {found.expected}",
+                    f"{decoded.code}: {path}: found {decoded.value}, expected {decoded.expected}",
                 )
                 continue
             record = json.loads(line)

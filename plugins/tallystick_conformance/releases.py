@@ -57,7 +57,7 @@ class Recorded:
 
 
 def as_recorded(formula: Formula) -> Recorded:
-    """What there is to record of a formula."""
+    """Return the entry of a formula in ``released.json``."""
     return Recorded(formula.digest, tuple(lines(formula.symbol or formula.name, formula.tree)))
 
 
@@ -69,14 +69,14 @@ def check_releases(subject: Subject) -> Iterator[Diagnostic]:
     except PluginError as error:
         yield finding_in("record-unreadable", file, str(error))
         return
-    found = {formula.name: formula for formula in subject.plugin.formulas}
-    for name, formula in found.items():
+    formulas = {formula.name: formula for formula in subject.plugin.formulas}
+    for name, formula in formulas.items():
         if name not in released:
             message = f"found no digest of it in {RELEASED}, expected {formula.digest}"
             yield finding("formula-unrecorded", name, message)
         elif released[name].digest != formula.digest:
             yield _changed(released[name], formula)
-    for name in sorted(released.keys() - found.keys()):
+    for name in sorted(released.keys() - formulas.keys()):
         yield finding(
             "formula-gone", name, f"found no such formula, expected it, as {RELEASED} says"
         )
@@ -86,14 +86,14 @@ def _changed(before: Recorded, formula: Formula) -> Diagnostic:
     message = f"found {formula.digest}, expected {before.digest}, as {RELEASED} says"
     old, new = before.text, as_recorded(formula).text
     # a formula can change in what its text does not show, such as the source of an opaque fact
-    told = {"difference": _difference(old, new)} if old and old != new else {}
-    return finding("formula-changed", formula.name, message, told)
+    evidence = {"difference": _difference(old, new)} if old and old != new else {}
+    return finding("formula-changed", formula.name, message, evidence)
 
 
 def _difference(old: Collection[str], new: Collection[str]) -> list[str]:
     """The lines of both, those that are gone after a minus, those that are new after a plus."""
-    told = difflib.ndiff([*old], [*new])
-    return [line for line in told if not line.startswith("?")]
+    lines = difflib.ndiff([*old], [*new])
+    return [line for line in lines if not line.startswith("?")]
 
 
 def released_in(file: Path) -> Mapping[str, Recorded]:
@@ -127,11 +127,11 @@ def record_releases(
     before = _recorded(document, file)
     every = dict(before)
     for name, formula in formulas.items():
-        known = before.get(name)
-        if known is None:
+        recorded = before.get(name)
+        if recorded is None:
             every[name] = attrs.evolve(formula, version=version or None)
-        elif known.digest == formula.digest and not known.text:
-            every[name] = attrs.evolve(known, text=formula.text)
+        elif recorded.digest == formula.digest and not recorded.text:
+            every[name] = attrs.evolve(recorded, text=formula.text)
     _write(file, document, before, every)
     return tuple(sorted(every.keys() - before.keys()))
 
@@ -156,11 +156,11 @@ def reset_releases(
     file = folder / RELEASED
     document = _read(file)
     before = _recorded(document, file)
-    kept = {name: each for name, each in before.items() if not _is_unreleased(each, version)}
-    now = {name: attrs.evolve(each, version=version or None) for name, each in formulas.items()}
-    every = {**now, **kept}
+    released = {name: entry for name, entry in before.items() if not _is_unreleased(entry, version)}
+    now = {name: attrs.evolve(entry, version=version or None) for name, entry in formulas.items()}
+    every = {**now, **released}
     _write(file, document, before, every)
-    new = (n for n, each in every.items() if n not in before or before[n].digest != each.digest)
+    new = (n for n, entry in every.items() if n not in before or before[n].digest != entry.digest)
     return tuple(sorted(new)), tuple(sorted(before.keys() - every.keys()))
 
 
@@ -171,7 +171,7 @@ def unreleased_in(folder: Path, version: str) -> frozenset[str]:
         PluginError: the file is there but cannot be read.
     """
     every = released_in(folder / RELEASED)
-    return frozenset(name for name, each in every.items() if _is_unreleased(each, version))
+    return frozenset(name for name, entry in every.items() if _is_unreleased(entry, version))
 
 
 def _is_unreleased(recorded: Recorded, version: str) -> bool:
@@ -194,13 +194,13 @@ def _recorded(document: Json, file: Path) -> dict[str, Recorded]:
     digests = document.get(_FORMULAS, {})
     if not isinstance(digests, dict) or not all(map(_is_digest, digests.values())):
         raise PluginError(f'{file}: found no digests by name under "{_FORMULAS}", expected them')
-    told = document.get(_RECORDED, {})
-    if not isinstance(told, dict) or not all(map(_is_told, told.values())):
+    texts = document.get(_RECORDED, {})
+    if not isinstance(texts, dict) or not all(map(_is_told, texts.values())):
         raise PluginError(
             f'{file}: found something else under "{_RECORDED}" than a version and lines of text '
             "by name, expected that"
         )
-    return {name: _one(digests[name], told.get(name, {})) for name in sorted(digests)}
+    return {name: _one(digests[name], texts.get(name, {})) for name in sorted(digests)}
 
 
 def _one(digest: str, told: Json) -> Recorded:
@@ -214,11 +214,11 @@ def _write(
     if before == every:
         return
     named = dict(sorted(every.items()))
-    document[_FORMULAS] = {name: each.digest for name, each in named.items()}
+    document[_FORMULAS] = {name: entry.digest for name, entry in named.items()}
     document[_RECORDED] = {
-        name: ({"version": each.version} if each.version else {}) | {"text": [*each.text]}
-        for name, each in named.items()
-        if each.text
+        name: ({"version": entry.version} if entry.version else {}) | {"text": [*entry.text]}
+        for name, entry in named.items()
+        if entry.text
     }
     with atomic_files(file) as (new,):
         new.write((json_text(document, indent=2) + "\n").encode())

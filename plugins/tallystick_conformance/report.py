@@ -35,7 +35,7 @@ _FINDING = ("code", "where", "message", "remedy", "evidence")
 )
 @attrs.frozen
 class Report:
-    """What the checks say of one plugin.
+    """The report of the checks of one plugin.
 
     Attributes:
         plugin: its name.
@@ -57,12 +57,12 @@ class Report:
 
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
-        """Everything that was found, in the order of the checks."""
-        return tuple(found for each in self.checked for found in each.findings)
+        """The findings in the order of the checks."""
+        return tuple(problem for check in self.checked for problem in check.findings)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """True where nothing was found."""
         return not self.findings
 
     def to_dict(self) -> JsonObject:
@@ -79,19 +79,19 @@ def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
     yield f"{found.code}: {found.where}"
     yield f"    {found.message}"
     for name, value in found.evidence.items():
-        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        if isinstance(value, list) and value and all(isinstance(element, str) for element in value):
             yield f"    {name}:"
-            yield from (f"        {each}" for each in value)
+            yield from (f"        {element}" for element in value)
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        shown = longest is None or len(text) <= longest
-        yield f"    {name}: {text if shown else f'{len(text)} characters, which --json shows'}"
+        is_short = longest is None or len(text) <= longest
+        yield f"    {name}: {text if is_short else f'{len(text)} characters, which --json shows'}"
     yield f"    to do: {found.remedy}"
 
 
 @attrs.frozen
 class Code:
-    """What one kind of finding means.
+    """The meaning of one kind of finding.
 
     Attributes:
         code: the stable name.

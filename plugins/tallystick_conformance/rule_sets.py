@@ -83,8 +83,8 @@ def invalid(problem: Diagnostic) -> Diagnostic:
 
 
 def _all_usable(subject: Subject) -> bool:
-    """Whether the plugin's own schemas can be used; that of another one is to blame then."""
-    return all(each.name in subject.schemas for each in subject.plugin.skill_types)
+    """Return whether the plugin's own schemas can be used; else that of another one is to blame."""
+    return all(skill_type.name in subject.schemas for skill_type in subject.plugin.skill_types)
 
 
 def _missing(subject: Subject) -> Iterator[Diagnostic]:
@@ -126,11 +126,11 @@ def check_proofs(subject: Subject) -> Iterator[Diagnostic]:
     """Each formula of each rule set that the plugin ships is proved, for every type."""
     reported: set[tuple[str, str]] = set()
     for loaded in readable(subject):
-        for each in _of_rule_set(loaded, subject):
-            formula = each.where.partition(" ")[0]
-            if (formula, each.code) not in reported:
-                reported.add((formula, each.code))
-                yield each
+        for problem in _of_rule_set(loaded, subject):
+            formula = problem.where.partition(" ")[0]
+            if (formula, problem.code) not in reported:
+                reported.add((formula, problem.code))
+                yield problem
 
 
 def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic]:
@@ -142,7 +142,7 @@ def _of_rule_set(loaded: LoadedRuleSet, subject: Subject) -> Iterator[Diagnostic
 
 
 def _refusals(loaded: LoadedRuleSet, name: str, registry: Registry) -> Iterator[RuleSetError]:
-    """Why one type does not bind: each axis and measure that does not, or the first of the rest."""
+    """Yield why one type does not bind: each axis and measure that does not, or the first other."""
     whole = _refusal(loaded, {name: loaded.rule_set.skill_types[name]}, registry)
     if whole is None:
         return
@@ -152,8 +152,8 @@ def _refusals(loaded: LoadedRuleSet, name: str, registry: Registry) -> Iterator[
         _refusal(bare, {name: _of_value(value, rules, bare, registry)}, registry)
         for value in (*rules.all_axes, *rules.measures)
     ]
-    found = {str(error): error for error in alone if error is not None}
-    yield from found.values() or [whole]
+    by_text = {str(error): error for error in alone if error is not None}
+    yield from by_text.values() or [whole]
 
 
 def _refusal(
@@ -172,14 +172,14 @@ def _of_value(
 ) -> SkillTypeRules:
     """The rules of a type with one axis or measure, and those that it reads, alone."""
     rule_set = loaded.rule_set
-    kept = (*values_before(name, rule_set, registry), name)
+    names = (*values_before(name, rule_set, registry), name)
     is_axis = name in rule_set.axes
     return attrs.evolve(
         rules,
         composite=BUILT_IN_COMPOSITES[-1] if is_axis else None,
         weights={name: Decimal(1)} if is_axis else {},
-        axes=tuple(each for each in kept if each in rule_set.axes),
-        measures=tuple(each for each in kept if each in rule_set.measures),
+        axes=tuple(name_before for name_before in names if name_before in rule_set.axes),
+        measures=tuple(name_before for name_before in names if name_before in rule_set.measures),
         parameters={},
         gates=(),
         base_weight=None,
@@ -190,7 +190,7 @@ def _of_value(
 def _findings(
     loaded: LoadedRuleSet, name: str, error: RuleSetError, subject: Subject
 ) -> Iterator[Diagnostic]:
-    """What one refusal of a type comes to; what other checks report is left to them."""
+    """Yield the findings of one refusal of a type, without those of other checks."""
     reason = str(error.__cause__ or error)
     for problem in error.problems:
         claim = claim_at(problem.path, loaded, name, subject.registry)
@@ -230,15 +230,15 @@ def values_before(name: str, rule_set: RuleSet, registry: Registry) -> tuple[str
     reads: dict[str, tuple[str, ...]] = {}
     pending = [name]
     while pending:
-        each = pending.pop()
-        if each not in reads:
-            reads[each] = registry.formulas[_use(each, rule_set).formula].reads
-            pending += reads[each]
-    return tuple(each for each in in_order(reads) if each != name)
+        value = pending.pop()
+        if value not in reads:
+            reads[value] = registry.formulas[_use(value, rule_set).formula].reads
+            pending += reads[value]
+    return tuple(value for value in in_order(reads) if value != name)
 
 
 def _use(name: str, rule_set: RuleSet) -> Axis | Measure:
-    """What the rule set says of an axis or a measure."""
+    """Return the rule set's formula and parameters of an axis or a measure."""
     return rule_set.axes[name] if name in rule_set.axes else rule_set.measures[name]
 
 
@@ -276,27 +276,28 @@ class _Uses:
         emission = self.rule_set.emission
         if emission is None:
             return None
-        given = {**self.base(), "quality": UNIT_VALUES, **self.multipliers()}
+        published = {**self.base(), "quality": UNIT_VALUES, **self.multipliers()}
         premises = []
         for name, use in emission.factors.items():
             if use.skill_types is None or self.skill_type.name in use.skill_types:
                 premises.append(self.premise(name, use.formula, use.parameters))
             else:
-                given[name] = (NANO,)
-        return self.of_records(emission.formula, emission.parameters, premises, given)
+                published[name] = (NANO,)
+        return self.of_records(emission.formula, emission.parameters, premises, published)
 
     def threshold(self, name: str) -> Claim | None:
         tiers = self.rule_set.tiers
         use = None if tiers is None else tiers.thresholds[name]
         if tiers is None or use is None or use.formula is None:
             return None
-        known = {n: t for n, t in tiers.thresholds.items() if t.formula is not None and n != name}
-        reads = {n: self.registry.formulas[str(t.formula)].published for n, t in known.items()}
+        others = {n: t for n, t in tiers.thresholds.items() if t.formula is not None and n != name}
+        reads = {n: self.registry.formulas[str(t.formula)].published for n, t in others.items()}
         return Claim(
             self.registry.formulas[use.formula],
             exact(use.parameters),
             premises=tuple(
-                self.premise(n, str(known[n].formula), known[n].parameters) for n in in_order(reads)
+                self.premise(n, str(others[n].formula), others[n].parameters)
+                for n in in_order(reads)
             ),
             given={n: UNIT_VALUES for n, t in tiers.thresholds.items() if t.formula is None},
         )
@@ -319,16 +320,16 @@ class _Uses:
         )
 
     def premises(self, name: str) -> list[Premise]:
-        return [self.one(each) for each in values_before(name, self.rule_set, self.registry)]
+        return [self.one(value) for value in values_before(name, self.rule_set, self.registry)]
 
     def one(self, name: str) -> Premise:
         use = _use(name, self.rule_set)
         return self.premise(name, use.formula, use.parameters)
 
     def premise(self, name: str, formula: str, parameters: Parameters) -> Premise:
-        found = self.registry.formulas[formula]
-        tree = bind(found.tree, exact(parameters), self.unrounded(found))
-        return Premise(name, found, tree)
+        named = self.registry.formulas[formula]
+        tree = bind(named.tree, exact(parameters), self.unrounded(named))
+        return Premise(name, named, tree)
 
     def unrounded(self, formula: Formula) -> dict[str, Node]:
         """The bound trees of what a formula reads before that is published."""
@@ -342,5 +343,5 @@ class _Uses:
         tiers = self.rule_set.tiers
         if tiers is None or self.rules.baseline is None:
             return {}
-        found = {from_decimal(level.multiplier) for level in tiers.levels}
-        return {"tier_multiplier": tuple(sorted(found))}
+        values = {from_decimal(level.multiplier) for level in tiers.levels}
+        return {"tier_multiplier": tuple(sorted(values))}

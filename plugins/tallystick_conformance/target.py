@@ -43,7 +43,7 @@ class Target:
 
     @property
     def absolute(self) -> str:
-        """What finds it from every folder."""
+        """The target as it is found from every folder."""
         return f"{self.paths[-1]}:{self.name}" if self.paths else self.name
 
     @property
@@ -55,7 +55,7 @@ class Target:
         if spec is None:
             return ()
         places = spec.submodule_search_locations or filter(None, [spec.origin])
-        return tuple(Path(place).resolve() for place in places)
+        return tuple(Path(path).resolve() for path in places)
 
 
 def find(target: str) -> Target:
@@ -66,9 +66,9 @@ def find(target: str) -> Target:
     """
     every = sorted(entry_points(group=GROUP), key=lambda e: (e.name, _distribution(e), e.value))
     if not _is_path(target):
-        found = [entry for entry in every if entry.name == target]
-        if found:
-            return _installed(found[0], every)
+        entries = [entry for entry in every if entry.name == target]
+        if entries:
+            return _installed(entries[0], every)
         if not Path(target).is_dir():
             raise _unknown(target, every)
     return _project(target, every)
@@ -85,9 +85,9 @@ def _installed(entry: EntryPoint, every: Iterable[EntryPoint]) -> Target:
 
 
 def _unknown(target: str, every: Iterable[EntryPoint]) -> PluginError:
-    known = ", ".join(dict.fromkeys(entry.name for entry in every)) or "none is installed"
+    names = ", ".join(dict.fromkeys(entry.name for entry in every)) or "none is installed"
     return PluginError(
-        f"found no plugin {target!r}, expected the name of an installed one ({known}) or the "
+        f"found no plugin {target!r}, expected the name of an installed one ({names}) or the "
         "folder of a project"
     )
 

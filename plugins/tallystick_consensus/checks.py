@@ -59,7 +59,7 @@ def _check_shares(rules: Consensus) -> Iterator[Finding]:
 
 
 def _check_kinds(rules: Consensus) -> Iterator[Finding]:
-    """What a rule of a policy can say is compared with capabilities that count."""
+    """Yield rules of a policy whose capability does not count, or that are both kinds."""
     for table, kinds in (("permits", rules.permits), ("denies", rules.denies)):
         for name, kind in kinds.items():
             if kind not in rules.capability_kinds:

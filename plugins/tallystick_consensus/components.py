@@ -1,4 +1,4 @@
-"""The seven components of a consensus, in every version (docs/scoring.md, Full SSSA Consensus).
+"""The seven components of a consensus, in every version (docs/sources.md, Full SSSA Consensus).
 
 A formula that names no set is of the set of the component that it computes.
 """

@@ -40,7 +40,7 @@ def _published(value: Fraction | None) -> str | None:
 )
 @attrs.frozen
 class MemberConsensus:
-    """What a group says of one of its members.
+    """The consensus of one member of a group.
 
     Attributes:
         hotkey: of the member.
@@ -103,7 +103,7 @@ class GroupConsensus:
 
 
 def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> GroupConsensus:
-    """The consensus of a group; with too few valid members nobody has one.
+    """Return the consensus of a group; with too few valid members nobody has one.
 
     Args:
         group: what its members submitted.
@@ -116,25 +116,25 @@ def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> G
     answers = [answer_of(m.submission, rules) for m in valid if m.submission is not None]
     alike, roles = similarities(answers, rules), [member.role for member in valid]
     signals = rules.rules.signals
-    found: dict[str, MemberConsensus] = {}
-    for place, facts in enumerate(facts_of(answers, rules)):
+    result: dict[str, MemberConsensus] = {}
+    for index, facts in enumerate(facts_of(answers, rules)):
         components = rules.computed(facts)
         consensus = rules.weighted(components)
-        found[valid[place].hotkey] = MemberConsensus(
-            hotkey=valid[place].hotkey,
+        result[valid[index].hotkey] = MemberConsensus(
+            hotkey=valid[index].hotkey,
             facts=facts,
             components=components,
             consensus=consensus,
             event=rules.event(consensus),
             diverging=is_diverging(components, signals.diverging),
-            aligned_with_primaries=alignment(place, "primary", roles, alike, rules),
-            aligned_with_auditors=alignment(place, "auditor", roles, alike, rules),
+            aligned_with_primaries=alignment(index, "primary", roles, alike, rules),
+            aligned_with_auditors=alignment(index, "auditor", roles, alike, rules),
         )
-    diverging = [found[member.hotkey].diverging for member in valid]
+    diverging = [result[member.hotkey].diverging for member in valid]
     breakdown = is_breakdown(sum(diverging), len(valid), signals.breakdown)
     return GroupConsensus(
         group,
-        tuple(found.get(m.hotkey) or MemberConsensus(m.hotkey) for m in group.members),
+        tuple(result.get(m.hotkey) or MemberConsensus(m.hotkey) for m in group.members),
         breakdown,
         rerun_of(group, diverging, breakdown=breakdown, seed=seed),
     )
@@ -151,31 +151,31 @@ def facts_of(answers: Sequence[Answer], rules: BoundConsensus) -> list[tuple[int
         set_facts(dependencies, dependencies, voting),
         set_facts([a.policy for a in answers], [a.expressible for a in answers], voting),
     )
-    found = []
-    for place, answer in enumerate(answers):
-        sets = (each[place] for each in of_sets)
+    result = []
+    for index, answer in enumerate(answers):
+        sets = (facts_of_set[index] for facts_of_set in of_sets)
         counts = (n for s in sets for n in (s.mine, s.agreed, s.shared, s.outliers))
-        voters = answers if voting.own_vote else [*answers[:place], *answers[place + 1 :]]
+        voters = answers if voting.own_vote else [*answers[:index], *answers[index + 1 :]]
         distance = abs(answer.verdict - _verdict_of_voters(answer, voters, rules))
-        found.append((*counts, distance, _risk_gap(answer, voters, rules)))
-    return found
+        result.append((*counts, distance, _risk_gap(answer, voters, rules)))
+    return result
 
 
 def _finding_facts(
     answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
 ) -> list[SetFacts]:
     items = [answer.findings for answer in answers]
-    found = set_facts(items, items, voting)
-    for place in dict.fromkeys(place for answer in answers for place in answer.lines):
-        for member, added in _line_facts(place, answers, rules, voting):
-            found[member] += added
-    return found
+    result = set_facts(items, items, voting)
+    for location in dict.fromkeys(location for answer in answers for location in answer.lines):
+        for member, added in _line_facts(location, answers, rules, voting):
+            result[member] += added
+    return result
 
 
 def _line_facts(
     place: Place, answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
 ) -> Iterator[tuple[int, SetFacts]]:
-    """The facts of the lines of one category and file, of each member that they add to."""
+    """Yield the facts of the lines of one category and file, of each member that they add to."""
     distance = rules.rules.finding_lines.lines or 0
     lists: list[Lines] = [answer.lines.get(place, ()) for answer in answers]
     merged = sorted((line, member) for member, lines in enumerate(lists) for line in lines)
@@ -192,7 +192,7 @@ def _line_facts(
 
 
 def _verdict_of_voters(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
-    """The most frequent verdict of the voters."""
+    """Return the most frequent verdict of the voters."""
     votes = Counter(voter.verdict for voter in voters)
     most = max(votes.values())
     # in the order of dispatch, as a counter keeps it
@@ -203,7 +203,7 @@ def _verdict_of_voters(answer: Answer, voters: Sequence[Answer], rules: BoundCon
 
 
 def _risk_gap(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
-    """How far a risk is from the median of the voters', in half-nano."""
+    """Return the distance of a risk from the median of the voters', in half-nano."""
     risks = sorted(voter.risk for voter in voters)
     low, high = risks[(len(risks) - 1) // 2], risks[len(risks) // 2]
     if rules.rules.risk_median == "mean_of_middle":
@@ -212,12 +212,12 @@ def _risk_gap(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -
 
 
 def similarities(answers: Sequence[Answer], rules: BoundConsensus) -> list[list[Fraction]]:
-    """How alike each two are, from 0 to 1; each with itself is 1."""
-    found = [[_ONE] * len(answers) for _ in answers]
-    for place, one in enumerate(answers):
-        for other in range(place):
-            found[place][other] = found[other][place] = _similarity(one, answers[other], rules)
-    return found
+    """Return the likeness of each two submissions, from 0 to 1; each with itself is 1."""
+    result = [[_ONE] * len(answers) for _ in answers]
+    for index, one in enumerate(answers):
+        for other in range(index):
+            result[index][other] = result[other][index] = _similarity(one, answers[other], rules)
+    return result
 
 
 def alignment(
@@ -228,7 +228,7 @@ def alignment(
     rules: BoundConsensus,
 ) -> Fraction | None:
     """The mean likeness of a member to the other members of a role; None for no row of it."""
-    others = [n for n, found in enumerate(roles) if found == role and n != place]
+    others = [n for n, result in enumerate(roles) if result == role and n != place]
     if not others:
         return _ONE if rules.rules.alignment.missing_side == "one" else None
     return sum((alike[place][other] for other in others), Fraction()) / len(others)
@@ -245,12 +245,12 @@ def _similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
 
 
 def _finding_similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
-    """Of items and of lines together; each line of the other is a place."""
+    """Return the likeness of items and lines together; each line of the other is a place."""
     distance = rules.rules.finding_lines.lines or 0
     both = len(one.findings & other.findings)
     every = len(one.findings) + len(other.findings)
-    for place in one.lines.keys() | other.lines.keys():
-        mine, theirs = one.lines.get(place, ()), other.lines.get(place, ())
+    for location in one.lines.keys() | other.lines.keys():
+        mine, theirs = one.lines.get(location, ()), other.lines.get(location, ())
         both += matched(mine, [(line, line) for line in theirs], distance)[0]
         every += len(mine) + len(theirs)
     return Fraction(both, every - both) if every else _ONE

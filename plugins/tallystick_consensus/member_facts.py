@@ -24,47 +24,47 @@ from tallystick.formula.tree import Node
 from tallystick.numbers.nano import NANO
 
 SETS = ("findings", "capabilities", "dependencies", "policy")
-"""What members of a group have as sets."""
+"""Sets that members of a group have."""
 OWN = "own"
 """The set of the component that a formula computes."""
 MOST_ITEMS = 1000
-"""How many items a list of a submission can have."""
+"""Maximum number of items in a list of a submission."""
 FARTHEST = 2
 """The distance of the strictest verdict from the laxest."""
 
 
 def mine(of: str = OWN) -> Node:
-    """How many different items of a set the member has."""
+    """Return the number of different items of a set that the member has."""
     return fact_at("mine", _set(of))
 
 
 def agreed(of: str = OWN) -> Node:
-    """How many items of a set a quorum of the voters has."""
+    """Return the number of items of a set that a quorum of the voters has."""
     return fact_at("agreed", _set(of))
 
 
 def shared(of: str = OWN) -> Node:
-    """How many of the member's items are agreed."""
+    """Return the number of the member's items that are agreed."""
     return fact_at("shared", _set(of))
 
 
 def outliers(of: str = OWN) -> Node:
-    """How many of the member's items are not agreed, and too few of the others have."""
+    """Return the number of the member's items that too few others have, and no quorum."""
     return fact_at("outliers", _set(of))
 
 
 def verdict_distance() -> Node:
-    """How many steps the member's verdict is from that of the voters: 0 to 2."""
+    """Return the steps between the member's verdict and that of the voters: 0 to 2."""
     return fact_at("verdict_distance", "verdict")
 
 
 def risk_gap() -> Node:
-    """How far the member's risk is from the median of the voters', in half-nano."""
+    """Return the distance of the member's risk from the median of the voters', in half-nano."""
     return fact_at("risk_gap", "risk_score", scale=2 * NANO)
 
 
 def of_set(tree: Node, name: str | None) -> Node:
-    """A tree whose facts of ``own`` are of a set.
+    """Return a tree whose facts of ``own`` are of a set.
 
     Raises:
         FormulaError: it has such facts, and there is no set.
@@ -85,7 +85,7 @@ def _renamed(node: Node, name: str, done: dict[int, Node]) -> Node:
             reader, _, *rest = node.data
             done[id(node)] = attrs.evolve(node, data=(reader, name, *rest))
         else:
-            arguments = tuple(_renamed(each, name, done) for each in node.args)
+            arguments = tuple(_renamed(argument, name, done) for argument in node.args)
             done[id(node)] = attrs.evolve(node, args=arguments) if node.args else node
     return done[id(node)]
 
@@ -104,7 +104,7 @@ class GroupReader(FactReader):
 
     @abstractmethod
     def within(self, agreed_at_most: int) -> Domain:
-        """The range of the fact, where so many items at most are agreed."""
+        """Return the range of the fact, where so many items at most are agreed."""
 
     def domain(self, fact: Node, schema: Schema) -> NoReturn:
         """None in a record."""
@@ -120,81 +120,81 @@ class GroupReader(FactReader):
         raise self.refused(path_of(fact), "facts of a record")
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """With the set, where it is of one that is named."""
+        """Return the text, with the set where one is named."""
         words = self.name.replace("_", " ")
         return f"{words} {named(path_of(fact))}" if path_of(fact) in SETS else words
 
 
 class Mine(GroupReader):
-    """How many different items the member has."""
+    """The number of different items that the member has."""
 
     name = "mine"
 
     def within(self, agreed_at_most: int) -> Domain:
-        """As many as a list can have."""
+        """Return the range: up to the items of a list."""
         del agreed_at_most
         return Domain(0, MOST_ITEMS)
 
 
 class Agreed(GroupReader):
-    """How many items a quorum has."""
+    """The number of items that a quorum has."""
 
     name = "agreed"
 
     def within(self, agreed_at_most: int) -> Domain:
-        """As many as there can be."""
+        """Return the range: up to the most items that can be agreed."""
         return Domain(0, agreed_at_most)
 
 
 class Shared(GroupReader):
-    """How many of the member's items are agreed."""
+    """The number of the member's items that are agreed."""
 
     name = "shared"
 
     def within(self, agreed_at_most: int) -> Domain:
-        """As many as the member can have, and as there can be."""
+        """Return the range: up to the items of a list, and to those that can be agreed."""
         return Domain(0, min(MOST_ITEMS, agreed_at_most))
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Not more than the member has, and not more than is agreed."""
+        """Yield the member's items and the agreed ones, of which there are no fewer."""
         for reader in (Mine.name, Agreed.name):
             yield from others.find(reader, path_of(fact))
 
 
 class Outliers(GroupReader):
-    """How many of the member's items are not agreed, and too few others have."""
+    """The number of the member's items that are not agreed, and too few others have."""
 
     name = "outliers"
 
     def within(self, agreed_at_most: int) -> Domain:
-        """As many as the member can have."""
+        """Return the range: up to the items of a list."""
         del agreed_at_most
         return Domain(0, MOST_ITEMS)
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Not more than the member has."""
+        """Yield the member's items, of which there are no fewer."""
         yield from others.find(Mine.name, path_of(fact))
 
 
 class VerdictDistance(GroupReader):
-    """How many steps apart two verdicts are."""
+    """The number of steps between two verdicts."""
 
     name = "verdict_distance"
 
     def within(self, agreed_at_most: int) -> Domain:
-        """From the laxest to the strictest at most."""
+        """Return the range: up to the distance of the laxest and the strictest."""
         del agreed_at_most
         return Domain(0, FARTHEST)
 
 
 class RiskGap(GroupReader):
-    """How far apart two risks are, in half-nano."""
+    """The distance of two risks, in half-nano."""
 
     name = "risk_gap"
     unit = "half_nano"
 
     def within(self, agreed_at_most: int) -> Domain:
-        """At most 1."""
+        """Return the range: up to a distance of 1."""
         del agreed_at_most
         return Domain(0, 2 * NANO)
 

@@ -47,13 +47,13 @@ RoundingWord = Literal["up", "down"]
 
 
 def set_of(component: str) -> str | None:
-    """The set that a component is about, by its name; None for the verdict and the risk."""
+    """Return the set that a component is about, by its name; None for the verdict and the risk."""
     return next((name for name in SETS if component.startswith(f"{name}_")), None)
 
 
 @attrs.frozen
 class Quorum:
-    """What so many voters have is agreed: a share of them, as a whole number, at least 1."""
+    """The share of voters that agrees on an item, as a whole number of at least 1."""
 
     share: Decimal
     round: RoundingWord
@@ -61,7 +61,7 @@ class Quorum:
 
 @attrs.frozen
 class FindingLines:
-    """When two findings of one category and file are the same.
+    """The rule by which two findings of one category and file are the same.
 
     ``bucket``: their lines divided by ``size`` have one whole part; ``within``: they lie at most
     ``lines`` apart.
@@ -81,7 +81,7 @@ class FindingLines:
 
 @attrs.frozen
 class PolicySignatures:
-    """How the rules of a policy become signatures, which are compared with capabilities.
+    """The signatures that rules of a policy become, which are compared with capabilities.
 
     Attributes:
         denials: a denial counts like a permission, or takes the permission of its pattern away.
@@ -119,7 +119,7 @@ class Breakdown:
 
 @attrs.frozen
 class Signals:
-    """What a consensus leads to.
+    """The limits of diverging members and of breakdowns.
 
     Attributes:
         diverging: which members diverge.
@@ -135,7 +135,7 @@ class Signals:
 
 @attrs.frozen
 class Alignment:
-    """How alike two submissions are: shares that sum to 1, and what a missing side gives.
+    """The likeness of two submissions: shares that sum to 1, and the value of a missing side.
 
     Attributes:
         findings: the share of the findings.
@@ -152,7 +152,7 @@ class Alignment:
 
 @attrs.frozen
 class Consensus:
-    """How the consensus of a group is computed.
+    """The values of the section ``[consensus]``.
 
     Attributes:
         minimum_valid: with fewer valid members there is none.

@@ -28,7 +28,7 @@ from tallystick_state.sections.reputation import REPUTATION
 
 @attrs.frozen
 class PoolChange:
-    """Who enters and who leaves the candidate pool of a skill type, by hotkey."""
+    """The hotkeys that enter and leave the candidate pool of a skill type."""
 
     skill_type: str
     enter: tuple[str, ...]
@@ -48,7 +48,7 @@ class ThresholdChange:
 
 @attrs.frozen
 class TierMove:
-    """So many records of a miner whose quality reaches another tier."""
+    """The number of records of a miner whose quality reaches another tier."""
 
     hotkey: str
     skill_type: str
@@ -61,7 +61,7 @@ class TierMove:
 @json_fields(empty=("dropped", "begun"), hidden=("bounds",))
 @attrs.frozen
 class AdoptionEffect:
-    """What an adoption would change in a state as it is.
+    """The effect of an adoption on a state as it is.
 
     Attributes:
         epoch: the open epoch of the state.
@@ -97,9 +97,9 @@ class _Side:
 
     @cached_property
     def thresholds(self) -> Mapping[str, Mapping[str, int]]:
-        """By skill type with tiers, every threshold in nano."""
+        """Every threshold in nano, by skill type with tiers."""
         tracked = self.state.thresholds
-        return {name: each.thresholds(tracked[name]) for name, each in self.rules.tiers.items()}
+        return {name: tiers.thresholds(tracked[name]) for name, tiers in self.rules.tiers.items()}
 
     def carried(self) -> set[str]:
         return {*carried_names(self.rules.rule_set)}
@@ -108,14 +108,14 @@ class _Side:
         if self.rules.rule_set.section(REPUTATION) is None:
             return set()
         miners = self.state.miners.values()
-        return {each.hotkey for each in miners if is_ejected(self.rules, each)}
+        return {miner.hotkey for miner in miners if is_ejected(self.rules, miner)}
 
     def pool(self, skill_type: str) -> set[str]:
         rules = self.rules.rule_set
         if rules.section(GROUPS) is None or rules.section(REPUTATION) is None:
             return set()
         miners = self.state.miners.values()
-        return {each.hotkey for each in miners if is_selectable(self.rules, each, skill_type)}
+        return {miner.hotkey for miner in miners if is_selectable(self.rules, miner, skill_type)}
 
     def tier(self, skill_type: str, quality: int) -> str | None:
         tiers = self.rules.tiers.get(skill_type)
@@ -125,7 +125,7 @@ class _Side:
 
 
 def effect_on(queries: StateQueries, old: str, new: StateRules) -> AdoptionEffect:
-    """What a state would be under other rules of one of its lines.
+    """Return the effect of other rules on a state, for one of its lines.
 
     Args:
         queries: of the state.
@@ -137,10 +137,10 @@ def effect_on(queries: StateQueries, old: str, new: StateRules) -> AdoptionEffec
     """
     in_force = {rules.digest: rules for rules in queries.rules.lines}
     if old not in in_force or in_force[old].line != new.line:
-        held = ", ".join(f"{r.rule_set.reference} {d}" for d, r in in_force.items())
+        names = ", ".join(f"{r.rule_set.reference} {d}" for d, r in in_force.items())
         raise StateError(
             f"found {old} and a rule set of the line {new.line}, expected OLD to be what the state "
-            f"goes by in epoch {queries.state.epoch}, which is {held}, and NEW to be of its line"
+            f"goes by in epoch {queries.state.epoch}, which is {names}, and NEW to be of its line"
         )
     transaction = queries.transaction
     judged = max(transaction.counted_events(), default=None)
@@ -173,7 +173,9 @@ def _effect(
         ),
         ejected=tuple(sorted(left - ejected)),
         lifted=tuple(sorted(ejected - left)),
-        thresholds=tuple(each for name in sorted(types) for each in _changed(before, after, name)),
+        thresholds=tuple(
+            change for name in sorted(types) for change in _changed(before, after, name)
+        ),
         tiers=tuple(_moved(before, after, events)),
         dropped=tuple(
             (name, len(before.state.carry.get(before.rules.line, {}).get(name, {})))
@@ -181,8 +183,8 @@ def _effect(
         ),
         begun=tuple(sorted(after.carried() - before.carried())),
         bounds={
-            name: (known, after.thresholds[name])
-            for name, known in before.thresholds.items()
+            name: (thresholds, after.thresholds[name])
+            for name, thresholds in before.thresholds.items()
             if name in after.thresholds
         },
     )
@@ -196,12 +198,12 @@ def _changed(before: _Side, after: _Side, skill_type: str) -> Iterator[Threshold
 
 
 def _moved(before: _Side, after: _Side, events: Iterable[StateEvent]) -> Iterator[TierMove]:
-    found = Counter[tuple[str, str, str, str]]()
+    counts = Counter[tuple[str, str, str, str]]()
     for event in events:
         if event.quality is not None:
             name = event.skill_type
             old, new = (side.tier(name, event.quality) for side in (before, after))
             if old is not None and new is not None and old != new:
-                found[name, event.hotkey, old, new] += 1
-    for (name, hotkey, old, new), records in sorted(found.items()):
+                counts[name, event.hotkey, old, new] += 1
+    for (name, hotkey, old, new), records in sorted(counts.items()):
         yield TierMove(hotkey, name, old, new, records)

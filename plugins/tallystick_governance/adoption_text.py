@@ -14,14 +14,14 @@ _ASIDE = "Scores are not made again; tallystick backtest --with-state --adopt do
 
 
 def as_text(found: AdoptionEffect) -> str:
-    """The effect for a terminal."""
+    """Return the effect for a terminal."""
     lines = [f"what it does to the state as it is in epoch {found.epoch}"]
     lines += [f"    {': '.join(row)}" for row in _rows(found)] or ["    nothing"]
     return "\n".join(map(escaped, [*lines, "", _ASIDE]))
 
 
 def as_markdown(found: AdoptionEffect) -> str:
-    """The effect as a part of a proposal."""
+    """Return the effect as a part of a proposal."""
     rows = ((cell(subject), code(change)) for subject, change in _rows(found))
     title = f"What it does to the state in epoch {found.epoch}"
     changes = table(("what", "change"), rows) or paragraph("nothing")
@@ -29,7 +29,7 @@ def as_markdown(found: AdoptionEffect) -> str:
 
 
 def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
-    """What changes, and how."""
+    """Yield the changes, each with its kind and its text."""
     for pool in found.pools:
         if pool.enter:
             yield f"enter the pool of {pool.skill_type}", ", ".join(pool.enter)
@@ -39,8 +39,8 @@ def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
         yield "ejected by their flags", ", ".join(found.ejected)
     if found.lifted:
         yield "ejected no more", ", ".join(found.lifted)
-    for each in found.thresholds:
-        yield f"threshold {each.name} of {each.skill_type}", _ends(each)
+    for change in found.thresholds:
+        yield f"threshold {change.name} of {change.skill_type}", _ends(change)
     for name, miners in found.dropped:
         yield f"carried column {name}", f"dropped, of {numbered(miners, 'miner')}"
     for name in found.begun:

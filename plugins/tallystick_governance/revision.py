@@ -45,13 +45,13 @@ class Revision:
         Raises:
             OutputError: it cannot be written.
         """
-        place = output_path(path_of(path, "a file to write"), follow_links=follow_links)
-        with atomic_files(place) as (file,):
+        output = output_path(path_of(path, "a file to write"), follow_links=follow_links)
+        with atomic_files(output) as (file,):
             file.write(self.loaded.text.encode())
 
 
 def parse_assignment(text: str) -> tuple[str, str]:
-    """The path and the text of the value that ``PATH=VALUE`` is.
+    """Return the path and the text of the value that ``PATH=VALUE`` is.
 
     Raises:
         TallystickError: there is no ``=``.
@@ -65,7 +65,7 @@ def parse_assignment(text: str) -> tuple[str, str]:
 def revise(
     rules: BoundRules, values: Iterable[tuple[str, str]], *, summary: str | None = None
 ) -> Revision:
-    """A rule set with other values at some paths, proved, and with a version that says so.
+    """Return a rule set with other values at some paths, proved, and with a raised version.
 
     The version is the next one that the versioning policy asks for and that no shipped rule set
     has, unless the values name one; then it must be far enough. The summary of the old rule set is
@@ -82,27 +82,27 @@ def revise(
         TallystickError: a path leads nowhere, a text is no value for it, weights cannot be scaled,
             nothing changes, or the version is not raised far enough.
     """
-    given = tuple(values)
-    if summary is not None and any(path == _SUMMARY for path, _ in given):
+    assignments = tuple(values)
+    if summary is not None and any(path == _SUMMARY for path, _ in assignments):
         raise TallystickError(f"found a summary beside {_SUMMARY}, expected one of the two")
     old, data = rules.rule_set, parse(rules.loaded.text, str(rules.loaded.path)).data
-    read = [(path, read_value(data, path, text)) for path, text in given]
+    read = [(path, read_value(data, path, text)) for path, text in assignments]
     text = edited_text(rules.loaded.text, edits(data, read))
-    name = f"{old.reference}[{','.join(f'{path}={value}' for path, value in given)}]"
+    name = f"{old.reference}[{','.join(f'{path}={value}' for path, value in assignments)}]"
     new = _loaded(text, name, rules)
-    said = changes(old, new.rule_set)
+    changed = changes(old, new.rule_set)
     revised = attrs.evolve(rules, loaded=new)
     formulas = formula_changes(rules, revised)
     lost = gone(old, new.rule_set, rules.registry)
-    needed = level_of(said, formulas, lost, without_result(rules, revised))
+    needed = level_of(changed, formulas, lost, without_result(rules, revised))
     version = _version(rules, new, needed, dict(read))
     if version != new.rule_set.rule_set.version:
         data = parse(text, "").data
         text = edited_text(text, edits(data, [(_VERSION, version)]))
-    if all(path != _SUMMARY for path, _ in given):
+    if all(path != _SUMMARY for path, _ in assignments):
         text = summarised_text(text, summary)
     new = _loaded(text, name, rules)
-    return Revision(old.reference, new, said, needed)
+    return Revision(old.reference, new, changed, needed)
 
 
 def _loaded(text: str, name: str, rules: BoundRules) -> LoadedRuleSet:
@@ -118,22 +118,22 @@ def _loaded(text: str, name: str, rules: BoundRules) -> LoadedRuleSet:
 
 
 def _version(rules: BoundRules, new: LoadedRuleSet, needed: Level, given: dict[str, Value]) -> str:
-    """The version of a revision: as it was given, or the next that is free."""
-    old, found = rules.rule_set.rule_set, new.rule_set.rule_set
-    if old.name != found.name:
-        return found.version
+    """Return the version of a revision: as it was given, or the next that is free."""
+    old, header = rules.rule_set.rule_set, new.rule_set.rule_set
+    if old.name != header.name:
+        return header.version
     least = successor(old.version, needed)
     if _VERSION in given:
-        if raised(old.version, found.version) < needed:
+        if raised(old.version, header.version) < needed:
             raise TallystickError(
-                f"found the version {found.version} after {old.version}, expected a {needed} one: "
+                f"found the version {header.version} after {old.version}, expected a {needed} one: "
                 f"at least {least}"
             )
-        return found.version
+        return header.version
     if needed is Level.NONE:
         name = rules.rule_set.reference
         raise TallystickError(f"found nothing that changes {name}, expected other values")
-    taken = shipped(rules.registry)
-    while f"{old.name}@{least}" in taken:
+    versions = shipped(rules.registry)
+    while f"{old.name}@{least}" in versions:
         least = successor(least, needed)
     return least

@@ -15,13 +15,13 @@ COMMANDS = CommandRows(
         Command(
             ("rules", "diff"),
             "tallystick_governance.cli.rules_diff:diff_command",
-            "What NEW changes in OLD: values, formulas, types, and what that can do to a score.",
+            "Compare OLD and NEW: values, formulas, types, and the effect on a score.",
             example="tallystick rules diff skills@1.1.0 mine.toml --check",
         ),
         Command(
             ("rules", "lint"),
             "tallystick_governance.cli.rules_lint:lint_command",
-            "What RULES does that may not be meant, with figures; exit status 1 with an error.",
+            "Find what RULES may not mean to do, with figures; exit status 1 with an error.",
             example="tallystick rules lint mine.toml",
         ),
         Command(

@@ -43,7 +43,7 @@ from tallystick_state.round_groups import RoundGroups
 from tallystick_state.rules import state_rules_of
 
 FILE, FACTS = "shadow.json", "facts"
-"""What a folder of a shadow holds: the file, and a folder of facts."""
+"""The contents of the folder of a shadow: the file, and a folder of facts."""
 OTHER_SHADOW = "other-shadow"
 """The code of a folder that is of other rules."""
 OTHER_CONSENSUS = "other-consensus"
@@ -61,11 +61,12 @@ class _Snapshots(Mapping[int, ThresholdSnapshot]):
     queries: StateQueries
 
     def __getitem__(self, epoch: int) -> ThresholdSnapshot:
-        found = self.queries.pinned(epoch)
-        if found is None:
+        pinned = self.queries.pinned(epoch)
+        if pinned is None:
             raise KeyError(epoch)
-        known = {name for name, bound in self.scorer.types.items() if bound.tiers is not None}
-        thresholds = {name: each for name, each in found.thresholds.items() if name in known}
+        tiered = {name for name, bound in self.scorer.types.items() if bound.tiers is not None}
+        snapshot = pinned.thresholds.items()
+        thresholds = {name: of_type for name, of_type in snapshot if name in tiered}
         return ThresholdSnapshot(thresholds, self.queries.snapshot_digest(epoch))
 
     def __iter__(self) -> Iterator[int]:
@@ -76,7 +77,7 @@ class _Snapshots(Mapping[int, ThresholdSnapshot]):
 
 
 def shadowing(scorer: Scorer, queries: StateQueries) -> Scorer:
-    """Other rules that score by the thresholds of a state; what they lack there is their seed."""
+    """Return other rules that score by the thresholds of a state, or else by their seeds."""
     return scorer.with_snapshots(_Snapshots(scorer, queries))
 
 
@@ -125,25 +126,25 @@ class Shadow:
     heading: str = "shadow, of rules that are not in force:"
 
     def check(self) -> None:
-        """That the folder is of these rules, if it is of any.
+        """Refuse a folder that is of other rules.
 
         Raises:
-            StateError: it is of others.
+            StateError: the folder is of other rules.
             InputError: its file cannot be read.
         """
         if not (self.folder / FILE).exists():
             return
-        found = read(self.folder)["shadow"]
-        if found["digest"] != self.scorer.digest:
+        header = read(self.folder)["shadow"]
+        if header["digest"] != self.scorer.digest:
             raise StateError(
-                f"{self.folder}: found the shadow of {found['reference']} {found['digest']}, "
+                f"{self.folder}: found the shadow of {header['reference']} {header['digest']}, "
                 f"expected that of {self.scorer.rule_set.reference} {self.scorer.digest}: "
                 "name another folder",
                 code=OTHER_SHADOW,
             )
 
     def check_consensus(self, ledger: Ledger) -> None:
-        """That the rules compute the consensus of groups as those in force do.
+        """Refuse rules that compute another consensus of groups than those in force.
 
         Facts are kept once for both, and the consensus of a record is one of them.
 
@@ -172,7 +173,7 @@ class Shadow:
         rounds: Sequence[ClosedRound],
         groups: Path | None = None,
     ) -> dict[int, dict[str, Decimal]]:
-        """Keep the facts of rounds that were closed; what the rules would make of each round.
+        """Keep the facts of rounds that were closed, and return the scores of each by the rules.
 
         It may be called again with the same records, and then writes the same files.
 
@@ -186,22 +187,22 @@ class Shadow:
             InputError: a file cannot be read.
             OutputError: the folder cannot be written.
         """
-        with ledger.queries() as queries, TemporaryDirectory() as place:
-            recorded = frozenset().union(*(queries.recorded(each.round) for each in rounds))
-            kept = Path(place) / "records.jsonl"
+        with ledger.queries() as queries, TemporaryDirectory() as temporary:
+            recorded = frozenset().union(*(queries.recorded(closed.round) for closed in rounds))
+            lines = Path(temporary) / "records.jsonl"
             decoders = self._decoders(ledger, queries, groups)
-            scored = self._scored(decoders, records, recorded, kept)
-            if kept.stat().st_size:
-                self._keep(queries, records, kept)
+            scored = self._scored(decoders, records, recorded, lines)
+            if lines.stat().st_size:
+                self._keep(queries, records, lines)
             rules = state_rules_of(self.scorer)
             return {e.round: queries.shadow_scores(e.round, scored, rules) for e in rounds}
 
     def _decoders(
         self, ledger: Ledger, queries: StateQueries, groups: Path | None
     ) -> tuple[_Decoder, _Decoder]:
-        """What makes events of records by the rules in force, and by those that are tried."""
+        """Return the decoders of the rules in force, and of those that are tried."""
         scorers = ledger.scorer, shadowing(self.scorer, queries)
-        own, theirs = (_Decoder.of(each, groups) for each in scorers)
+        own, theirs = (_Decoder.of(scorer, groups) for scorer in scorers)
         return own, theirs
 
     def _scored(
@@ -211,21 +212,21 @@ class Shadow:
         recorded: frozenset[str],
         kept: Path,
     ) -> dict[str, StateEvent]:
-        """What the rules make of recorded records, by digest; their lines go to a file."""
+        """Return the events of recorded records by their digests; their lines go to a file."""
         own, theirs = decoders
         scored = dict[str, StateEvent]()
         with kept.open("wb") as file:
             for chunk in source_of(records):
                 items = dict(enumerate(chunk.items(), chunk.first))
-                found = dict(own.events(chunk))
-                lines = {n: e.record for n, e in found.items() if e.record in recorded}
+                events = dict(own.events(chunk))
+                lines = {n: e.record for n, e in events.items() if e.record in recorded}
                 for number in sorted(lines):
-                    filled = own.filled(found[number], items[number])
+                    filled = own.filled(events[number], items[number])
                     # a late one of rules with another consensus has no facts that both share
-                    if filled is items[number] or self._agrees(own.rules_of(found[number])):
+                    if filled is items[number] or self._agrees(own.rules_of(events[number])):
                         file.write(_line(filled))
-                tried = ((lines.get(number), each) for number, each in theirs.events(chunk))
-                scored |= {digest: each for digest, each in tried if digest is not None}
+                tried = ((lines.get(number), event) for number, event in theirs.events(chunk))
+                scored |= {digest: event for digest, event in tried if digest is not None}
         return scored
 
     def _keep(self, queries: StateQueries, records: Path, kept: Path) -> None:
@@ -288,11 +289,11 @@ def candidates(folder: Path, plugins: Plugins) -> tuple[Candidate, ...]:
         InputError: the folder is of no shadow.
         RuleSetError: one of the rule sets does not load any more.
     """
-    found = read(folder)
-    with TemporaryDirectory() as place:
+    document = read(folder)
+    with TemporaryDirectory() as temporary:
         paths = []
-        for name, each in (("in-force", found["in_force"]), ("shadow", found["shadow"])):
-            path = Path(place) / f"{name}.toml"
-            path.write_text(each["text"], encoding="utf-8")
+        for name, rules in (("in-force", document["in_force"]), ("shadow", document["shadow"])):
+            path = Path(temporary) / f"{name}.toml"
+            path.write_text(rules["text"], encoding="utf-8")
             paths.append(str(path))
         return tuple(candidates_of(paths, [], plugins))

@@ -1,4 +1,4 @@
-"""α Detection: whether the verdict matches the ground truth (scoring.txt, The Four Base Axes)."""
+"""α Detection: whether the verdict matches the ground truth (docs/sources.md, α Detection)."""
 
 from tallystick.plugins.author import (
     UNIT,

@@ -1,4 +1,4 @@
-"""η Efficiency and the early bonus: when in the window the submission came (scoring.txt)."""
+"""η Efficiency and the early bonus: when in the window the submission came (docs/sources.md)."""
 
 from tallystick.plugins.author import UNIT, Node, Parameters, axis, cases, factor, label
 from tallystick_skills.record import deadline, earliest, latency
@@ -21,7 +21,7 @@ def efficiency(_p: Parameters) -> Node:
     middle_bonus=(1, 2),
 )
 def early_bonus(p: Parameters) -> Node:
-    """Two bands of the window that earn more; they close on the right; before t_min none.
+    """The bonus of two bands of the window, which close on the right; before t_min there is none.
 
     docs/errata.md, Terms that live on other pages.
     """

@@ -1,4 +1,4 @@
-"""The emission and its factors (scoring.txt, Overview; docs/errata.md, Terms)."""
+"""The emission and its factors (docs/sources.md, Overview; docs/errata.md, Terms)."""
 
 from tallystick.plugins.author import (
     UNIT,
@@ -30,7 +30,7 @@ _COMPONENTS = (
 
 @factor("skills/role-multiplier@1", within=UNIT, primary=UNIT, auditor=UNIT)
 def role_multiplier(p: Parameters) -> Node:
-    """What the role in the group is paid."""
+    """The multiplier of a role in the group."""
     return cases(
         (choice("role", "primary", "auditor") == "primary", p.primary), otherwise=p.auditor
     )
@@ -55,7 +55,7 @@ def consensus(p: Parameters) -> Node:
 
 @factor("skills/bootstrap-bonus@1", within=(1, 100), epochs=(0, 1_000_000), added_weight=(0, 10))
 def bootstrap_bonus(p: Parameters) -> Node:
-    """In the first epochs the base weight is raised by ``added_weight``, as a factor (E18)."""
+    """The factor that raises the base weight by ``added_weight`` in the first epochs (E18)."""
     base_weight = published("base_weight")
     raised = (base_weight + p.added_weight) / base_weight
     return cases((integer("epoch") < p.epochs, raised), otherwise=1)

@@ -1,4 +1,4 @@
-"""ε Evidence: what the validator verified (scoring.txt, The Four Base Axes)."""
+"""ε Evidence: what the validator verified (docs/sources.md, ε Evidence)."""
 
 from tallystick.plugins.author import (
     UNIT,

@@ -93,14 +93,14 @@ def _latency(draw: Draw, task: Part) -> int:
 
 
 def _recommended(draw: Draw, expected: list[Fields]) -> list[Fields]:
-    """Most of what was expected, seldom none of it, and what was not."""
-    found = [rule for rule in expected if _often(draw)]
-    if not found and draw.chance(80):
-        found = [draw.one(expected)]
+    """Return most of the expected rules, seldom none, sometimes with one that was not expected."""
+    rules = [rule for rule in expected if _often(draw)]
+    if not rules and draw.chance(80):
+        rules = [draw.one(expected)]
     for _ in range(2):
         if not draw.skilled():
-            found.append(_rule(draw))
-    return found
+            rules.append(_rule(draw))
+    return rules
 
 
 def _often(draw: Draw) -> bool:
@@ -122,13 +122,13 @@ def _checks(draw: Draw, task: Part, _submission: Part, *, sandbox: bool) -> Fiel
     flags = (*_FLAGS, _SANDBOX) if sandbox else _FLAGS
     checks: Fields = {name: _often(draw) for name in flags}
     if "predicted_taint_commands" in task:
-        ran = [each for each in task["predicted_taint_commands"] if _often(draw)]
+        ran = [command for command in task["predicted_taint_commands"] if _often(draw)]
         checks["executed_commands"] = [*ran, draw.one(_COMMANDS)]
     return checks
 
 
 def _events(draw: Draw, checks: Part) -> list[str]:
-    """What some checks that failed are noted as, reruns, and very rarely worse."""
+    """Return the events of checks that failed, reruns, and very rarely worse."""
     events = [event for flag, event in _FAILURES.items() if checks.get(flag) is False]
     events = draw.kept(events, 20)
     if draw.chance(5):
@@ -145,8 +145,8 @@ def _canaries(draw: Draw, task: Fields) -> None:
 
 
 def _canaries_found(draw: Draw, task: Part, submission: Fields) -> None:
-    found = [each for each in task["injected_canaries"] if _often(draw)]
-    _put_first(draw, submission, "canary_match", "canary_id", found)
+    canaries = [canary for canary in task["injected_canaries"] if _often(draw)]
+    _put_first(draw, submission, "canary_match", "canary_id", canaries)
 
 
 def _poison(draw: Draw, task: Fields) -> None:
@@ -155,10 +155,10 @@ def _poison(draw: Draw, task: Fields) -> None:
 
 
 def _poison_found(draw: Draw, task: Part, submission: Fields) -> None:
-    found = [each for each in task["expected_poisoned_tools"] if _often(draw)]
-    if found and not draw.skilled():
-        found.append(draw.one(_TOOLS))
-    _put_first(draw, submission, "tool_poisoning", "tool", found)
+    tools = [tool for tool in task["expected_poisoned_tools"] if _often(draw)]
+    if tools and not draw.skilled():
+        tools.append(draw.one(_TOOLS))
+    _put_first(draw, submission, "tool_poisoning", "tool", tools)
     true = task["expected_manifest_hash"]
     submission["mcp_manifest_hash"] = true if _often(draw) else f"sha256:{draw.hexadecimal(64)}"
 
@@ -166,8 +166,8 @@ def _poison_found(draw: Draw, task: Part, submission: Fields) -> None:
 def _put_first(draw: Draw, submission: Fields, category: str, field: str, names: list[str]) -> None:
     """A finding for each of the names, before the others."""
     others = submission["findings"]
-    found = [_finding(draw, n, category, **{field: name}) for n, name in enumerate(names, 10)]
-    submission["findings"] = [*found, *others][:3] if found else others
+    findings = [_finding(draw, n, category, **{field: name}) for n, name in enumerate(names, 10)]
+    submission["findings"] = [*findings, *others][:3] if findings else others
 
 
 def _reference(draw: Draw, task: Fields) -> None:
@@ -203,4 +203,4 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "agent_composition": _generator(_aggregate),
     }
 )
-"""By type. Content types have no sandbox, hence no digest of one."""
+"""Generators by type. Content types have no sandbox, hence no digest of one."""

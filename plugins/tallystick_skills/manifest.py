@@ -1,4 +1,4 @@
-"""ψ Manifest Integrity: whether the manifest hash was recovered (scoring.txt)."""
+"""ψ Manifest Integrity: whether the manifest hash was recovered (docs/sources.md)."""
 
 from tallystick.plugins.author import Node, Parameters, axis, equal, matches
 

@@ -50,7 +50,7 @@ SKILL_TYPES: Mapping[str, SkillType] = {
     )
     for name, summary in _TYPES.items()
 }
-"""The six skill types of scoring.txt, by name, for plugins that extend one."""
+"""The six skill types of scoring.txt (docs/sources.md), by name, for plugins that extend one."""
 
 
 @hookimpl
@@ -63,7 +63,7 @@ def tallystick_formulas() -> Sequence[Formula]:
 
 @hookimpl
 def tallystick_skill_types() -> Sequence[SkillType]:
-    """The six skill types of scoring.txt."""
+    """The six skill types of scoring.txt (docs/sources.md)."""
     return list(SKILL_TYPES.values())
 
 

@@ -1,4 +1,4 @@
-"""π Policy: how close the recommended policy is to the expected one (scoring.txt)."""
+"""π Policy: how close the recommended policy is to the expected one (docs/sources.md, π Policy)."""
 
 from tallystick.plugins.author import Node, Parameters, axis, cases, distinct, label, overlap
 

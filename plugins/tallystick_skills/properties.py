@@ -1,4 +1,4 @@
-"""What the scores of the six types promise: which way facts are better, and what never pays."""
+"""Promises of the six types' scores: which way facts are better, and what never pays."""
 
 from functools import reduce
 from operator import and_
@@ -216,10 +216,10 @@ _PROPERTIES: dict[str, tuple[Property, ...]] = {
 
 
 def directions_of(skill_type: str) -> tuple[Direction, ...]:
-    """Which way the facts of a type are better."""
+    """Return the directions in which the facts of a type are better."""
     return (*_EVERY_DIRECTION, *_DIRECTIONS.get(skill_type, ()))
 
 
 def properties_of(skill_type: str) -> tuple[Property, ...]:
-    """What the scores of a type promise."""
+    """Return the promises of a type's scores."""
     return (*_EVERY_PROPERTY, *_POLICY, *_PROPERTIES.get(skill_type, ()))

@@ -1,4 +1,4 @@
-"""ρ, τ, σ: how much of what was there was found (scoring.txt, Type Specific Axes)."""
+"""ρ, τ, σ: how much of what was there was found (docs/sources.md, Type Specific Axes)."""
 
 from tallystick.plugins.author import (
     Node,
@@ -59,7 +59,7 @@ def tool_poison_f_score(_p: Parameters) -> Node:
 
 @axis("skills/tool-poison-recall@3", symbol="τ")
 def tool_poison_f_score_of_findings(_p: Parameters) -> Node:
-    """As before; a finding that names no tool is a flagged tool that nobody expected (E12)."""
+    """The F-score; a finding without a tool is a flagged tool that nobody expected (E12)."""
     unnamed = label("unnamed", count(_POISONINGS) - count(_FLAGGED))
     either = distinct(_FLAGGED) + unnamed + distinct(_POISONED)
     return cases((either == 0, 1), otherwise=2 * overlap(_FLAGGED, _POISONED) / either)

@@ -3,7 +3,7 @@
 from tallystick.plugins.author import choice, integer, number, require
 
 VERDICTS = "ALLOW", "REVIEW", "BLOCK"
-"""From lax to strict, so that a rank is a strictness (E2 of docs/errata.md)."""
+"""Verdicts from lax to strict, so that a rank is a strictness (E2 of docs/errata.md)."""
 
 verdict = choice("submission.verdict", *VERDICTS)
 ground_truth = choice("task.ground_truth", *VERDICTS)

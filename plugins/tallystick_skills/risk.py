@@ -1,4 +1,4 @@
-"""μ, χ: how close the risk score is to a reference (scoring.txt, Type Specific Axes)."""
+"""μ, χ: how close the risk score is to a reference (docs/sources.md, Type Specific Axes)."""
 
 from tallystick.plugins.author import Node, Parameters, absolute, axis, maximum, number
 from tallystick_skills.record import risk

@@ -1,4 +1,4 @@
-"""Tier thresholds over the baseline of a skill type (scoring.txt, Tier Assignment)."""
+"""Tier thresholds over the baseline of a skill type (docs/sources.md, Tier Assignment)."""
 
 from tallystick.plugins.author import UNIT, Node, Parameters, minimum, published, threshold
 

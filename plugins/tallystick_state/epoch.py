@@ -1,4 +1,4 @@
-"""Epochs: what happens when one ends (reputation.txt, Epoch Boundaries).
+"""Epochs: what happens when one ends (docs/sources.md, Epoch Boundaries).
 
 Closing an epoch runs the steps that the rule set names, in its order. Each step is a function of
 what the steps before it made. The order of the events never matters.

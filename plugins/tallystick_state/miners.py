@@ -1,4 +1,4 @@
-"""Miners: registration, and the collusion flags that eject (reputation.txt, Initial Value)."""
+"""Miners: registration, and the collusion flags that eject (docs/sources.md, Initial Value)."""
 
 from __future__ import annotations
 

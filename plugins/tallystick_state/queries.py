@@ -1,7 +1,7 @@
 """Queries: answers about a state as it is at one instant.
 
 The answers are the operator's; what a miner may be told of them is said by `visibility`. Nothing
-here tells of a task of anyone (reputation.txt, Visibility).
+here tells of a task of anyone (docs/sources.md, Visibility).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Round scores: the result of the allocation step that reads one round alone.
 
 In the shipped sets it is a miner's mean emission, weighted by its reputations. See "How Reputation
-Drives Round Aggregation" of reputation.txt and E36 to E38 of docs/errata.md. A score is rounded
+Drives Round Aggregation" of docs/sources.md and E36 to E38 of docs/errata.md. A score is rounded
 half-even once; like an emission it may exceed 1.
 """
 
@@ -55,7 +55,12 @@ def round_scores(
     if step is None or (allocation is not None and allocation.groups):
         return {}
     collect = CollectStep(
-        rules=step, inputs=(), shape="flat", origin=(), groups=(UNGROUPED,), grouping=""
+        rules=step,
+        inputs=(),
+        shape="flat",
+        origin=(),
+        groups=(UNGROUPED,),
+        grouping="",
     )
     own = [*events]
     records = _OfRound(reputation_of, own_rules or (lambda _: rules))

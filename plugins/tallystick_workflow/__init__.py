@@ -1,1 +1,1 @@
-"""The workflow type and its composite S, as a plugin of Tallystick (workflow.txt)."""
+"""The workflow type and its composite S, as a plugin of Tallystick (docs/sources.md)."""

@@ -1,4 +1,4 @@
-"""The four dimensions of the composite S (workflow.txt, Sub-Dimensions)."""
+"""The four dimensions of the composite S (docs/sources.md, Sub-Dimensions)."""
 
 from tallystick.plugins.author import (
     UNIT,
@@ -60,7 +60,7 @@ def success(_p: Parameters) -> Node:
 
 @axis("workflow/success@2")
 def success_of_task(_p: Parameters) -> Node:
-    """As before, over the plan or the task's minimum, whichever is more (E45)."""
+    """The success over the plan or the task's minimum, whichever is more (E45)."""
     least = integer("task.min_steps", missing=0)
     return cases(
         (least > planned, quality * completed / least),
@@ -87,7 +87,7 @@ def cost(p: Parameters) -> Node:
 
 @axis("workflow/cost@2", gate=UNIT, budget_abort_enabled=UNIT, budget_abort_cost=UNIT)
 def cost_or_aborted(p: Parameters) -> Node:
-    """As before; a run that was aborted over its budget has the cost of the option.
+    """The cost; a run that was aborted over its budget has the cost of the option.
 
     docs/errata.md, Terms that live on other pages.
     """
@@ -121,6 +121,6 @@ def reliability(p: Parameters) -> Node:
 
 @axis("workflow/reliability@2", unplanned_retry=UNIT, timeout=UNIT, hard_failure=UNIT)
 def reliability_by_step(p: Parameters) -> Node:
-    """As before, retries step by step where they are given so (E48); nothing done → 0 (E49)."""
+    """The reliability with retries step by step where given (E48); nothing done → 0 (E49)."""
     unplanned = cases((itemised(_RETRIES), excess(_RETRIES, _ALLOWED)), otherwise=_BEYOND_PLAN)
     return cases((completed == 0, 0), otherwise=_reliability(p, unplanned))

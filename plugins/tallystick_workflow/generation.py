@@ -35,7 +35,7 @@ def _submission(draw: Draw, task: Part) -> Fields:
 def _checks(draw: Draw, task: Part, submission: Part) -> Fields:
     plan = submission["error_handling"]
     completed = len(plan) if draw.skilled() else draw.whole(0, len(plan))
-    retries = {step: _retries(draw, each["retry_count"]) for step, each in plan.items()}
+    retries = {step: _retries(draw, step_plan["retry_count"]) for step, step_plan in plan.items()}
     return {
         "output_quality": draw.near(0.55 + draw.skill / 250, 0.12),
         "steps_completed": completed,

@@ -1,4 +1,4 @@
-"""What a workflow's scores promise: which way facts are better, and that idleness earns nothing."""
+"""Promises of a workflow's scores: which way facts are better, and that idleness earns nothing."""
 
 from tallystick.plugins.author import (
     Direction,

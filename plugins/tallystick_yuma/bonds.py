@@ -42,16 +42,16 @@ def weights_for_bonds(
         return clipped
     ordered = weights.by_uid()
     over = np.minimum(consensus[ordered.uids] - ordered.values, 0)
-    found = ordered.having(ordered.values + products(over, proportion(penalty)))
-    return found.where(found.values > 0)
+    penalised = ordered.having(ordered.values + products(over, proportion(penalty)))
+    return penalised.where(penalised.values > 0)
 
 
 def old_bonds(parameters: YumaParameters, given: YumaInput) -> Cells:
     """The bonds so far, without those in uids that were registered since the last epoch."""
     last = parameters.last_step_block
     since = last + 1 if last else max(0, given.block - parameters.tempo)
-    kept = np.array([registered < since for registered in given.registered], np.bool_)
-    return given.bonds.where(kept[given.bonds.uids])
+    still_registered = np.array([registered < since for registered in given.registered], np.bool_)
+    return given.bonds.where(still_registered[given.bonds.uids])
 
 
 def new_share(parameters: YumaParameters) -> int:
@@ -73,16 +73,16 @@ def classic_dividends(bonds: Cells, incentive: Column) -> Column:
 
 def stored_classic(bonds: Cells) -> Cells:
     """The bonds as the chain stores them: parts of the largest in each uid."""
-    found = bonds.over_columns(bonds.column_maxima())
-    return found.having(u16(found.values))
+    proportions = bonds.over_columns(bonds.column_maxima())
+    return proportions.having(u16(proportions.values))
 
 
 def yuma3_bonds(target: Cells, old: Cells, consensus: Column, parameters: YumaParameters) -> Cells:
     """The bonds from 0 to 1, each for itself: weights, averaged with the old."""
-    held = old.having(of_u16(old.values))
+    previous = old.having(of_u16(old.values))
     if parameters.liquid_alpha and consensus.any():
-        return liquid_bonds(target, held, consensus, parameters)
-    return averaged(target, held, new_share(parameters))
+        return liquid_bonds(target, previous, consensus, parameters)
+    return averaged(target, previous, new_share(parameters))
 
 
 def yuma3_dividends(bonds: Cells, incentive: Column, active: Column) -> Column:
@@ -108,8 +108,8 @@ def liquid_bonds(target: Cells, old: Cells, consensus: Column, parameters: YumaP
         consensus[target.uids],
         AlphaCurve.of(parameters),
     )
-    kept = products(ONE - alphas, old.at(keys))
-    values = np.minimum(kept + products(alphas, target.values), ONE)
+    remaining = products(ONE - alphas, old.at(keys))
+    values = np.minimum(remaining + products(alphas, target.values), ONE)
     return target.having(values).where(values > 0)
 
 
@@ -143,8 +143,8 @@ def alphas_of(weight: Column, bond: Column, consensus: Column, curve: AlphaCurve
     slope = quotient(curve.steepness * ONE, -100 * ONE)
     exponents = products(np.clip(distance, 0, ONE) - ONE // 2, slope)
     sigmoids = reciprocals(exponentials(exponents) + ONE)
-    found = curve.low + products(sigmoids, curve.high - curve.low)
-    return np.clip(found, curve.low, curve.high)
+    alphas = curve.low + products(sigmoids, curve.high - curve.low)
+    return np.clip(alphas, curve.low, curve.high)
 
 
 def averaged(new: Cells, old: Cells, share: int) -> Cells:
@@ -165,5 +165,5 @@ def _earned(bonds: Cells, incentive: Column) -> Column:
 
 
 def _is_ascending(keys: Column) -> np.ndarray:
-    """Whether each cell follows none of a larger uid in its row."""
+    """Return whether the uids of each row ascend."""
     return keys >= np.maximum.accumulate(keys)

@@ -39,7 +39,7 @@ from tallystick_yuma.stake import FRACTION, stake_bits
 MOST_CELLS = 1 << 22
 """The most weights, and the most bonds, that a step may have."""
 _NAMED = 80
-"""So many characters of the name of a case are told."""
+"""Maximum characters of a case's name in messages."""
 _CUTOFFS = {"activity_cutoff", "activity_factor"}
 _SAID = (*(field.name for field in attrs.fields(YumaParameters)), "activity_factor")
 _ONE_EACH = ("registered", "alpha", "tao", "commit_blocks", "weights", "bonds")
@@ -47,7 +47,7 @@ Json = dict[str, Any]
 
 
 def yuma(case: Mapping[str, Any]) -> Json:
-    """What every epoch of a case comes to.
+    """Return every epoch of a case, computed.
 
     Args:
         case: ``params``, and ``steps`` that each have an ``input``, as docs/yuma.md says.
@@ -75,12 +75,12 @@ def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
     Raises:
         YumaError: as `yuma`.
     """
-    given: YumaInput | None = None
+    inputs: YumaInput | None = None
     output: YumaOutput | None = None
     for reader in _readers(case, name):
         parameters = reader.parameters()
-        given = reader.given(parameters, given, output)
-        output = epoch(parameters, given)
+        inputs = reader.given(parameters, inputs, output)
+        output = epoch(parameters, inputs)
         yield output
 
 
@@ -89,9 +89,9 @@ def _readers(case: object, name: str) -> Iterator[_StepReader]:
     own = case.get("name") if isinstance(case, Mapping) else None
     name = own[:_NAMED] if own and isinstance(own, str) else name
     document = structured(case, Case, name)
-    for place, step in enumerate(document.steps):
+    for index, step in enumerate(document.steps):
         settings = (step.input, document.params, document.defaults)
-        yield _StepReader(name, f"steps[{place}].input.", settings)
+        yield _StepReader(name, f"steps[{index}].input.", settings)
 
 
 def described(output: YumaOutput) -> Json:
@@ -138,25 +138,25 @@ def parameters_of(values: object, name: str) -> YumaParameters:
 
 def _parameters(name: str, path: str, *settings: Settings) -> YumaParameters:
     """The parameters that the first of some settings has that says them."""
-    said: dict[str, Any] = {}
-    for each in reversed(settings):
-        own = {key: value for key in _SAID if (value := getattr(each, key)) is not UNSET}
+    values: dict[str, Any] = {}
+    for setting in reversed(settings):
+        own = {key: value for key in _SAID if (value := getattr(setting, key)) is not UNSET}
         if own.keys() >= _CUTOFFS:
             expected = "it or activity_cutoff, which stands too"
-            raise YumaError(name, f"{path}activity_factor", str(each.activity_factor), expected)
+            raise YumaError(name, f"{path}activity_factor", str(setting.activity_factor), expected)
         if _CUTOFFS & own.keys():
             # either is another than what stands further out
-            said = {key: value for key, value in said.items() if key not in _CUTOFFS}
-        said |= own
-    factor = said.pop("activity_factor", None)
-    found = YumaParameters(**said)
+            values = {key: value for key, value in values.items() if key not in _CUTOFFS}
+        values |= own
+    factor = values.pop("activity_factor", None)
+    parameters = YumaParameters(**values)
     if factor is not None:
-        cutoff = max(1, factor * found.tempo // 1000)
-        found = attrs.evolve(found, activity_cutoff=cutoff)
-    if found.liquid_alpha and found.alpha_low > found.alpha_high:
-        expected = f"at most alpha_high, which is {found.alpha_high}"
-        raise YumaError(name, f"{path}alpha_low", str(found.alpha_low), expected)
-    return found
+        cutoff = max(1, factor * parameters.tempo // 1000)
+        parameters = attrs.evolve(parameters, activity_cutoff=cutoff)
+    if parameters.liquid_alpha and parameters.alpha_low > parameters.alpha_high:
+        expected = f"at most alpha_high, which is {parameters.alpha_high}"
+        raise YumaError(name, f"{path}alpha_low", str(parameters.alpha_low), expected)
+    return parameters
 
 
 class _StepReader:
@@ -175,17 +175,17 @@ class _StepReader:
 
     def parameters(self) -> YumaParameters:
         """The parameters of the step."""
-        found = _parameters(self.name, self.path, *self.settings)
-        if found.owner_uid is not None and found.owner_uid >= self.own.n:
-            raise self._error("owner_uid", f"uid {found.owner_uid}", self._below)
-        return found
+        parameters = _parameters(self.name, self.path, *self.settings)
+        if parameters.owner_uid is not None and parameters.owner_uid >= self.own.n:
+            raise self._error("owner_uid", f"uid {parameters.owner_uid}", self._below)
+        return parameters
 
     def given(
         self, parameters: YumaParameters, before: YumaInput | None, output: YumaOutput | None
     ) -> YumaInput:
         """The subnet as the step finds it."""
         own, tao, commits = self.own, self._value("tao"), self._value("commit_blocks")
-        found = YumaInput(
+        inputs = YumaInput(
             block=own.block,
             emission=own.emission,
             last_update=tuple(own.last_update[: own.n]),
@@ -197,12 +197,12 @@ class _StepReader:
             permits=self._permits(output),
             commits=tuple(commits) if commits else None,
         )
-        total = stake_bits(sum(found.alpha), sum(found.tao), parameters.tao_weight) >> FRACTION
+        total = stake_bits(sum(inputs.alpha), sum(inputs.tao), parameters.tao_weight) >> FRACTION
         if total > MOST_STAKE:
             raise self._error("alpha", f"a stake of {total} in all", f"at most {MOST_STAKE}")
-        if max(found.tao) > MOST_STAKE:
-            raise self._error("tao", f"a stake of {max(found.tao)}", f"at most {MOST_STAKE}")
-        return found
+        if max(inputs.tao) > MOST_STAKE:
+            raise self._error("tao", f"a stake of {max(inputs.tao)}", f"at most {MOST_STAKE}")
+        return inputs
 
     def _value(self, key: str) -> Any:  # noqa: ANN401  # of any field; None where nobody says it
         for settings in self.settings:
@@ -222,18 +222,18 @@ class _StepReader:
         if isinstance(rows, list) and (many := sum(map(_length, rows))) > MOST_CELLS:
             expected = f"at most {MOST_CELLS}, as 2048 uids with a {key[:-1]} for each other have"
             raise self._error(key, f"{many} {key}", expected)
-        found = Cells.checked(rows)
-        if found is None:
-            found = Cells.of(self._judged(key, rows))
-        beyond = np.flatnonzero(found.uids >= self.own.n)
+        cells = Cells.checked(rows)
+        if cells is None:
+            cells = Cells.of(self._judged(key, rows))
+        beyond = np.flatnonzero(cells.uids >= self.own.n)
         if len(beyond):
-            raise self._bad_cell(key, found, int(beyond[0]), self._below)
-        keys = found.by_uid().keys
+            raise self._bad_cell(key, cells, int(beyond[0]), self._below)
+        keys = cells.by_uid().keys
         if (keys[1:] == keys[:-1]).any():
-            order = np.argsort(found.keys, kind="stable")
-            again = order[1:][np.diff(found.keys[order]) == 0]
-            raise self._bad_cell(key, found, int(again.min()), "each uid once in a row")
-        return found
+            order = np.argsort(cells.keys, kind="stable")
+            again = order[1:][np.diff(cells.keys[order]) == 0]
+            raise self._bad_cell(key, cells, int(again.min()), "each uid once in a row")
+        return cells
 
     def _judged(self, key: str, rows: object) -> Rows:
         try:

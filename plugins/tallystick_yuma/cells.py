@@ -13,7 +13,7 @@ import numpy as np
 from tallystick_yuma.fixed import U16_MAX, Column, Truths, quotients
 
 _ROOM = 16
-"""So many entries of a table are cheaper than sorting one cell."""
+"""Entries of a table that cost no more than sorting one cell."""
 _WRITTEN = 2
 """The version of `marshal` that writes every object in full."""
 _HEAD = 5
@@ -72,22 +72,22 @@ class Cells:
             return None
         if len(data) != _HEAD + _PAIR.itemsize * len(pairs):
             return None
-        found = np.frombuffer(data, _PAIR, offset=_HEAD)
-        is_pair = (found["type"] == _LIST) | (found["type"] == _TUPLE)
-        is_pair &= (found["uid_type"] == _INT) & (found["value_type"] == _INT)
+        entries = np.frombuffer(data, _PAIR, offset=_HEAD)
+        is_pair = (entries["type"] == _LIST) | (entries["type"] == _TUPLE)
+        is_pair &= (entries["uid_type"] == _INT) & (entries["value_type"] == _INT)
         # a number that is negative or larger has one of the other bits
-        is_pair &= (found["uid"] | found["value"]) & ~U16_MAX == 0
-        if not (is_pair & (found["length"] == len(("uid", "value")))).all():
+        is_pair &= (entries["uid"] | entries["value"]) & ~U16_MAX == 0
+        if not (is_pair & (entries["length"] == len(("uid", "value")))).all():
             return None
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        uids, values = found["uid"].astype(np.int64), found["value"].astype(np.int64)
+        uids, values = entries["uid"].astype(np.int64), entries["value"].astype(np.int64)
         return cls(len(rows), np.repeat(np.arange(len(rows)), lengths), uids, values)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def where(self, kept: Truths) -> Cells:
-        """Some of the cells."""
+        """The cells for which a mask is true."""
         if kept.all():
             return self
         return Cells(self.size, self.rows[kept], self.uids[kept], self.values[kept])
@@ -110,15 +110,15 @@ class Cells:
 
     def column_sums(self) -> Column:
         """The sum of each column."""
-        found = np.zeros(self.size, np.int64)
-        np.add.at(found, self.uids, self.values)
-        return found
+        sums = np.zeros(self.size, np.int64)
+        np.add.at(sums, self.uids, self.values)
+        return sums
 
     def column_maxima(self) -> Column:
         """The largest value of each column, at least 0."""
-        found = np.zeros(self.size, np.int64)
-        np.maximum.at(found, self.uids, self.values)
-        return found
+        maxima = np.zeros(self.size, np.int64)
+        np.maximum.at(maxima, self.uids, self.values)
+        return maxima
 
     def over_columns(self, divisors: Column) -> Cells:
         """Each value divided by the divisor of its column, which is 0 only where all values are."""
@@ -144,9 +144,9 @@ class Cells:
 
     def table(self) -> Column:
         """The value of every key there can be."""
-        found = np.zeros(self.size * self.size, np.int64)
-        found[self.keys] = self.values
-        return found
+        table = np.zeros(self.size * self.size, np.int64)
+        table[self.keys] = self.values
+        return table
 
     def lists(self) -> list[list[list[int]]]:
         """The rows as lists of pairs."""
@@ -161,17 +161,17 @@ def summed(first: Cells, second: Cells) -> Cells:
     if _fits(size, len(first) + len(second)):
         table = first.table()
         table[second.keys] += second.values
-        found = np.flatnonzero(table > 0)
-        return Cells(size, found // size, found % size, table[found])
+        cell_keys = np.flatnonzero(table > 0)
+        return Cells(size, cell_keys // size, cell_keys % size, table[cell_keys])
     keys = np.concatenate([first.keys, second.keys])
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     values = np.concatenate([first.values, second.values])
     sums = np.add.reduceat(values[order], starts)
-    found = keys[order[starts]]
-    return Cells(size, found // size, found % size, sums).where(sums > 0)
+    cell_keys = keys[order[starts]]
+    return Cells(size, cell_keys // size, cell_keys % size, sums).where(sums > 0)
 
 
 def _fits(size: int, cells: int) -> bool:
-    """Whether a table of every key costs no more than some cells do."""
+    """Return whether a table of every key costs no more than sorting the cells."""
     return size * size <= _ROOM * cells

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("stake_weight", "consensus", "validator_trust", "incentive", "dividends", "emission")
 _TOLD = 20
-"""So many differences are told in full; the rest are counted."""
+"""Maximum number of differences that are printed in full; the rest are counted."""
 
 
 @click.command(
@@ -51,8 +51,8 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
         document = vectors.read(case)
     if checks:
         with working("computing"):
-            found = vectors.check(document, str(case))
-        _tell(found, as_json)
+            comparison = vectors.check(document, str(case))
+        _tell(comparison, as_json)
     with working("computing"):
         answers = vectors.computed(document, str(case))
         values = vectors.values(document, str(case))
@@ -62,8 +62,8 @@ def yuma(case: Path, checks: bool, as_json: bool) -> None:
         else:
             print_json({"steps": answers[0]["steps"]})
         return
-    for each in answers:
-        _show(each)
+    for answer in answers:
+        _show(answer)
     if values:
         rows = [[name, str(row), str(x)] for name, of in values.items() for row, x in enumerate(of)]
         print_table("functions", [("function", False), ("row", True), ("value", True)], rows)
@@ -88,20 +88,20 @@ def _tell(found: Check, as_json: bool) -> None:
 
 
 def _line(found: Difference) -> str:
-    values = ("nothing" if each is None else str(each) for each in (found.found, found.expected))
-    one, other = (visible(each[:80]) for each in values)
+    values = ("nothing" if value is None else str(value) for value in (found.found, found.expected))
+    one, other = (visible(value[:80]) for value in values)
     return f"{visible(found.case)}: {visible(found.path)}: found {one}, expected {other}"
 
 
 def _show(answer: dict[str, Any]) -> None:
     steps = answer["steps"]
     name = f"{visible(answer['name'])}, " if "name" in answer else ""
-    heads = ["uid", "permit", "active", *(each.replace("_", " ") for each in _COLUMNS)]
+    heads = ["uid", "permit", "active", *(column.replace("_", " ") for column in _COLUMNS)]
     title = f"{name}step {len(steps)} of {len(steps)}"
     print_table(title, [(head, True) for head in heads], _rows(steps[-1]))
 
 
 def _rows(step: dict[str, Any]) -> Iterator[list[str]]:
     for uid, (permit, active) in enumerate(zip(step["permits"], step["active"], strict=True)):
-        flags = ["yes" if each else "" for each in (permit, active)]
+        flags = ["yes" if flag else "" for flag in (permit, active)]
         yield [str(uid), *flags, *(str(step[column][uid]) for column in _COLUMNS)]

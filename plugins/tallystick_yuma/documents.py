@@ -18,13 +18,13 @@ from tallystick.records.strict_json import plain
 from tallystick_yuma.fixed import U16_MAX
 
 MOST_UIDS = (1 << 15) - 1
-"""So many weights of 65535 have a sum that the chain's numbers hold."""
+"""Maximum number of uids: so many weights of 65535 have a sum that the chain's numbers hold."""
 MOST_STAKE = (1 << 63) - 1
 """The largest whole part of a sum of stakes that the chain's numbers hold."""
 U64_MAX = (1 << 64) - 1
 
 Whole = Annotated[int, Meta(ge=0)]
-"""At most ``U64_MAX``, which `structured` holds: a type cannot say it."""
+"""A whole number of at most ``U64_MAX``, which `structured` checks: a type cannot say it."""
 U16 = Annotated[int, Meta(ge=0, le=U16_MAX)]
 _I16 = Annotated[int, Meta(ge=-(1 << 15), le=(1 << 15) - 1)]
 _Million = Annotated[int, Meta(ge=0, le=10**6)]
@@ -53,7 +53,7 @@ class Settings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Params(Settings, kw_only=True, forbid_unknown_fields=True):
-    """What a case says for all of its steps."""
+    """The parameters that a case sets for all of its steps."""
 
     tao: list[Whole] | UnsetType | None = UNSET
     commit_blocks: list[Whole | None] | UnsetType | None = UNSET
@@ -117,16 +117,16 @@ def structured(value: object, kind: type[_Document], case: str) -> _Document:
         YumaError: it is something else.
     """
     try:
-        found = msgspec.convert(value, kind)
+        document = msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        found = _judged(value, kind, case)
-    for path, number in _too_large(found, ""):
+        document = _judged(value, kind, case)
+    for path, number in _too_large(document, ""):
         raise YumaError(case, path, shown(number), f"at most {U64_MAX}")
-    return found
+    return document
 
 
 def _judged(value: object, kind: type[_Document], case: str) -> _Document:
-    """What a program made as a document, if it is one with NumPy's numbers as Python's."""
+    """Convert a program's document with NumPy's numbers to one with Python's numbers."""
     try:
         value = plain(value)
         return msgspec.convert(value, kind)
@@ -142,9 +142,9 @@ def _too_large(value: object, path: str) -> Iterator[tuple[str, int]]:
         if value > U64_MAX:
             yield path, value
     elif isinstance(value, list):
-        for place, each in enumerate(value):
-            if not isinstance(each, int) or each > U64_MAX:
-                yield from _too_large(each, f"{path}[{place}]")
+        for index, element in enumerate(value):
+            if not isinstance(element, int) or element > U64_MAX:
+                yield from _too_large(element, f"{path}[{index}]")
     elif isinstance(value, Settings | Step | Case):
         for name in value.__struct_fields__:
             if name not in _UNSIZED:
@@ -157,21 +157,21 @@ _UNSIZED = frozenset(
         *("expect", "origin", "tags", "checked_by", "upstream_assertions_met"),
     )
 )
-"""Whose types say how large their numbers are, and what only documents a case."""
+"""The types that bound their numbers themselves, and those that only document a case."""
 
 
 def _refusal(message: str, value: object, case: str) -> YumaError:
-    """What msgspec found wrong, as every error says it."""
-    said, _, at = message.rpartition(" - at `$")
-    said, path = (said, at.rstrip("`")) if said else (message, "")
-    if missing := re.fullmatch(r"Object missing required field `(\w+)`", said):
+    """Return the error of msgspec in the form of every other error."""
+    reason, _, at = message.rpartition(" - at `$")
+    reason, path = (reason, at.rstrip("`")) if reason else (message, "")
+    if missing := re.fullmatch(r"Object missing required field `(\w+)`", reason):
         return YumaError(case, _joined(path, missing[1]), NOTHING, "it to be there")
-    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", said, re.DOTALL):
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason, re.DOTALL):
         return YumaError(case, _joined(path, unknown[1]), "an unknown key", "none of that name")
-    expected = said.removeprefix("Expected ").partition(", got ")[0]
+    expected = reason.removeprefix("Expected ").partition(", got ")[0]
     expected = re.sub(r"`([\w| ]+)`", lambda names: _named(names[1]), expected)
-    for name, place in _PATH.findall(path):
-        value = value[name] if name else value[int(place)]  # type: ignore[index]  # msgspec was there
+    for name, index in _PATH.findall(path):
+        value = value[name] if name else value[int(index)]  # type: ignore[index]  # msgspec was there
     return YumaError(case, path.lstrip(".") or "the case", shown(value), expected)
 
 
@@ -181,4 +181,4 @@ def _joined(path: str, name: str) -> str:
 
 
 def _named(kinds: str) -> str:
-    return " or ".join(_NAMES.get(each, each) for each in kinds.split(" | "))
+    return " or ".join(_NAMES.get(kind, kind) for kind in kinds.split(" | "))

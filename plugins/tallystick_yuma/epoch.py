@@ -32,7 +32,7 @@ from tallystick_yuma.weights import clipped, weights_of
 
 @attrs.frozen(eq=False)
 class YumaOutput:
-    """What an epoch comes to; numbers of 32 fraction bits (`fixed`), one a uid.
+    """The results of an epoch; numbers of 32 fraction bits (`fixed`), one a uid.
 
     Attributes:
         stake: the part in all stake.
@@ -104,14 +104,14 @@ def epoch(parameters: YumaParameters, given: YumaInput) -> YumaOutput:
 def _shares(
     incentive: Column, dividends: Column, active_stake: Column, stake: Column
 ) -> tuple[Column, Column, Column]:
-    """What miners, validators and both get of the emission; by stake where nobody earned any."""
+    """Return the shares of miners, validators and both in the emission; else by stake."""
     combined = incentive + dividends
     total = int(combined.sum())
     if total:
         server, validator, both = (quotients(x, total) for x in (incentive, dividends, combined))
         return server, validator, both
-    held = active_stake if active_stake.any() else stake
-    return np.zeros_like(incentive), held, held
+    by_stake = active_stake if active_stake.any() else stake
+    return np.zeros_like(incentive), by_stake, by_stake
 
 
 def _amounts(shares: Column, amount: int) -> tuple[int, ...]:

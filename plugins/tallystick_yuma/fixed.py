@@ -22,13 +22,13 @@ ONE = 1 << 32
 U16_MAX = (1 << 16) - 1
 """The number one as the chain stores proportions."""
 LARGEST, SMALLEST = (1 << 63) - 1, -(1 << 63)
-"""What a number of the chain can be."""
+"""The largest number of the chain."""
 TERMS = range(2, 32)
 """The terms of the exponential series after the second; there is no early stop."""
 EXP_LIMIT = 20 * ONE
 """The largest magnitude of which an exponential is taken."""
 EXP_ONE = 22802600 << 9
-"""What the chain has for e, with 23 fraction bits."""
+"""The chain's e, with 23 fraction bits."""
 
 _LOW, _LOW_BITS, _HALF = np.int64(ONE - 1), np.uint64(ONE - 1), np.uint64(32)
 _ALL = np.uint64((1 << 64) - 1)
@@ -45,8 +45,8 @@ def quotient(a: int, b: int) -> int:
     """The quotient, rounded toward zero; 0 for a divisor of 0, and when it is beyond."""
     if not b:
         return 0
-    found = (abs(a) << 32) // abs(b)
-    signed = found if (a < 0) == (b < 0) else -found
+    magnitude = (abs(a) << 32) // abs(b)
+    signed = magnitude if (a < 0) == (b < 0) else -magnitude
     return signed if SMALLEST <= signed <= LARGEST else 0
 
 
@@ -87,11 +87,11 @@ def products(a: Column, b: Column | int) -> Column:
 
 
 def _split_product(a: Column, b: Column) -> Column:
-    """Of products below 2**63, by halves of 32 bits; what wraps on the way wraps back."""
+    """Return products below 2**63, by halves of 32 bits; an overflow on the way wraps back."""
     a_high, b_high, a_low, b_low = a >> 32, b >> 32, a & _LOW, b & _LOW
     low = a_low.view(np.uint64) * b_low.view(np.uint64) >> _HALF
-    found: Column = (a_high * b_high << 32) + a_high * b_low + a_low * b_high + low.view(np.int64)
-    return found
+    product: Column = (a_high * b_high << 32) + a_high * b_low + a_low * b_high + low.view(np.int64)
+    return product
 
 
 def quotients(a: Column, b: Column | int) -> Column:
@@ -102,18 +102,18 @@ def quotients(a: Column, b: Column | int) -> Column:
     if low < 0 or not (a >> 31 < divisor).all():
         return _each(quotient, a, divisor)
     by, rest, left = divisor.view(np.uint64), a.view(np.uint64), 32
-    found = np.zeros(len(a), np.uint64)
+    result = np.zeros(len(a), np.uint64)
     # as many bits at once as a remainder has room for
     while left:
         step = min(left, 64 - high.bit_length())
         rest = rest << np.uint64(step)
         digits = rest // by
-        found = (found << np.uint64(step)) + digits
+        result = (result << np.uint64(step)) + digits
         left -= step
         if left:
             rest -= digits * by
             high = int(rest.max(initial=0))
-    return found.view(np.int64)
+    return result.view(np.int64)
 
 
 def exponentials(x: Column) -> Column:
@@ -122,9 +122,9 @@ def exponentials(x: Column) -> Column:
     total = np.empty(len(a), np.uint64)
     for begin in range(0, len(a), _BLOCK):
         total[begin : begin + _BLOCK] = _series(a[begin : begin + _BLOCK])
-    found = np.where(x < 0, reciprocals(total), total.view(np.int64))
-    found[x == ONE] = EXP_ONE
-    return found
+    powers = np.where(x < 0, reciprocals(total), total.view(np.int64))
+    powers[x == ONE] = EXP_ONE
+    return powers
 
 
 def _series(a: _Unsigned) -> _Unsigned:
@@ -150,10 +150,10 @@ def _series(a: _Unsigned) -> _Unsigned:
 def reciprocals(x: Column | _Unsigned) -> Column:
     """The number 1 / x of each, rounded down, for x above 2**-32: the quotient of 2**64."""
     by = x.view(np.uint64)
-    found = _ALL // by
+    result = _ALL // by
     # 2**64 is one more than can be divided
-    found += _ALL - found * by == by - np.uint64(1)
-    return found.view(np.int64)
+    result += _ALL - result * by == by - np.uint64(1)
+    return result.view(np.int64)
 
 
 def normalised(x: Column) -> Column:

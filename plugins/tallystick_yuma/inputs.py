@@ -1,4 +1,4 @@
-"""What an epoch is computed from: parameters of a subnet, its neurons, weights and bonds."""
+"""The inputs of an epoch: parameters of a subnet, its neurons, weights and bonds."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ class YumaInput:
 
     @property
     def size(self) -> int:
-        """How many uids there are."""
+        """The number of uids."""
         return len(self.alpha)

@@ -25,16 +25,16 @@ def consensus_of(weights: Cells, active: Column, kappa: int) -> Column:
     votes[active > 0] = normalised(active[active > 0])
     voters, total = int(np.count_nonzero(votes)), int(votes.sum())
     cast = weights.where(votes[weights.rows] > 0)
-    found = np.zeros(weights.size, np.int64)
+    medians = np.zeros(weights.size, np.int64)
     if not len(cast):
-        return found
+        return medians
     # by uid, and by score within it; among equal scores any order gives the same answer
     order = np.argsort(cast.uids << _SCORE_BITS | cast.values)
     uids, scores, stakes = cast.uids[order], cast.values[order], votes[cast.rows[order]]
     starts = np.flatnonzero(np.diff(uids, prepend=-1))
     ends = np.append(starts[1:], len(uids))
     running = np.concatenate([[0], np.cumsum(stakes)])
-    told = uids[starts]
+    weighed = uids[starts]
     # the stake of who gives no weight stands before all scores
     silent = total - (running[ends] - running[starts])
     below = np.repeat(silent - running[starts], ends - starts) + running[1:]
@@ -42,7 +42,7 @@ def consensus_of(weights: Cells, active: Column, kappa: int) -> Column:
     # the first place of a majority in each column; the last score where there is none
     places = np.searchsorted(majority, starts)
     first = np.append(majority, len(uids))[places]
-    found[told] = scores[np.minimum(first, ends - 1)]
+    medians[weighed] = scores[np.minimum(first, ends - 1)]
     # enough of the silent, if there are any, decide for 0
-    found[told[(silent > total - kappa) & (ends - starts < voters)]] = 0
-    return found
+    medians[weighed[(silent > total - kappa) & (ends - starts < voters)]] = 0
+    return medians

@@ -1,8 +1,8 @@
-"""Who validates a subnet and with what stake: of a file, never from a network.
+"""Validators of a subnet and their stake: from a file, never from a network.
 
 A file is CSV with a header that has ``hotkey`` and ``stake``, or a JSON object with the lists
-``hotkeys`` and ``stake``, as a metagraph has them. A column or a list ``validator_permit`` says who
-of them validates; without it, all that have stake do. What else a file has is not read.
+``hotkeys`` and ``stake``, as a metagraph has them. A column or a list ``validator_permit`` says
+who of them validates; without it, all that have stake do. What else a file has is not read.
 """
 
 from __future__ import annotations
@@ -65,22 +65,22 @@ def validators_of(path: Path) -> tuple[Validator, ...]:
     """
     data = whole(path, LARGEST, "a list of validators")
     is_json = data.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{")
-    found, seen = dict[str, int](), dict[str, str]()
+    stakes, seen = dict[str, int](), dict[str, str]()
     for entry in _of_json(path, data) if is_json else _of_csv(path, data):
         hotkey, stake = _hotkey(entry), _stake(entry)
         before = seen.setdefault(hotkey, entry.where)
         if before != entry.where:
             raise InputError(f"{entry.where}: found {shown(hotkey)} again, expected it once")
         if stake and _is_permitted(entry):
-            found[hotkey] = stake
-    if not found:
+            stakes[hotkey] = stake
+    if not stakes:
         raise InputError(f"{path}: found nobody with stake, expected a validator at least")
-    unit = 1 if any(stake % NANO for stake in found.values()) else NANO
-    validators = [Validator(hotkey, stake // unit) for hotkey, stake in found.items()]
-    total = sum(each.stake for each in validators)
+    unit = 1 if any(stake % NANO for stake in stakes.values()) else NANO
+    validators = [Validator(hotkey, stake // unit) for hotkey, stake in stakes.items()]
+    total = sum(validator.stake for validator in validators)
     if total > MOST_STAKE:
         raise InputError(f"{path}: found a stake of {total} in all, expected at most {MOST_STAKE}")
-    return tuple(sorted(validators, key=lambda each: (-each.stake, each.hotkey)))
+    return tuple(sorted(validators, key=lambda validator: (-validator.stake, validator.hotkey)))
 
 
 def _hotkey(entry: _Entry) -> str:
@@ -135,15 +135,15 @@ def _of_json(path: Path, data: bytes) -> Iterator[_Entry]:
                 f"{path}: {name}: found {len(values)} entries, expected {many}, one for each hotkey"
             )
     pairs = zip(lists["hotkeys"], lists["stake"], permits, strict=True)
-    for place, (hotkey, stake, permit) in enumerate(pairs):
-        yield _Entry(f"{path}: entry {place}", hotkey, stake, permit)
+    for index, (hotkey, stake, permit) in enumerate(pairs):
+        yield _Entry(f"{path}: entry {index}", hotkey, stake, permit)
 
 
 def _list(path: Path, document: Any, name: str) -> list[Any]:  # noqa: ANN401  # any JSON value
-    found = document.get(name) if isinstance(document, Mapping) else None
-    if not isinstance(found, list):
-        raise InputError(f"{path}: {name}: found {shown(found)}, expected a list")
-    return found
+    items = document.get(name) if isinstance(document, Mapping) else None
+    if not isinstance(items, list):
+        raise InputError(f"{path}: {name}: found {shown(items)}, expected a list")
+    return items
 
 
 def _of_csv(path: Path, data: bytes) -> Iterator[_Entry]:

@@ -26,40 +26,40 @@ def stake_bits(alpha: int, root: int, tao_weight: int) -> int:
 def stakes(parameters: YumaParameters, given: YumaInput) -> Column:
     """The part of each uid in the stake of all that reach the threshold; the owner need not."""
     pairs = zip(given.alpha, given.tao, strict=True)
-    found = [stake_bits(alpha, root, parameters.tao_weight) for alpha, root in pairs]
-    for uid, stake in enumerate(found):
+    result = [stake_bits(alpha, root, parameters.tao_weight) for alpha, root in pairs]
+    for uid, stake in enumerate(result):
         if stake >> FRACTION < parameters.stake_threshold and uid != parameters.owner_uid:
-            found[uid] = 0
-    total = sum(found)
-    return np.array([((x << FRACTION) // total if total else x) >> 32 for x in found], np.int64)
+            result[uid] = 0
+    total = sum(result)
+    return np.array([((x << FRACTION) // total if total else x) >> 32 for x in result], np.int64)
 
 
 def activity(parameters: YumaParameters, given: YumaInput) -> Truths:
-    """Whether each uid has set weights within the cutoff; the tail that is not told has not."""
+    """Return which uids have set weights within the cutoff; those beyond the list have not."""
     since = given.block - parameters.activity_cutoff
-    found = np.zeros(given.size, np.bool_)
-    found[: len(given.last_update)] = [last >= since for last in given.last_update]
-    return found
+    active = np.zeros(given.size, np.bool_)
+    active[: len(given.last_update)] = [last >= since for last in given.last_update]
+    return active
 
 
 def present_permits(parameters: YumaParameters, given: YumaInput) -> Truths:
     """The permits that decide this epoch; those of the tail that is not told are none."""
-    found = np.zeros(given.size, np.bool_)
-    found[: len(given.permits)] = given.permits
+    permits = np.zeros(given.size, np.bool_)
+    permits[: len(given.permits)] = given.permits
     if parameters.owner_uid is not None and parameters.owner_uid < len(given.permits):
-        found[parameters.owner_uid] = True
-    return found
+        permits[parameters.owner_uid] = True
+    return permits
 
 
 def new_permits(parameters: YumaParameters, stake: Column) -> Truths:
     """The permits of the next epoch: who has most stake; the higher uid among equals."""
-    held: Sequence[int] = stake.tolist()
-    ranked = sorted(((x, uid) for uid, x in enumerate(held) if x), reverse=True)
-    found = np.zeros(len(held), np.bool_)
-    found[[uid for _, uid in ranked[: parameters.max_validators]]] = True
+    stake_of: Sequence[int] = stake.tolist()
+    ranked = sorted(((x, uid) for uid, x in enumerate(stake_of) if x), reverse=True)
+    permits = np.zeros(len(stake_of), np.bool_)
+    permits[[uid for _, uid in ranked[: parameters.max_validators]]] = True
     if parameters.owner_uid is not None:
-        found[parameters.owner_uid] = True
-    return found
+        permits[parameters.owner_uid] = True
+    return permits
 
 
 def active_stakes(given: YumaInput, stake: Column, active: Truths, permits: Truths) -> Column:

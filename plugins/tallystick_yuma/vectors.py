@@ -37,7 +37,7 @@ _Number = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 
 
 _Moderate = Annotated[int, Meta(ge=-(1 << 61), le=1 << 61)]
-"""What adds up without an overflow."""
+"""|x| ≤ 2**61, so that sums of such inputs fit in int64."""
 _Result = _Number | None
 
 
@@ -85,7 +85,7 @@ class Difference:
 
 @attrs.define
 class Check:
-    """What was compared.
+    """The comparison of vectors with the engine.
 
     Attributes:
         cases: how many.
@@ -110,9 +110,9 @@ def read(path: Path) -> object:
     data = whole(path, LARGEST, "a case, or vectors")
     # an object for each takes many times the memory of its bytes
     for mark, most, what in ((b"[", MOST_LISTS, "lists"), (b",", _MOST_VALUES, "values")):
-        if (found := data.count(mark)) > most:
+        if (count := data.count(mark)) > most:
             expected = f"at most {most}: give a file fewer steps or uids"
-            raise YumaError(str(path), "the file", f"{found} {what}", expected)
+            raise YumaError(str(path), "the file", f"{count} {what}", expected)
     try:
         return parse(data)
     except RecordError as error:
@@ -121,12 +121,12 @@ def read(path: Path) -> object:
 
 
 def is_vectors(document: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a JSON value has the form of vectors, not of a case."""
+    """Return whether a JSON value has the form of vectors, not of a case."""
     return isinstance(document, Mapping) and ("cases" in document or "functions" in document)
 
 
 def computed(document: object, name: str) -> list[Json]:
-    """What every case comes to: the ``steps`` of each, and its ``name`` if it has one.
+    """Return the results of every case: its ``steps``, and its ``name`` if it has one.
 
     Args:
         document: a case, or vectors.
@@ -137,15 +137,15 @@ def computed(document: object, name: str) -> list[Json]:
     """
     return [
         {
-            **({"name": each["name"]} if isinstance(each, Mapping) and "name" in each else {}),
-            "steps": [described(output) for output in outputs_of(each, of)],
+            **({"name": case["name"]} if isinstance(case, Mapping) and "name" in case else {}),
+            "steps": [described(output) for output in outputs_of(case, of)],
         }
-        for each, of in _cases(document, name)
+        for case, of in _cases(document, name)
     ]
 
 
 def values(document: object, name: str) -> dict[str, list[Any]]:
-    """What every row of each of the functions comes to that vectors have.
+    """Return the results of the functions that vectors have, row by row.
 
     Args:
         document: a case, which has none, or vectors.
@@ -154,10 +154,10 @@ def values(document: object, name: str) -> dict[str, list[Any]]:
     Raises:
         YumaError: a row is malformed.
     """
-    found = dict[str, list[Any]]()
+    by_function = dict[str, list[Any]]()
     for function, _, value, _ in _values(document, name):
-        found.setdefault(function, []).append(value)
-    return found
+        by_function.setdefault(function, []).append(value)
+    return by_function
 
 
 def check(document: object, name: str) -> Check:
@@ -166,19 +166,19 @@ def check(document: object, name: str) -> Check:
     Raises:
         YumaError: one is malformed, or nothing is expected.
     """
-    found = Check()
+    comparison = Check()
     for case, of in _cases(document, name):
-        _check_case(case, of, found)
+        _check_case(case, of, comparison)
     for function, row, value, expected in _values(document, name):
         if expected is None:
             continue
-        found.values += 1
+        comparison.values += 1
         if value != expected:
-            found.differences.append(Difference(function, f"[{row}]", value, expected))
-    if not found.steps and not found.values:
+            comparison.differences.append(Difference(function, f"[{row}]", value, expected))
+    if not comparison.steps and not comparison.values:
         expected = "an expect in a step, or the result of a function"
         raise YumaError(name, "the file", "nothing to compare", expected)
-    return found
+    return comparison
 
 
 def _cases(document: object, name: str) -> Iterator[tuple[Any, str]]:
@@ -188,14 +188,14 @@ def _cases(document: object, name: str) -> Iterator[tuple[Any, str]]:
         return
     # without the functions, which are read for themselves
     vectors = structured({**document, "functions": {}}, _Vectors, name)
-    for place, case in enumerate(vectors.cases):
-        yield {"defaults": vectors.defaults, **case}, f"{name}: cases[{place}]"
+    for index, case in enumerate(vectors.cases):
+        yield {"defaults": vectors.defaults, **case}, f"{name}: cases[{index}]"
 
 
 def _check_case(case: Json, name: str, found: Check) -> None:
     steps = list(map(described, outputs_of(case, name)))
     found.cases += 1
-    for place, (step, output) in enumerate(zip(case["steps"], steps, strict=True)):
+    for index, (step, output) in enumerate(zip(case["steps"], steps, strict=True)):
         expected = step.get("expect")
         if expected is None:
             continue
@@ -203,7 +203,7 @@ def _check_case(case: Json, name: str, found: Check) -> None:
         for key in sorted({*output, *expected}):
             one, other = output.get(key), expected.get(key)
             if one != other:
-                path = f"steps[{place}].{key}"
+                path = f"steps[{index}].{key}"
                 found.differences.append(Difference(case.get("name", name), path, one, other))
 
 
@@ -224,8 +224,8 @@ def _values(document: object, name: str) -> Iterator[tuple[str, int, Any, Any]]:
         functions.alpha_of
     ):
         curve = AlphaCurve(low, high, steepness)
-        found = alphas_of(_one(weight), _one(bond), _one(consensus), curve)
-        yield "alpha_of", row, int(found[0]), expected
+        alphas = alphas_of(_one(weight), _one(bond), _one(consensus), curve)
+        yield "alpha_of", row, int(alphas[0]), expected
     for row, (alpha, root, weight, text) in enumerate(functions.stake_bits):
         yield "stake_bits", row, str(stake_bits(alpha, root, weight)), text
     for row, (weights, expected_weights) in enumerate(functions.upscale_weights):

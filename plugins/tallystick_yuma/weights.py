@@ -22,27 +22,27 @@ def weights_of(parameters: YumaParameters, given: YumaInput, permits: Truths) ->
     not younger than the miner, and those of who has a commit that is older than the miner.
     """
     cells = given.weights
-    kept = permits[cells.rows]
-    kept &= (cells.rows != cells.uids) | (cells.uids == _owner(parameters))
+    mask = permits[cells.rows]
+    mask &= (cells.rows != cells.uids) | (cells.uids == _owner(parameters))
     last, registered = np.zeros(given.size, np.uint64), np.array(given.registered, np.uint64)
     last[: len(given.last_update)] = given.last_update
-    kept &= last[cells.rows] > registered[cells.uids]
+    mask &= last[cells.rows] > registered[cells.uids]
     if given.commits is not None:
         # who has no commit has none that is older
         none = (1 << 64) - 1
         commits = np.array([none if x is None else x for x in given.commits], np.uint64)
-        kept &= commits[cells.rows] >= registered[cells.uids]
-    found = cells.where(kept)
+        mask &= commits[cells.rows] >= registered[cells.uids]
+    counted = cells.where(mask)
     # listed zeros alone stay zeros
-    divisors = np.maximum(found.row_sums(), 1)
-    return found.having(quotients(found.values, divisors[found.rows]))
+    divisors = np.maximum(counted.row_sums(), 1)
+    return counted.having(quotients(counted.values, divisors[counted.rows]))
 
 
 def clipped(weights: Cells, consensus: np.ndarray) -> Cells:
     """The weights, none above the consensus; without one a weight goes, but for a listed 0."""
     limits = consensus[weights.uids]
-    kept = (limits > 0) | (weights.values == 0)
-    return weights.having(np.minimum(weights.values, limits)).where(kept)
+    mask = (limits > 0) | (weights.values == 0)
+    return weights.having(np.minimum(weights.values, limits)).where(mask)
 
 
 def upscaled(row: Sequence[int]) -> list[int]:

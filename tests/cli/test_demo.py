@@ -1,11 +1,18 @@
 """`tallystick demo`: the bundled examples under every rule set, scored as by the oracle."""
 
 import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
-from cli.command import RULE_SETS, SKILLS, WORKFLOWS, run
+import pytest
+from cli.command import RULE_SETS, SKILLS, WORKFLOWS, environment, run
 from generators import SKILL_TYPES
 from oracle import score
+
+import tallystick
 
 
 def expected(rule_set: str) -> list[dict[str, Any]]:
@@ -43,3 +50,42 @@ def test_the_demo_shows_the_same_to_people() -> None:
 def test_the_demo_is_the_same_every_time() -> None:
     assert run("demo") == run("demo")
     assert run("demo", "--json") == run("demo", "--json")
+
+
+def test_the_demo_says_what_each_letter_means() -> None:
+    legend = " ".join(run("demo").out.rpartition("letters")[2].split())
+    axes = [
+        axis
+        for rule_set in RULE_SETS
+        for kind in tallystick.load(rule_set).types.values()
+        for axis in kind.axes
+    ]
+    letters = {f"{axis.formula.symbol} {axis.name}" for axis in axes if axis.formula.symbol}
+    assert len(letters) == 10
+    assert all(f"{letter}," in legend or f"{letter} quality" in legend for letter in letters)
+
+
+def test_the_commands_that_the_demo_ends_with_work_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = run("demo").out.rpartition("try next:\n")[2].splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        done = run(*arguments)
+        assert (program, done.status) == ("tallystick", 0), done.err
+    assert "composite = " in done.out
+
+
+def test_the_demo_names_the_program_as_it_was_started() -> None:
+    program = str(Path(sys.executable).with_name("tallystick"))
+    for path, name in (("", program), (str(Path(program).parent), "tallystick")):
+        done = subprocess.run(
+            [program, "demo"],
+            capture_output=True,
+            text=True,
+            env=environment(PATH=path),
+            check=True,
+        )
+        assert f"    {name} score " in done.stdout

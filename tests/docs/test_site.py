@@ -97,11 +97,20 @@ def test_every_page_says_its_version(site: Path) -> None:
         assert f"Tallystick {version('tallystick')}</p>" in shown(site, Path(name).stem)
 
 
+def drawings(image: str) -> list[Path]:
+    """The drawing of a diagram, and that for narrow screens where there is one."""
+    folder = ROOT / "docs" / "images"
+    return [
+        path for path in (folder / f"{image}.svg", folder / f"{image}-narrow.svg") if path.is_file()
+    ]
+
+
 @of_the_site
 def test_a_diagram_is_a_part_of_its_page_and_has_a_text(site: Path) -> None:
     """So that it follows the colours that a reader chooses, and can be read aloud."""
     for name in pages():
-        drawn = re.findall(r"!\[([^\]]*)\]\(images/[\w-]+\.svg\)", Page.of(name).text)
+        links = re.findall(r"!\[([^\]]*)\]\(images/([\w-]+)\.svg\)", Page.of(name).text)
+        drawn = [text for text, image in links for _ in drawings(image)]
         found = re.findall(r'<svg role="img" aria-label="([^"]*)"', shown(site, Path(name).stem))
         assert [html.unescape(text) for text in found] == drawn
         assert all(drawn)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from governance.mutant import Mutant, text_of
-from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED
+from governance.mutants import NOTICED, REFUSED, SOUND, UNNOTICED, Mutant, text_of
 
 import tallystick
 from tallystick.diagnostics import Diagnostic

@@ -3,8 +3,8 @@
 It shares no code with the engine. Numbers are `fractions.Fraction`; roots are decided in integers.
 It is slow and simple on purpose, and it expects records that fit the record description.
 
-Citations: `scoring.txt`, `reputation.txt` and `workflow.txt` by section; E-numbers are the rows of
-the settled defects and gaps.
+Citations: `scoring.txt`, `reputation.txt` and `workflow.txt` by section, which docs/sources.md has;
+E-numbers are the rows of docs/errata.md.
 """
 
 from oracle.composites import composite

@@ -391,5 +391,5 @@ function scoreLine(rules, line, number = 1, thresholds = undefined) {
 module.exports = {
   canonical, sha256, digest, fraction, compare, halfEven, publish, decimal, nanoOfDecimal, nanoOfDouble,
   nanoText, withoutNulls, evaluate, treeDigest, load, thresholdsOf, seeds, tierOf, qualityOf, scoreLine,
-  arithmeticMean, geometricMean, fits, publishAll, NANO,
+  arithmeticMean, geometricMean, fits, publishAll, NANO, READERS,
 };

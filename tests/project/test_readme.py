@@ -1,10 +1,12 @@
-"""What the README says to type works, in its order, in a folder that is like a fresh checkout.
+"""The commands, programs and outputs of the README, run in a folder that is like a fresh checkout.
 
 Every command of its ``sh`` blocks runs, and every ``python`` block: they share one folder, so that
 one step may read what an earlier one wrote. A command must end with status 0, or with the one
-that its comment states (``# exit status 1``).
+that its comment states (``# exit status 1``). A ``text`` block behind commands is their output, in
+which ``…`` stands for any text.
 """
 
+import json
 import os
 import re
 import shlex
@@ -41,13 +43,14 @@ NOT_RUN = {
 }
 """Commands that do not run here, each with the reason."""
 
-_BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_RECORD = re.compile(r"^```js\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _STATUS = re.compile(r"#.*\bexit status (\d)")
 _COMMENT = re.compile(r"(^|\s)#.*")
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The language and the text of every block that can run."""
+    """Yield the language and the text of every block that runs, or is the output of one."""
     for block in _BLOCK.finditer(text):
         yield block[1], block[2]
 
@@ -108,32 +111,63 @@ def by_us(command: str) -> Finished:
     return run(*arguments) if name in SCRIPTS else by_shell(command)
 
 
-def run_command(command: str, how: Callable[[str], Finished]) -> None:
+def matches(shown: str, whole: str) -> bool:
+    """Return whether a shown text is the whole one, where ``…`` stands for any text."""
+    pattern = ".*".join(re.escape(part.strip()) for part in shown.split("…"))
+    return re.fullmatch(pattern, whole.strip(), re.DOTALL) is not None
+
+
+def run_command(command: str, how: Callable[[str], Finished]) -> str:
     done = how(command)
     stated = _STATUS.search(command)
     expected = int(stated[1]) if stated else 0
     assert done.status == expected, f"{command}\n{done.out}{done.err}"
     assert "Traceback" not in done.err, f"{command}\n{done.err}"
+    return done.out
 
 
 def test_every_command_and_every_program_of_the_readme_runs(checkout: Path) -> None:
-    """What they make is in a folder of its own, and the tour of a state ends in weights.
+    """Files are made in a folder of their own, and the last ones are weights.
 
     The first command of ours is started as it stands there; the script is the same for all.
     """
     session: dict[str, object] = {}
-    started = False
+    started, output = False, ""
     before = {path.name for path in checkout.iterdir()}
     for language, text in blocks(README):
         if language == "python":
             exec(compile(text, "README.md", "exec"), session)  # noqa: S102  # as a reader types it
             continue
+        if language == "text":
+            assert matches(text, output), f"{text}\nis not the output\n{output}"
+            continue
+        output = ""
         for command in filter(is_run, commands(text)):
-            run_command(command, by_us if started else by_shell)
+            output += run_command(command, by_us if started else by_shell)
             started |= command.startswith(SCRIPTS)
     assert {path.name for path in checkout.iterdir()} - before == {"tour"}
-    found = run("weights", "--state", "tour/subnet.db", "--json")
-    assert len(found.json()["uids"]) > 3
+    weights = json.loads((checkout / "tour" / "weights.json").read_text(encoding="utf-8"))
+    assert len(weights["uids"]) > 3
+
+
+def test_the_record_of_the_readme_is_the_one_that_is_explained() -> None:
+    explained = re.search(r"explain (\S+) .*--line (\d+)", README)
+    assert explained
+    line = (ROOT / explained[1]).read_text(encoding="utf-8").splitlines()[int(explained[2]) - 1]
+    shown = "".join(_RECORD.findall(README))
+    parts = [re.sub(r"[\s,]", "", part) for part in shown.split("…")]
+    assert matches("…".join(parts), re.sub(r"[\s,]", "", line))
+    assert len(parts) > 1
+
+
+def test_the_readme_is_read_in_four_minutes() -> None:
+    assert len(README.split()) <= 760
+
+
+def test_an_ellipsis_stands_for_any_text() -> None:
+    assert matches("a … d\n", "a b\nc d\n")
+    assert matches("…\nc d", "a b\nc d\n")
+    assert not matches("a … c", "a b\nc d\n")
 
 
 def test_git_ignores_what_the_readme_makes() -> None:

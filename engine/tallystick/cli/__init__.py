@@ -1,1 +1,1 @@
-"""The command line: one module a command, each a thin call of the API."""
+"""The command line: thin calls of the API, and what commands share."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
+import textwrap
+from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +16,11 @@ from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
 from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
-from tallystick.cli.shown import print_json, print_table
+from tallystick.cli.shown import echo, print_json, print_table
 from tallystick.errors import RuleSetError
 
 if TYPE_CHECKING:
     from decimal import Decimal
-    from pathlib import Path
 
     from tallystick.plugins.registry import Registry
     from tallystick.scoring.result import Result
@@ -27,6 +31,21 @@ _COLUMNS = (
     *(("quality", True), ("tier", False), ("emission", True)),
 )
 """The heading of each column, and whether it holds numbers."""
+_MEANINGS = (
+    ("axes", "how good an answer is in one respect, each from 0 to 1"),
+    ("letters", "{letters}"),
+    ("quality", "the weighted axes as one number from 0 to 1, after the gates"),
+    ("tier", "the highest threshold that the quality reaches"),
+    ("emission", "what the task is worth to its miner: quality times the factors of the rule set"),
+    ("–", "the rule set has none, or there was no submission"),
+)
+"""The legend: what stands in each column."""
+_NEXT = (
+    "{program} records generate --seed 7 --count 100 --types {types} -o tour.jsonl",
+    "{program} score tour.jsonl --rules {rules} -o tour-scores.csv",
+    "{program} explain tour.jsonl --rules {rules} --line 1",
+)
+"""Commands to try next, in this order, in any folder."""
 
 
 @click.command(
@@ -38,7 +57,8 @@ _COLUMNS = (
 def demo(as_json: bool) -> None:
     """Score the bundled example records under every installed rule set.
 
-    The exit status is 1 if a rule set does not load; the others are shown.
+    A legend follows, and commands to try next. The exit status is 1 if a rule set does not
+    load; the others are shown.
     """
     from tallystick.plugins.registry import installed
     from tallystick.rules.loading import shipped
@@ -53,13 +73,15 @@ def demo(as_json: bool) -> None:
             except RuleSetError as error:
                 refused[name] = str(error)
     if as_json:
-        views = [_plain(scorer, registry) for scorer in scorers]
-        print_json({"rule_sets": views, "refused": refused})
+        rule_sets = [_plain(scorer, registry) for scorer in scorers]
+        print_json({"rule_sets": rule_sets, "refused": refused})
     else:
         for scorer in scorers:
             _show(scorer, registry)
         for name, why in refused.items():
             tell_refusal(f"{name}  refused: {why}")
+        if scorers:
+            echo("", *_legend(scorers), "", *_next_commands(scorers[-1]))
     sys.exit(1 if refused else 0)
 
 
@@ -97,6 +119,38 @@ def _axes(scorer: Scorer, result: Result) -> str:
     symbols = {axis.name: axis.formula.symbol or axis.name for axis in axes}
     texts = [f"{symbols[name]} {_short(value)}" for name, value in result.axes.items()]
     return "  ".join(texts) or "no submission"
+
+
+def _legend(scorers: list[Scorer]) -> list[str]:
+    """Return the meaning of each column, with the name of each letter, in alphabetical order."""
+    axes = {axis for scorer in scorers for kind in scorer.types.values() for axis in kind.axes}
+    # a space that does not break keeps a letter and its name on one line
+    names = sorted(f"{axis.formula.symbol}\xa0{axis.name}" for axis in axes if axis.formula.symbol)
+    letters = ", ".join(dict.fromkeys(names)) or "none"
+    width = max(len(word) for word, _ in _MEANINGS) + 2
+    lines = list[str]()
+    for word, meaning in _MEANINGS:
+        parts = textwrap.wrap(meaning.format(letters=letters), 100 - width)
+        lines += [
+            f"{head:{width}}{part}" for head, part in zip_longest([word], parts, fillvalue="")
+        ]
+    return [line.replace("\xa0", " ") for line in lines]
+
+
+def _next_commands(scorer: Scorer) -> list[str]:
+    """Return the commands to try next, with the rule set that was shown last."""
+    rules, types = scorer.rule_set.reference, ",".join(scorer.types)
+    program = shlex.quote(_program())
+    commands = [line.format(program=program, types=types, rules=rules) for line in _NEXT]
+    return ["try next:", *(f"    {command}" for command in commands)]
+
+
+def _program() -> str:
+    """Return the word that starts this command again: its path where the search path lacks it."""
+    started = Path(sys.argv[0])
+    if started.name != "tallystick" or shutil.which("tallystick") == str(started):
+        return "tallystick"
+    return str(started)
 
 
 def _short(value: Decimal) -> str:

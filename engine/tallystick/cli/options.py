@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
 
 _Result = TypeVar("_Result")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-Decorator: TypeAlias = Callable[[_Command], _Command]
+Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """A decorator that adds options to a command."""
 
 PATH = click.Path(path_type=Path)
@@ -41,7 +40,7 @@ markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown 
 """The option of commands about rule sets whose text can stand in a proposal."""
 
 
-def rules_option(more: str = "", **attributes: Any) -> Decorator[Any]:  # noqa: ANN401  # click's own
+def rules_option(more: str = "", **attributes: Any) -> Decorator:  # noqa: ANN401  # click's own
     """Return the option that names a rule set, or several where ``multiple`` is set.
 
     Args:
@@ -50,18 +49,18 @@ def rules_option(more: str = "", **attributes: Any) -> Decorator[Any]:  # noqa: 
     """
     name = "references" if attributes.get("multiple") else "reference"
     help_text = f"{RULES_HELP} {more}".rstrip()
-    attributes = {
+    defaults: dict[str, Any] = {
         "cls": Setting,
         "key": "rules",
         "metavar": "RULES",
         "help": help_text,
-    } | attributes
-    return click.option("--rules", name, **attributes)
+    }
+    return click.option("--rules", name, **{**defaults, **attributes})
 
 
 def output_option(
     description: str, *, required: bool = True, metavar: str | None = None
-) -> Decorator[Any]:
+) -> Decorator:
     """Return the option that names the output of a command.
 
     Args:
@@ -74,7 +73,7 @@ def output_option(
     )
 
 
-def rejects_option(inputs: str) -> Decorator[Any]:
+def rejects_option(inputs: str) -> Decorator:
     """Return the option that names the file of rejected inputs, such as records."""
     return click.option(
         "--rejects",
@@ -83,14 +82,14 @@ def rejects_option(inputs: str) -> Decorator[Any]:
     )
 
 
-def last_option(items: str) -> Decorator[Any]:
+def last_option(items: str) -> Decorator:
     """Return the option that limits a list to its last items, such as epochs."""
     return click.option(
         "--last", type=click.IntRange(1), metavar="N", help=f"Only the last N {items}."
     )
 
 
-def _certificate_option(name: str, description: str) -> Decorator[Any]:
+def _certificate_option(name: str, description: str) -> Decorator:
     return click.option(
         f"--{name}",
         cls=Setting,

@@ -62,7 +62,7 @@ _HALF = 1 / 2
 _SAMPLE = 509
 """Odd, so that vector code meets its remainder too."""
 _BITS = 400
-"""Of the enclosures that the sample is compared with."""
+"""Bits behind the point of the integer enclosures that the sample is compared with."""
 _CLAIMED = Fraction(1, 1 << 48)
 _END = Fraction(1, 1 << _BITS - 1)
 _LN2 = 0.6931471805599454
@@ -97,7 +97,7 @@ class Balls:
         return cls(middle, np.where(exact, 0.0, np.abs(middle) * 2 * _U + _TINY))
 
     def take(self, rows: slice) -> Balls:
-        """Some of the rows."""
+        """The balls of these rows."""
         return Balls(self.middle[rows], self.radius[rows])
 
     def published(self) -> tuple[Column, Truths]:
@@ -154,20 +154,20 @@ class BallProgram:
         result = np.empty(rows, np.int64)
         for start in range(0, rows, CHUNK):
             chunk = slice(start, min(start + CHUNK, rows))
-            part = [each.take(chunk) for each in balls]
-            found, certain = self.balls(part, chunk.stop - start).published()
+            part = [ball.take(chunk) for ball in balls]
+            nanos, certain = self.balls(part, chunk.stop - start).published()
             for row in np.flatnonzero(~certain).tolist():
-                found[row] = reference(start + row)
-            result[chunk] = found
+                nanos[row] = reference(start + row)
+            result[chunk] = nanos
         return result
 
     def balls(self, balls: Sequence[Balls], rows: int) -> Balls:
         """The value of every row, not rounded."""
         if not functions_are_trusted():
             return Balls(np.zeros(rows), np.full(rows, np.inf))
-        given = {node.digest: each for node, each in zip(self.inputs, balls, strict=True)}
+        by_digest = {node.digest: ball for node, ball in zip(self.inputs, balls, strict=True)}
         with np.errstate(all="ignore"):
-            return _Evaluator(given, rows).value(self.tree)
+            return _Evaluator(by_digest, rows).value(self.tree)
 
 
 class _Evaluator:
@@ -203,11 +203,11 @@ class _Evaluator:
                 return _rounded(self.value(node.args[0]), int(str(node.data[0])))
         if node.op not in _FUNCTIONS:
             raise FormulaError(f"found {node!r}, expected a tree whose parameters are bound")
-        found = _FUNCTIONS[node.op](*map(self.value, node.args))
-        return Balls(found.middle, found.radius * _WIDER)
+        ball = _FUNCTIONS[node.op](*map(self.value, node.args))
+        return Balls(ball.middle, ball.radius * _WIDER)
 
     def truth(self, node: Node) -> tuple[Truths, Truths]:
-        """Where a condition holds, and where that is decided."""
+        """Return where a condition holds, and where that is decided."""
         if node.digest not in self._truths:
             self._truths[node.digest] = self._truth(node.unlabelled)
         return self._truths[node.digest]
@@ -234,10 +234,10 @@ class _Evaluator:
         middle, radius = last.middle.copy(), last.radius.copy()
         for condition, arm in arms:
             holds, decided = self.truth(condition)
-            taken = rest & holds & decided
+            chosen = rest & holds & decided
             value = self.value(arm)
-            np.copyto(middle, value.middle, where=taken)
-            np.copyto(radius, value.radius, where=taken)
+            np.copyto(middle, value.middle, where=chosen)
+            np.copyto(radius, value.radius, where=chosen)
             np.copyto(radius, np.inf, where=rest & ~decided)
             rest &= ~holds & decided
         return Balls(middle, radius)
@@ -266,13 +266,13 @@ def _difference(x: Balls, y: Balls) -> Balls:
 
 
 def _is_whole(x: Balls) -> Truths:
-    found: Truths = (x.radius == 0) & (np.rint(x.middle) == x.middle) & (np.abs(x.middle) < _WHOLE)
-    return found
+    whole: Truths = (x.radius == 0) & (np.rint(x.middle) == x.middle) & (np.abs(x.middle) < _WHOLE)
+    return whole
 
 
 def _is_zero(x: Balls) -> Truths:
-    found: Truths = (x.middle == 0) & (x.radius == 0)
-    return found
+    zero: Truths = (x.middle == 0) & (x.radius == 0)
+    return zero
 
 
 def _product(x: Balls, y: Balls) -> Balls:
@@ -295,9 +295,9 @@ def _quotient(x: Balls, y: Balls) -> Balls:
 
 def _least(x: Balls, y: Balls) -> Balls:
     sure = np.abs(x.middle - y.middle) > (x.radius + y.radius) * _WIDER + np.abs(x.middle) * 4 * _U
-    taken = np.where(x.middle < y.middle, x.radius, y.radius)
+    radius = np.where(x.middle < y.middle, x.radius, y.radius)
     return Balls(
-        np.minimum(x.middle, y.middle), np.where(sure, taken, np.maximum(x.radius, y.radius))
+        np.minimum(x.middle, y.middle), np.where(sure, radius, np.maximum(x.radius, y.radius))
     )
 
 
@@ -375,7 +375,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Balls]] = {
 
 @cache
 def functions_are_trusted() -> bool:
-    """Whether power, exp and log of NumPy are as near as is claimed, by integers."""
+    """Return whether NumPy's power, exp and log keep the claimed error on a sample."""
     to_exp, positive = np.linspace(-40.0, 40.0, _SAMPLE), 2.0 ** np.linspace(-20.0, 20.0, _SAMPLE)
     eighths = np.arange(_SAMPLE) % 97 + 1
     powers = zip(positive.tolist(), eighths.tolist(), strict=True)
@@ -395,6 +395,6 @@ def _ratio(value: float | Fraction) -> tuple[int, int]:
 
 def _are_near(column: Doubles, enclosures: Sequence[tuple[int, int]]) -> bool:
     return all(
-        abs(Fraction(found) - Fraction(low, 1 << _BITS)) <= abs(Fraction(found)) * _CLAIMED + _END
-        for found, (low, _) in zip(column.tolist(), enclosures, strict=True)
+        abs(Fraction(double) - Fraction(low, 1 << _BITS)) <= abs(Fraction(double)) * _CLAIMED + _END
+        for double, (low, _) in zip(column.tolist(), enclosures, strict=True)
     )

@@ -1,9 +1,9 @@
-"""What is known of the atoms in one branch of a formula: interval arithmetic with memory.
+"""Intervals of the atoms in one branch of a formula: interval arithmetic with memory.
 
 An interval is kept for each atom, and for each linear form that a guard or a requirement has
 compared (``deadline − t_min ≥ 1``, ``shared ≤ mine``), because the intervals of the atoms alone
 cannot say it. Values are integers, so ``x > 0`` is ``x ≥ 1``, but for those of *real* atoms, such
-as roots: of what these are part of it is noted that it is not 0. Every interval that is returned
+as roots: a polynomial with a real atom is noted as not 0 instead. Every interval that is returned
 holds for every valid record that reaches the branch; it may be wider than need be.
 """
 
@@ -32,9 +32,9 @@ Interval = tuple[End, End]
 Key = tuple[tuple[Monomial, int], ...]
 
 _ROUNDS = 2
-"""How often one fact is passed on to the others: enough for the chains that formulas have."""
+"""Passes in which intervals are propagated: enough for the chains that formulas have."""
 _CHOICES = 16
-"""How many linear stand-ins for a product are tried."""
+"""Maximum number of linear stand-ins that are tried for a product."""
 
 
 class BranchRanges:
@@ -82,13 +82,14 @@ class BranchRanges:
         return max(low, self._chased(polynomial)), min(high, -self._chased(scale(polynomial, -1)))
 
     def is_whole(self, polynomial: Polynomial) -> bool:
-        """Whether it is a whole number: no atom of it is real."""
+        """Return whether a polynomial is a whole number: none of its atoms is real."""
         return not self._reals or not any(i in self._reals for m in polynomial for i in m)
 
     def sign(self, polynomial: Polynomial) -> int:
         """+1 or −1 when the polynomial is proved to keep that sign, else 0."""
         if sign := self._sign(polynomial):
             return sign
+        # x·y − x·z has the sign of x times that of y − z, which intervals of products lose
         sign, monomial = 1, common(polynomial)
         for index in monomial:
             sign *= self._sign(atom(index))
@@ -104,7 +105,7 @@ class BranchRanges:
         return sign if self._is_not_zero(scale(polynomial, sign)) else 0
 
     def _is_not_zero(self, polynomial: Polynomial) -> bool:
-        """Whether a polynomial of at least 0 is at least a part of one that is not 0."""
+        """Return whether a polynomial ≥ 0 is at least a positive part of one that is not 0."""
         every = [atom(i) for m in polynomial if len(m) == 1 for i in m if self._reals.get(i)]
         for form in (*self._not_zero, *every):
             low, high = self.range(form)
@@ -121,6 +122,7 @@ class BranchRanges:
 
     def size(self, polynomial: Polynomial) -> int:
         """A bound on every partial sum of the polynomial's terms, without sign."""
+        # int64 columns add term by term, so it is partial sums that must not overflow
         largest = {i: self._largest(i) for m in polynomial for i in m}
         return sum(abs(c) * prod(largest[i] for i in m) for m, c in polynomial.items())
 
@@ -171,6 +173,7 @@ class BranchRanges:
         self.possible = other.possible
 
     def _assume_all(self, conditions: tuple[Condition, Condition], holds: bool) -> None:
+        # the second narrows what the first could not use yet
         for _ in range(_ROUNDS):
             for condition in conditions:
                 self.assume(condition, holds=holds)
@@ -262,11 +265,13 @@ class BranchRanges:
 
     def _stand_ins(self, polynomial: Polynomial) -> list[Polynomial]:
         """Linear polynomials nowhere above: of a product of atoms ≥ 0, one is kept."""
-        found: list[Polynomial] = [{}]
+        linear_forms: list[Polynomial] = [{}]
         for monomial, coefficient in polynomial.items():
             terms = self._linear_terms(monomial, coefficient)
-            found = [add(linear, term) for linear in found for term in terms][:_CHOICES]
-        return found
+            linear_forms = [add(linear, term) for linear in linear_forms for term in terms][
+                :_CHOICES
+            ]
+        return linear_forms
 
     def _linear_terms(self, monomial: Monomial, coefficient: int) -> list[Polynomial]:
         if len(monomial) < 2 or any(self.interval(index)[0] < 0 for index in monomial):

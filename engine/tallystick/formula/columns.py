@@ -53,7 +53,7 @@ _DIVISOR = 1 << 61
 _DOUBLE = 1 << 53
 _EXACT = 1 << 23
 _SURE = 1 / 2 - 2.0**-7
-"""So near a whole number a ratio in doubles is sure to round to it."""
+"""Distance from a whole number within which a ratio in doubles is sure to round to it."""
 _BYTE = 1 << 7
 _TWO = 2
 
@@ -79,6 +79,7 @@ class ColumnProgram:
                 return np.full(rows, self._integers(), np.int64)
             return np.fromiter(map(self._integers, *(c.tolist() for c in columns)), np.int64, rows)
         result = np.empty(rows, np.int64)
+        # rows outside an arm may divide by 0 in it; they are overwritten
         with np.errstate(all="ignore"):
             for start in range(0, rows, CHUNK):
                 stop = min(start + CHUNK, rows)
@@ -89,8 +90,8 @@ class ColumnProgram:
     def _conditions(self) -> _Function:
         """Gives the condition of each arm but the last."""
         writer = _Writer(self.program)
-        found = [writer.condition(arm.when) for arm in self.program.arms[:-1]]
-        return writer.function(f"({''.join(f'{each}, ' for each in found)})")
+        conditions = [writer.condition(arm.when) for arm in self.program.arms[:-1]]
+        return writer.function(f"({''.join(f'{condition}, ' for condition in conditions)})")
 
     @cached_property
     def _values(self) -> tuple[_Value, ...]:
@@ -99,11 +100,12 @@ class ColumnProgram:
         return tuple(_value_of(self.program, arm, strategy) for arm, strategy in pairs)
 
     def _chunk(self, columns: Sequence[Column], result: Column) -> None:
-        given = {
+        # counted in the units of its domain a fact is smaller, and fits a cheaper strategy
+        columns_of_chunk = {
             index: column if atom.unit == 1 else column // atom.unit
             for (index, atom), column in zip(self.program.inputs, columns, strict=True)
         }
-        _select(self._conditions.of(given), self._values, given, result)
+        _select(self._conditions.of(columns_of_chunk), self._values, columns_of_chunk, result)
 
 
 def strategies_of(program: Program) -> tuple[str, ...]:
@@ -112,6 +114,7 @@ def strategies_of(program: Program) -> tuple[str, ...]:
     narrow = all(_fits(arm.when, arm.scope) for arm in program.arms) and all(
         _fits(arm.when, arm.scope) and arm.known.size(part) < _INT64 for arm, part in cells
     )
+    # cells are shared by arms, so one that may overflow sends every arm to the integers
     return tuple(_strategy(arm) if narrow else "integers" for arm in program.arms)
 
 
@@ -161,7 +164,7 @@ class _Function:
     call: Callable[..., Any]
 
     def of(self, given: Columns, rows: Rows | None = None) -> Any:  # noqa: ANN401  # as generated
-        """Its result over some rows, None for all."""
+        """Return the function's result over these rows; None is all of them."""
         columns = [given[index] for index in self.inputs]
         return self.call(*(columns if rows is None else [c.take(rows) for c in columns]))
 
@@ -202,7 +205,7 @@ class _Writer:
         return _Function(tuple(self._inputs), namespace["value"])
 
     def condition(self, condition: Condition) -> str:
-        """Where a condition holds."""
+        """Return code for the rows in which a condition holds."""
         return _condition(condition, self)
 
     def polynomial(self, polynomial: Polynomial) -> str:
@@ -217,7 +220,8 @@ class _Writer:
         """The terms of a polynomial that read atoms, the positive ones first; none is nothing."""
         terms = sorted(((c, m) for m, c in polynomial.items() if m), reverse=True)
         signs = [
-            "-" if coefficient < 0 < place else "+" for place, (coefficient, _) in enumerate(terms)
+            "-" if coefficient < 0 < position else "+"
+            for position, (coefficient, _) in enumerate(terms)
         ]
         parts = [
             self._term(-c if sign == "-" else c, m)
@@ -274,7 +278,7 @@ class _Writer:
 
 
 def _larger(cell: Cell) -> bool | None:
-    """Whether a cell is the larger of two values, or the smaller; None if it is neither.
+    """Return True where a cell is the larger of two values, False for the smaller; else None.
 
     Outside its arm, too, each value must fit.
     """
@@ -282,13 +286,13 @@ def _larger(cell: Cell) -> bool | None:
         return None
     first, second = cell.values
     apart = add(second, first, -1)
-    asked, shared = when.polynomial, content(apart)
+    compared, shared = when.polynomial, content(apart)
     scope = cell.arms[0].scope
     if when.relation == "=" or not shared or any(scope.size(v) >= _INT64 for v in cell.values):
         return None
-    if dict(scale(asked, shared)) == apart:
+    if dict(scale(compared, shared)) == apart:
         return True
-    return False if dict(scale(asked, -shared)) == apart else None
+    return False if dict(scale(compared, -shared)) == apart else None
 
 
 def _condition(condition: Condition, writer: _Writer) -> str:
@@ -316,19 +320,19 @@ def _select(
     up, the arm of most rows is computed for all, and the other arms for their own rows.
     """
     masks = _apart(conditions, len(result))
-    varying = [place for place, value in enumerate(values) if value.function is not None]
+    varying = [arm for arm, value in enumerate(values) if value.function is not None]
     if not varying:
         result[:] = _looked_up([value.number for value in values], masks)
         return
-    counts = [np.count_nonzero(masks[place]) for place in varying]
+    counts = [np.count_nonzero(masks[arm]) for arm in varying]
     most, rest = varying[counts.index(max(counts))], list(range(len(values)))
     if 2 * max(counts) >= len(result):
         result[:] = _values_of(values[most], given, None)
-        rest = [place for place in rest if place != most]
-    for place in rest:
-        rows = np.flatnonzero(masks[place])
+        rest = [arm for arm in rest if arm != most]
+    for arm in rest:
+        rows = np.flatnonzero(masks[arm])
         if len(rows):
-            result[rows] = _values_of(values[place], given, rows)
+            result[rows] = _values_of(values[arm], given, rows)
 
 
 def _values_of(value: _Value, given: Columns, rows: Rows | None) -> Column | int:
@@ -337,12 +341,12 @@ def _values_of(value: _Value, given: Columns, rows: Rows | None) -> Column | int
 
 def _apart(conditions: Sequence[Truths], rows: int) -> list[Truths]:
     """The rows of each arm; none is in two."""
-    found: list[Truths] = []
+    masks: list[Truths] = []
     rest: Truths = np.ones(rows, np.bool_)
     for condition in conditions:
-        found.append(rest & condition)
-        rest ^= found[-1]
-    return [*found, rest]
+        masks.append(rest & condition)
+        rest ^= masks[-1]
+    return [*masks, rest]
 
 
 def _looked_up(numbers: Sequence[int], masks: Sequence[Truths]) -> Column | int:
@@ -353,8 +357,8 @@ def _looked_up(numbers: Sequence[int], masks: Sequence[Truths]) -> Column | int:
     if len(numbers) > _TWO:
         kind = np.int8 if len(masks) < _BYTE else np.int16
         places = places.astype(kind)
-        for place, mask in enumerate(masks[2:], 2):
-            places += mask.view(np.int8) * kind(place)
+        for arm, mask in enumerate(masks[2:], 2):
+            places += mask.view(np.int8) * kind(arm)
     return np.array(numbers, np.int64).take(places, mode="clip")
 
 
@@ -390,14 +394,14 @@ def _corrected_ratio(numerator: Column, denominator: Column) -> Column:
     """Doubles decide what is not near a half: they are at most 2⁻²¹ off."""
     ratio = numerator * 1e9 / denominator
     nearest = np.rint(ratio)
-    found: Column = nearest.astype(np.int64)
+    nanos: Column = nearest.astype(np.int64)
     np.abs(np.subtract(ratio, nearest, out=ratio), out=ratio)
     # of rows outside the arm the ratio may be no number
     unsure = np.flatnonzero(~(ratio < _SURE))
     if len(unsure):
         above, below = (c.take(unsure) if np.ndim(c) else c for c in (numerator, denominator))
-        found[unsure] = _corrected(found.take(unsure), above * NANO, below)
-    return found
+        nanos[unsure] = _corrected(nanos.take(unsure), above * NANO, below)
+    return nanos
 
 
 def _divided(numerator: Column, divisor: int) -> Column:

@@ -35,7 +35,7 @@ class Opposite:
 
 @attrs.frozen
 class Both:
-    """Both conditions; the second is asked only where the first holds."""
+    """The conjunction of two conditions; the second is evaluated only where the first holds."""
 
     first: Condition
     second: Condition
@@ -43,7 +43,7 @@ class Both:
 
 @attrs.frozen
 class Either:
-    """One of the conditions; the second is asked only where the first does not hold."""
+    """The disjunction of two conditions; the second is evaluated only where the first fails."""
 
     first: Condition
     second: Condition

@@ -54,13 +54,13 @@ def compile_reference(tree: Node, inputs: Sequence[Node]) -> Callable[..., int]:
     A column that repeats one hard row, or one that is undecided, does not pay for it again and
     again.
     """
-    facts = [(place, node.digest) for place, node in enumerate(inputs) if node.op == "fact"]
-    names = [(place, str(n.data[0])) for place, n in enumerate(inputs) if n.op == "published"]
+    facts = [(position, node.digest) for position, node in enumerate(inputs) if node.op == "fact"]
+    names = [(position, str(n.data[0])) for position, n in enumerate(inputs) if n.op == "published"]
 
     @lru_cache(maxsize=_REMEMBERED)
     def found(*integers: int) -> int | str:
-        by_digest = {digest: integers[place] for place, digest in facts}
-        by_name = {name: integers[place] for place, name in names}
+        by_digest = {digest: integers[position] for position, digest in facts}
+        by_name = {name: integers[position] for position, name in names}
         try:
             return real.publish(evaluate(tree, by_digest, by_name))
         except UndecidedError as error:

@@ -45,7 +45,7 @@ _REQUIREMENT = re.compile(r"([a-z0-9][a-z0-9-]*/)?[a-z0-9][a-z0-9-]*")
 
 
 class Parameters:
-    """What an author's function receives: an attribute for each declared parameter."""
+    """The parameters that an author's function receives, as attributes."""
 
     def __init__(self, declared: Mapping[str, Bounds]) -> None:
         self._declared = declared
@@ -148,7 +148,16 @@ def require(condition: Node, name: str, *, path: str, expected: str) -> Requirem
 def axis(
     name: str, *, symbol: str = "", sums_to_one: tuple[str, ...] = (), **parameters: Bounds
 ) -> Callable[[Callable[[Parameters], Operand]], Formula]:
-    """Declare an axis: a value in [0, 1] over facts and other published axes."""
+    """Declare an axis: a value in [0, 1] over facts and other published axes.
+
+    >>> from tallystick.formula.facts import count, overlap
+    >>> @axis("reviews/recall@1")
+    ... def recall(p: Parameters) -> Operand:
+    ...     'The share of the expected findings that were found.'
+    ...     return overlap("found", "expected") / count("expected")
+    >>> recall.name, recall.kind
+    ('reviews/recall@1', 'axis')
+    """
     return _declare(name, "axis", symbol, UNIT, parameters, sums_to_one)
 
 
@@ -203,8 +212,8 @@ def measure(
 
 def formulas_in(*modules: ModuleType) -> tuple[Formula, ...]:
     """Every formula that the modules define, in name order."""
-    found = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
-    return tuple(sorted(found.values(), key=lambda formula: formula.name))
+    formulas = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
+    return tuple(sorted(formulas.values(), key=lambda formula: formula.name))
 
 
 def _declare(  # noqa: PLR0913, PLR0917  # the one place where the parts of a formula come together
@@ -262,10 +271,10 @@ def _condition_of_facts(node: Node) -> Node:
 
 def _check_ratios(tree: Node, what: str) -> None:
     """Refuse what proofs cannot assume of every value."""
-    found = [op for op in BEYOND_RATIOS if op in tree.by_operator]
-    if found:
+    ops = [op for op in BEYOND_RATIOS if op in tree.by_operator]
+    if ops:
         raise FormulaError(
-            f"found {', '.join(found)} in {what}, expected sums, products and quotients, as proofs "
+            f"found {', '.join(ops)} in {what}, expected sums, products and quotients, as proofs "
             "assume it: compare an axis with a number instead, or raise both sides to a power"
         )
 

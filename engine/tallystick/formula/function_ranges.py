@@ -26,7 +26,7 @@ _BITS = 64
 
 @attrs.frozen
 class Argument:
-    """What an operator is given.
+    """The range of an operator's argument.
 
     Attributes:
         low: the smallest.

@@ -16,8 +16,9 @@ from tallystick.numbers.nano import NANO
 IntegerFunction = Callable[..., int]
 """Takes the integer of each input of the program, in order; returns nano."""
 RatioFunction = Callable[..., tuple[int, int]]
-"""As an `IntegerFunction`, but returns a numerator and a denominator above 0, perhaps not in lowest
-terms."""
+"""An `IntegerFunction` that returns a numerator and a denominator above 0, perhaps not in lowest
+terms.
+"""
 
 
 def compile_integers(program: Program) -> IntegerFunction:

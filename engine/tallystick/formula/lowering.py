@@ -61,7 +61,7 @@ Ratio = tuple[Polynomial, Polynomial]
 """Numerator and positive denominator."""
 
 Branch = tuple[Callable[[BranchRanges], Condition], Callable[[BranchRanges], list[Arm]]]
-"""How to ask for the condition of an arm, and how to lower its value, where something is known."""
+"""Two functions of an arm, each of the ranges in force: its condition, and its lowered value."""
 
 
 def lower(
@@ -104,6 +104,7 @@ class _Lowering:
         bounds = [arm.bounds() for arm in arms]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         atoms = tuple(self.atoms)
+        # the atom of a root hides what its argument reads: then all that the tree reads counts
         if any(isinstance(atom, Bounded) for atom in atoms):
             read = (*leaves(tree, "fact"), *leaves(tree, "published"))
             used = tuple(sorted(self.index[node.digest] for node in read))
@@ -114,6 +115,7 @@ class _Lowering:
     def _known(self, facts: list[Node], requirements: Sequence[Node]) -> BranchRanges:
         known = BranchRanges(self.born, self.reals)
         distinct = list({f.digest: f for f in facts}.values())
+        # facts of one list bound each other, whatever the record: shared <= mine
         for small, large in relations(distinct):
             gap = add(atom(self.index[small.digest]), atom(self.index[large.digest]), -1)
             known.at_most(gap, 0)
@@ -174,6 +176,7 @@ class _Lowering:
 
     def _published(self, node: Node) -> Ratio:
         domain, index = self.published[str(node.data[0])], self.index[node.digest]
+        # as a number its sign is known, so a factor of 1 may be a divisor
         if domain.low == domain.high:
             return constant(domain.low), constant(NANO)
         return atom(index, domain.unit), constant(NANO)
@@ -205,6 +208,7 @@ class _Lowering:
     def _function(self, node: Node, known: BranchRanges) -> Ratio:
         """An operator that is no ratio of its argument, by the range of that."""
         scaled = 10 ** int(str(node.data[0])) if node.op == "round" else 1
+        # one atom for both uses of a node, so that they cancel and compare equal
         if node.digest not in known.atoms:
             arms = self.arms(node.args[0], known)
             if not arms:
@@ -221,8 +225,8 @@ class _Lowering:
 
     def _branches(self, node: Node) -> list[Branch]:
         arms, otherwise = arms_of(node)
-        found: list[Branch] = [(self._asks(c), self._takes(v)) for c, v in arms]
-        return [*found, _last(self._takes(otherwise))]
+        branches: list[Branch] = [(self._asks(c), self._takes(v)) for c, v in arms]
+        return [*branches, _last(self._takes(otherwise))]
 
     def _asks(self, node: Node) -> Callable[[BranchRanges], Condition]:
         return lambda known: self.condition(node, known)
@@ -247,26 +251,28 @@ class _Lowering:
 
         Without an arm that can be reached, there is none.
         """
-        scope, found = known.copy(), list[Arm]()
+        scope, arms_so_far = known.copy(), list[Arm]()
         for ask, take in branches:
             condition = ask(scope)
             inside = scope.copy()
             inside.assume(condition)
             inner = take(inside) if inside.possible else []
             if inner:
-                found += self._guarded(condition, inner, inside, scope.copy())
+                arms_so_far += self._guarded(condition, inner, inside, scope.copy())
             scope.assume(condition, holds=False)
             if not scope.possible:
                 break
-        if found:
-            found[-1] = attrs.evolve(found[-1], when=TRUE)
-        return found
+        # no record gets past it, so the last arm needs no test at run time
+        if arms_so_far:
+            arms_so_far[-1] = attrs.evolve(arms_so_far[-1], when=TRUE)
+        return arms_so_far
 
     def _guarded(
         self, condition: Condition, inner: list[Arm], inside: BranchRanges, scope: BranchRanges
     ) -> list[Arm]:
         if condition == TRUE:
             return inner
+        # arms within an arm become one cell: nested tests would multiply, cells add up
         numerator, denominator = self._joined(inner, inside)
         known = inner[0].known if len(inner) == 1 else inside
         return [Arm(condition, numerator, denominator, known, scope)]
@@ -331,6 +337,7 @@ class _Lowering:
         first = self.condition(node.args[0], known)
         after = known.copy()
         after.assume(first, holds=both)
+        # the second is never asked, and might divide by what is 0 there
         if not after.possible:
             return first
         second = self.condition(node.args[1], after)
@@ -357,7 +364,7 @@ def _arm(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) ->
 
 
 def _cancelled(numerator: Polynomial, denominator: Polynomial, known: BranchRanges) -> Ratio:
-    """Without what both share; the denominator stays positive.
+    """Return a ratio without the atoms that both sides share; the denominator stays positive.
 
     A shared atom divides a divisor proved not to be zero, so it is not zero; it is cancelled where
     its sign is known, and a negative one changes the signs of both.

@@ -99,7 +99,7 @@ def primitive(polynomial: Polynomial) -> tuple[tuple[tuple[Monomial, int], ...],
 
 
 def is_constant(polynomial: Polynomial) -> bool:
-    """Whether no atom occurs."""
+    """Return whether no atom occurs."""
     return all(not m for m in polynomial)
 
 

@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def values(self) -> tuple[Polynomial, ...]:
-        """What the cell is in each arm."""
+        """The cell's polynomial in each arm."""
         if self.part == "numerator":
             return tuple(arm.numerator for arm in self.arms)
         return tuple(arm.denominator for arm in self.arms)
@@ -118,7 +118,7 @@ class Program:
 
     @property
     def is_rational(self) -> bool:
-        """Whether its value is a ratio of polynomials in each arm, so that it runs."""
+        """True where its value is a ratio of polynomials in each arm, so that it runs."""
         return not any(isinstance(atom, Bounded) for atom in self.atoms)
 
     @property
@@ -143,17 +143,17 @@ class Program:
 
 def reached(arms: Iterable[Arm], atoms: Sequence[Atom]) -> tuple[int, ...]:
     """The numbers of the atoms that the arms need, cells after what they read."""
-    found: set[int] = set()
+    indices: set[int] = set()
     pending = list(_read_by(arms))
     while pending:
         index = pending.pop()
-        if index in found:
+        if index in indices:
             continue
-        found.add(index)
+        indices.add(index)
         what = atoms[index]
         if isinstance(what, Cell):
             pending += _read_by(what.arms)
-    return tuple(sorted(found))
+    return tuple(sorted(indices))
 
 
 def _read_by(arms: Iterable[Arm]) -> Iterator[int]:

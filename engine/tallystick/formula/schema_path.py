@@ -52,16 +52,16 @@ class Step:
 
     @property
     def many(self) -> bool:
-        """Whether the steps after this one are read from each of several items."""
+        """The steps after this one are read from each of several items."""
         return self.name == "*" or self.each or self.field is not None
 
     def keeps(self, item: Mapping[str, Any]) -> bool:
-        """Whether the step takes an item of a list."""
+        """Return whether the step takes an item of a list."""
         return self.field is None or item.get(self.field) == self.value
 
     def __str__(self) -> str:
-        taken = "[]" if self.each else f"[{self.field}={self.value}]" if self.field else ""
-        return f"{self.name}{taken}"
+        selection = "[]" if self.each else f"[{self.field}={self.value}]" if self.field else ""
+        return f"{self.name}{selection}"
 
 
 def steps(path: str) -> tuple[Step, ...]:
@@ -70,20 +70,20 @@ def steps(path: str) -> tuple[Step, ...]:
     Raises:
         FormulaError: the text is no path, or takes items of items.
     """
-    found = tuple(_step(part, path) for part in path.split("."))
-    if sum(step.many for step in found) > 1:
+    chain = tuple(_step(part, path) for part in path.split("."))
+    if sum(step.many for step in chain) > 1:
         raise FormulaError(f"found the path {path!r}, expected at most one filter, [] or *")
-    if found[-1].each:
+    if chain[-1].each:
         raise FormulaError(
             f"found the path {path!r}, expected what to read of each item: the list itself is "
             f"{path.removesuffix('[]')!r}"
         )
-    return found
+    return chain
 
 
 @attrs.frozen
 class PathTarget:
-    """What a path leads to.
+    """The target of a path in a schema.
 
     Attributes:
         alternatives: the schemas that a value there can have, null left out.
@@ -103,7 +103,7 @@ class PathTarget:
 
 
 def target_of(path: str, schema: Schema) -> PathTarget:
-    """What a path leads to in a self-contained schema.
+    """Return the target of a path in a self-contained schema.
 
     The fields of ``ANSWER`` count as present.
 
@@ -135,9 +135,9 @@ def alternatives_of(schema: Schema | bool, root: Schema) -> tuple[tuple[Schema, 
     branches = _branches(schema)
     if branches is None:
         return (schema,), False
-    found = [alternatives_of(branch, root) for branch in branches]
-    schemas = tuple(alternative for inner, _ in found for alternative in inner)
-    return schemas, any(nullable for _, nullable in found)
+    inner_alternatives = [alternatives_of(branch, root) for branch in branches]
+    schemas = tuple(alternative for inner, _ in inner_alternatives for alternative in inner)
+    return schemas, any(nullable for _, nullable in inner_alternatives)
 
 
 def items_of(array: Schema, root: Schema) -> tuple[tuple[Schema, ...], bool]:
@@ -149,9 +149,9 @@ def items_at(target: PathTarget, root: Schema) -> tuple[tuple[Schema, ...], bool
     """The schemas of the items of a list, or of a projection, and whether they can be null."""
     if target.many:
         return target.alternatives, False
-    found = [items_of(array, root) for array in target.of_type("array")]
-    items = tuple(item for inner, _ in found for item in inner)
-    return items, any(nullable for _, nullable in found)
+    items_of_arrays = [items_of(array, root) for array in target.of_type("array")]
+    items = tuple(item for inner, _ in items_of_arrays for item in inner)
+    return items, any(nullable for _, nullable in items_of_arrays)
 
 
 def object_fields(target: PathTarget, root: Schema) -> list[str]:
@@ -173,7 +173,7 @@ def limit_of(container: Schema, keyword: str, path: str) -> int:
 
 
 def is_map(alternative: Schema) -> bool:
-    """Whether an object has any names, all with values of one schema."""
+    """Return whether an object has any names, all with values of one schema."""
     values = alternative.get("additionalProperties")
     return type_of(alternative) == "object" and values not in (None, False)
 
@@ -240,28 +240,28 @@ def _values(target: PathTarget, root: Schema, path: str) -> PathTarget:
     """Every value of a map."""
     if not all(is_map(a) and not a.get("properties") for a in target.alternatives):
         raise FormulaError(f"found the path {path!r}, expected a map before *")
-    found = [alternatives_of(a["additionalProperties"], root) for a in target.alternatives]
-    schemas = tuple(schema for inner, _ in found for schema in inner)
+    alternatives = [alternatives_of(a["additionalProperties"], root) for a in target.alternatives]
+    schemas = tuple(schema for inner, _ in alternatives for schema in inner)
     repeats = max(limit_of(a, "maxProperties", path) for a in target.alternatives)
-    return PathTarget(schemas, any(null for _, null in found), repeats, many=True)
+    return PathTarget(schemas, any(null for _, null in alternatives), repeats, many=True)
 
 
 def _taken(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
     """The items of a list, all of them or those whose field, a text, has one value."""
     arrays = target.of_type("array")
-    found = [items_of(array, root) for array in arrays]
-    items = tuple(item for inner, _ in found for item in inner)
+    items_of_arrays = [items_of(array, root) for array in arrays]
+    items = tuple(item for inner, _ in items_of_arrays for item in inner)
     sound = [type_of(item) == "object" for item in items]
     if step.field is not None:
         sound = [_field_types(item, step.field, root) == {"string"} for item in items]
     if (
         len(arrays) < len(target.alternatives)
         or len(items) != 1
-        or any(nullable for _, nullable in found)
+        or any(nullable for _, nullable in items_of_arrays)
         or sound != [True]
     ):
-        told = "" if step.field is None else f" with a text {step.field!r}"
-        raise FormulaError(f"found the path {path!r}, expected a list of objects{told}")
+        with_field = "" if step.field is None else f" with a text {step.field!r}"
+        raise FormulaError(f"found the path {path!r}, expected a list of objects{with_field}")
     return PathTarget(items, False, max(limit_of(a, "maxItems", path) for a in arrays), many=True)
 
 

@@ -41,9 +41,9 @@ Unknowns: TypeAlias = Mapping[str, z3.ExprRef]
 """Facts by digest, or published values by name, each over its scale; truths are conditions."""
 
 _FEW = 8
-"""So many values are listed one by one."""
+"""Maximum width of a range, in steps, whose values are listed one by one."""
 _SOLVED = 4
-"""Of a power with numbers up to this one in its exponent the equation is told."""
+"""Maximum numerator and denominator of an exponent whose power gets its exact equation."""
 
 
 @attrs.frozen(eq=False)
@@ -85,7 +85,7 @@ class Function:
 
     @property
     def told(self) -> Iterator[Truth]:
-        """What holds of it, where its argument is in the domain."""
+        """The solver's conditions on the function, where its argument is in the domain."""
         x, y, nought, one = self.argument, self.value, number(0), number(1)
         match self.op:
             case "exp":
@@ -120,7 +120,7 @@ class Function:
             yield z3.Implies(x > nought, raised == reached if p > 0 else raised * reached == one)
 
     def ordered(self, other: Function) -> Iterator[Truth]:
-        """What holds between two of one operator and exponent: the order of their arguments."""
+        """Yield the conditions on two functions of one operator and exponent: their order."""
         if (self.op, self.exponent) != (other.op, other.exponent):
             return
         (x, y), (v, w) = (self.argument, self.value), (other.argument, other.value)
@@ -143,18 +143,18 @@ def _times(term: Term, number_of_factors: int) -> Term:
 
 
 class _Z3Logic:
-    """How z3 says what comparisons cannot."""
+    """The connectives of z3."""
 
     def number(self, value: Fraction | int, /) -> Term:
         """An exact number."""
         return number(value)
 
     def every(self, conditions: Iterable[Truth], /) -> Truth:
-        """All of some conditions."""
+        """Return the conjunction of conditions."""
         return z3.And(list(conditions))
 
     def some(self, conditions: Iterable[Truth], /) -> Truth:
-        """At least one of some conditions."""
+        """Return the disjunction of conditions."""
         return z3.Or(list(conditions))
 
     def implies(self, condition: Truth, consequence: Truth, /) -> Truth:
@@ -167,7 +167,7 @@ class _Z3Logic:
 
 
 LOGIC = _Z3Logic()
-"""What facts are told to the solver by."""
+"""The connectives of z3, for the constraints of facts."""
 
 
 def number(value: Fraction | int) -> Term:
@@ -212,17 +212,17 @@ def _unknown(name: str, domain: Domain, scale: int, *, exact: bool) -> Unknown:
 
 def integer_of(model: z3.ModelRef, value: Term | Truth, scale: int) -> int | None:
     """The integer of an unknown in a model, or None where the model has none."""
-    found = model.eval(value, model_completion=True)
+    solved = model.eval(value, model_completion=True)
     if z3.is_bool(value):
-        return int(z3.is_true(found))
-    if not z3.is_rational_value(found):
+        return int(z3.is_true(solved))
+    if not z3.is_rational_value(solved):
         return None
-    scaled = Fraction(found.numerator_as_long(), found.denominator_as_long()) * scale
+    scaled = Fraction(solved.numerator_as_long(), solved.denominator_as_long()) * scale
     return scaled.numerator if scaled.denominator == 1 else None
 
 
 def rounded(exact: Term, published: Term, marks: Iterable[Fraction] = ()) -> list[Truth]:
-    """What holds between an exact value and the published one: 2 · |n − 10⁹ · x| ≤ 1.
+    """Return the relation of an exact value and the published one: 2 · |n − 10⁹ · x| ≤ 1.
 
     Args:
         exact: the exact value.
@@ -300,9 +300,12 @@ class Encoder:
             value = z3.ToReal(whole) * number(Fraction(1, scale))
             self.told.append(z3.And(value - argument <= half, argument - value <= half))
             exponent = Fraction(scale)
-        found = Function(node.op, exponent, argument, value)
-        self.told += [*found.told, *(t for each in self.functions for t in found.ordered(each))]
-        self.functions.append(found)
+        function = Function(node.op, exponent, argument, value)
+        self.told += [
+            *function.told,
+            *(t for earlier in self.functions for t in function.ordered(earlier)),
+        ]
+        self.functions.append(function)
         return value
 
     def _new(self, kind: str, named: Callable[[str], Term], new: Callable[[str], Term]) -> Term:
@@ -358,11 +361,11 @@ class Encoder:
         if not arms:
             return self.value(otherwise)
         (condition, node), *rest = arms
-        asked = self.truth(condition)
-        with self._where(asked):
+        holds = self.truth(condition)
+        with self._where(holds):
             value = self.value(node)
-        with self._where(z3.Not(asked)):
-            return z3.If(asked, value, self._arm(rest, otherwise))
+        with self._where(z3.Not(holds)):
+            return z3.If(holds, value, self._arm(rest, otherwise))
 
     @contextmanager
     def _where(self, condition: Truth) -> Iterator[None]:

@@ -30,7 +30,7 @@ _LONG_BITS = 1 << 11
 """Nobody reads longer numbers, and Python writes none that are seven times as long."""
 
 Leaf = Callable[[Node], str]
-"""How a fact, a parameter or a published value is shown."""
+"""Renders a fact, a parameter or a published value."""
 
 
 def decimal_text(value: Exact) -> str:
@@ -103,11 +103,13 @@ def render(node: Node, leaf: Leaf | None = None) -> str:
 def lines(name: str, node: Node, leaf: Leaf | None = None) -> list[str]:
     """The formula under a name, after the labels that it uses, each case on a line of its own."""
     leaf = leaf or _leaf_of(node)
-    found: dict[str, Node] = {}
-    _collect(node, found)
-    found.pop(name, None)
+    labelled: dict[str, Node] = {}
+    _collect(node, labelled)
+    labelled.pop(name, None)
     return [
-        line for label, tree in (*found.items(), (name, node)) for line in _case(label, tree, leaf)
+        line
+        for label, tree in (*labelled.items(), (name, node))
+        for line in _case(label, tree, leaf)
     ]
 
 

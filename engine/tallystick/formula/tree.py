@@ -74,7 +74,7 @@ Data = tuple["str | int | Data", ...]
 
 
 class Kind(StrEnum):
-    """What a node stands for."""
+    """The type of a node's value."""
 
     NUMBER = "number"
     TRUTH = "truth"
@@ -126,10 +126,10 @@ class Node:
     @cached_property
     def by_operator(self) -> Mapping[str, tuple[Node, ...]]:
         """The distinct nodes below and with this one by operator, in order of first use."""
-        found: dict[str, list[Node]] = {}
+        nodes_of: dict[str, list[Node]] = {}
         for node in walk(self):
-            found.setdefault(node.op, []).append(node)
-        return {op: tuple(nodes) for op, nodes in found.items()}
+            nodes_of.setdefault(node.op, []).append(node)
+        return {op: tuple(nodes) for op, nodes in nodes_of.items()}
 
     @property
     def form(self) -> list[Any]:
@@ -231,7 +231,7 @@ Operand = Node | int | Fraction | Decimal
 
 
 def _degree(node: Node) -> int:
-    """How many times the digits of what is read its exact value has at most."""
+    """Return the maximum of (digits of a node's exact value) / (digits of its inputs)."""
     if node.op != "power" or node.args[1].op != "const":
         together = max if node.op in _BY_ONE else sum
         return _checked_degree(together([argument.degree for argument in node.args] or [1]))
@@ -288,7 +288,12 @@ def unrounded(name: str) -> Node:
 
 
 def label(name: str, value: Operand) -> Node:
-    """The same value under a name that traces and text show; no part of the meaning."""
+    """The same value under a name that traces and text show; no part of the meaning.
+
+    >>> from tallystick.formula.facts import number
+    >>> label("speed", number("x")).digest == number("x").digest
+    True
+    """
     node = const(value)
     return Node("label", (node,), (name,), node.kind)
 
@@ -364,7 +369,13 @@ def places(value: Operand, number: int) -> Node:
 
 
 def clip(value: Operand, low: Operand = 0, high: Operand = 1) -> Node:
-    """The number, moved into [low, high]."""
+    """The number, moved into [low, high].
+
+    >>> from tallystick.formula.facts import number
+    >>> from tallystick.formula.text import render
+    >>> render(clip(number("share") - 1))
+    'min(max(share − 1, 0), 1)'
+    """
     return minimum(maximum(value, low), high)
 
 
@@ -378,7 +389,16 @@ def summed(terms: Iterable[Operand]) -> Node:
 
 
 def cases(*arms: tuple[Node, Operand], otherwise: Operand) -> Node:
-    """The value of the first condition that holds; later arms are not read."""
+    """The value of the first condition that holds; later arms are not read.
+
+    >>> from tallystick.formula.facts import count, overlap
+    >>> from tallystick.formula.text import lines
+    >>> shared, wanted = overlap("found", "wanted"), count("wanted")
+    >>> for line in lines("recall", cases((wanted == 0, 1), otherwise=shared / wanted)):
+    ...     print(line)
+    recall = 1                            if |wanted| = 0
+             |found ∩ wanted| / |wanted|  otherwise
+    """
     flat: list[Node] = []
     for condition, value in arms:
         flat += [as_condition(condition), _numeric(value)]
@@ -436,12 +456,12 @@ def bind(
             tree becomes too large.
     """
     trees = {} if unrounded is None else unrounded
-    given: Mapping[str, Mapping[str, Any]] = {"param": values, "unrounded": trees}
+    replacements: Mapping[str, Mapping[str, Any]] = {"param": values, "unrounded": trees}
     for op, what in (("param", "value for the parameters"), ("unrounded", "formula for")):
-        missing = [name for name in names(node, op) if name not in given[op]]
+        missing = [name for name in names(node, op) if name not in replacements[op]]
         if missing:
             raise FormulaError(f"found no {what} {', '.join(missing)}")
-    if not any(leaves(node, op) for op in given):
+    if not any(leaves(node, op) for op in replacements):
         return node
     return _bound(node, values, trees, {})
 
@@ -454,15 +474,15 @@ def _bound(
         _check_exponent(values[name], f" of the parameter {name}")
     if id(node) not in done:
         if node.op == "param":
-            found = const(values[str(node.data[0])])
+            result = const(values[str(node.data[0])])
         elif node.op == "unrounded":
-            found = trees[str(node.data[0])]
+            result = trees[str(node.data[0])]
         elif node.args:
             arguments = tuple(_bound(a, values, trees, done) for a in node.args)
-            found = attrs.evolve(node, args=arguments)
+            result = attrs.evolve(node, args=arguments)
         else:
-            found = node
-        done[id(node)] = found
+            result = node
+        done[id(node)] = result
     return done[id(node)]
 
 

@@ -148,9 +148,9 @@ def _ln2(bits: int) -> int:
 
 @lru_cache(maxsize=16)
 def _remembered_ln2(bits: int) -> int:
-    """By Machin's way: each series loses less than two units a term, of which 32 more bits know."""
+    """Return ln 2 · 2**bits by Machin's series, each of which loses less than 2 units a term."""
     width = bits + 32
-    return sum(times * _artanh_of_part(each, width) for times, each in _LN2) >> 32
+    return sum(times * _artanh_of_part(divisor, width) for times, divisor in _LN2) >> 32
 
 
 def _artanh_of_part(number: int, width: int) -> int:

@@ -69,7 +69,9 @@ CERTIFIED_DEGREE = 34
 _ROWS = 1 << 14
 """Rows a pass: a few columns of them stay in the second-level cache."""
 _UNITS = 8
-"""How many units in the last place a logarithm may be off: a little more than libraries claim."""
+"""Error that bounds allow a logarithm, in units in the last place: a little more than libraries
+claim.
+"""
 _SAMPLE = 509
 """Odd, so that vector code meets its remainder too."""
 
@@ -103,16 +105,16 @@ def geometric_means(columns: Sequence[Column], weights: Weights) -> Integers:
     if len(columns) != weights.count:
         raise NumberError(f"found {len(columns)} columns, expected {weights.count}")
     rows = _check_columns(columns)
-    kept = [columns[index] for index in weights.kept]
+    weighed = [columns[index] for index in weights.kept]
     out = np.empty(rows, np.int64)
-    buffers = _buffers(len(kept), min(_ROWS, rows))
+    buffers = _buffers(len(weighed), min(_ROWS, rows))
     propose = _certified if weights.denominator <= CERTIFIED_DEGREE else _logarithmic
     with np.errstate(all="ignore"):
         for span in _spans(rows):
             _check_range([column[span] for column in columns], NANO, span.start)
-            part, result = [column[span] for column in kept], out[span]
+            part, result = [column[span] for column in weighed], out[span]
             if len(result) != len(buffers.product):
-                buffers = _buffers(len(kept), len(result))
+                buffers = _buffers(len(weighed), len(result))
             accepted = propose(part, weights, buffers, result)
             _decide_rest(part, weights, accepted, result)
     return out
@@ -157,7 +159,7 @@ def _propose(product: Doubles, degree: int, out: Doubles) -> None:
 
 
 def _certify(product: Doubles, root: Doubles, power: Doubles, degree: int, out: Mask) -> Mask:
-    """Whether each rounded root is certain; the doubles are overwritten."""
+    """Return which rounded roots are certain; the doubles are overwritten."""
     np.subtract(power, product, out=power)
     np.add(root, degree / 2, out=root)
     np.multiply(power, root, out=power)
@@ -203,7 +205,7 @@ def _decide_rest(
 
 @cache
 def logarithms_are_trusted() -> bool:
-    """Whether log on (0, 1) and exp on (-21, 0) are within 8 units on a fixed sample.
+    """Return whether log on (0, 1) and exp on (-21, 0) are within 8 units on a fixed sample.
 
     Nothing in IEEE 754 binds them, and NumPy takes them from vector code or from the C library, as
     the machine has it. The logarithmic form is sound within 64 units.

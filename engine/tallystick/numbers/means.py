@@ -80,7 +80,7 @@ def geometric_mean_columns(columns: Sequence[Column], weights: Weights) -> Integ
 
 
 def logarithms_are_trusted() -> bool:
-    """Whether the logarithm and the exponential of NumPy are as close as bounds assume.
+    """Return whether NumPy's logarithm and exponential are as close as bounds assume.
 
     They are measured once, on a fixed sample: within 8 units in the last place, where a bound may
     take 64 for granted.

@@ -28,6 +28,9 @@ _TEXT = re.compile(rf"(-?)([0-9]{{1,{_WHOLE_DIGITS}}})(?:\.([0-9]{{1,9}}))?")
 def round_half_even(numerator: int, denominator: int) -> int:
     """The integer nearest to ``numerator / denominator``; of two equally near, the even one.
 
+    >>> round_half_even(5, 2), round_half_even(7, 2), round_half_even(-5, 2)
+    (2, 4, -2)
+
     Args:
         numerator: any integer.
         denominator: a positive integer.
@@ -38,12 +41,19 @@ def round_half_even(numerator: int, denominator: int) -> int:
 
 
 def publish(value: Fraction) -> int:
-    """The nano of an exact value, rounded half-even once."""
+    """The nano of an exact value, rounded half-even once.
+
+    >>> publish(Fraction(2, 3))
+    666666667
+    """
     return round_half_even(value.numerator * NANO, value.denominator)
 
 
 def from_decimal(value: Decimal | int) -> int:
     """The nano of an exact decimal.
+
+    >>> from_decimal(Decimal("0.75"))
+    750000000
 
     Raises:
         NumberError: the value is not finite, has more than nine decimal places that count, more
@@ -85,6 +95,9 @@ def exact_nano(value: Decimal | int | str) -> int:
 def from_double(x: float) -> int:
     """The nano of an IEEE double, ``rint(x * 1e9)``.
 
+    >>> from_double(0.1 + 0.2)
+    300000000
+
     Raises:
         NumberError: ``x * 1e9`` is not finite.
     """
@@ -115,7 +128,11 @@ class _SmallDecimal(Decimal):
 
 
 def to_decimal(nano: int) -> Decimal:
-    """The exact value of a nano, always with nine decimal places, in its text too."""
+    """The exact value of a nano, always with nine decimal places, in its text too.
+
+    >>> to_decimal(766438904), to_decimal(5)
+    (Decimal('0.766438904'), Decimal('0.000000005'))
+    """
     value = _EXACT.scaleb(nano, -9)
     return value if abs(nano) >= _PLAIN else _SmallDecimal(value)
 
@@ -129,6 +146,9 @@ def to_text(nano: int | Decimal) -> str:
     """The value of a nano with nine decimal places, such as ``0.766438904``.
 
     A decimal, which is what public values hold in place of a nano, is written in the same way.
+
+    >>> to_text(766438904), to_text(-5)
+    ('0.766438904', '-0.000000005')
     """
     if isinstance(nano, Decimal):
         nano = from_decimal(nano)
@@ -138,6 +158,9 @@ def to_text(nano: int | Decimal) -> str:
 
 def from_text(text: str) -> int:
     """The nano of a decimal written as text: digits, and up to nine more after a point.
+
+    >>> from_text("0.7")
+    700000000
 
     Raises:
         NumberError: the text is not written so.

@@ -23,7 +23,7 @@ def to_text(value: Fraction) -> str:
 
 
 def is_ratio(text: str) -> bool:
-    """Whether a text has the line of a ratio, and so is no decimal."""
+    """Return whether a text has the line of a ratio, and so is no decimal."""
     return "/" in text
 
 

@@ -35,10 +35,10 @@ from tallystick.numbers.functions import (
 )
 
 MOST_BITS = 8192
-"""So many bits behind the point are tried before a question is refused."""
+"""Maximum bits behind the point that are tried before a question is refused as undecided."""
 _FIRST_BITS = 64
 _FORM_BITS = 128
-"""With so many bits the normal form is asked."""
+"""Bits from which on the normal form is asked, which proves a value to be 0."""
 _DEEPEST_BITS = 4 * MOST_BITS
 """A part of an expression is computed to no more bits, whatever the whole asks for."""
 _MOST_TO_EXP = 40
@@ -78,14 +78,14 @@ class Real:
         if self._known[0] < bits:
             rounded = -(-bits // _FIRST_BITS) * _FIRST_BITS
             self._known = rounded, self._enclose(rounded)
-        known, (low, high) = self._known
-        return low >> known - bits, -(-high >> known - bits)
+        bits_known, (low, high) = self._known
+        return low >> bits_known - bits, -(-high >> bits_known - bits)
 
     @cached_property
     def sign(self) -> Sign:
         """The sign, where the most bits or the form tell."""
-        if (known := self._known_sign()) is not None:
-            return known
+        if (known_sign := self._known_sign()) is not None:
+            return known_sign
         for bits, (low, high) in _enclosures(self):
             if low > 0 or high < 0:
                 return 1 if low > 0 else -1
@@ -184,17 +184,17 @@ def power(x: Exact, exponent: Fraction) -> Exact:
     Raises:
         NumberError: x is below 0, or 0 where the exponent is not above 0.
     """
-    found = sign(x)
-    if found < 0 or (not found and exponent <= 0):
+    base_sign = sign(x)
+    if base_sign < 0 or (not base_sign and exponent <= 0):
         raise NumberError(f"found {decimal(x)} to the power {exponent}, expected a number above 0")
-    if not found:
+    if not base_sign:
         return Fraction()
     if exponent == 0:
         return _PLUS
     if isinstance(x, Real):
         return x if exponent == 1 else _Power(x, exponent)
     raised = x**exponent.numerator
-    roots = [whole_root(each, exponent.denominator) for each in raised.as_integer_ratio()]
+    roots = [whole_root(number, exponent.denominator) for number in raised.as_integer_ratio()]
     whole = Fraction(*roots)
     return whole if whole**exponent.denominator == raised else _Power(x, exponent)
 
@@ -355,11 +355,13 @@ def _combined(terms: Iterable[tuple[Fraction, Exact]]) -> Exact:
         for times, real in several:
             before = parts.get(real.identity, (Fraction(), real))[0]
             parts[real.identity] = before + factor * times, real
-    kept = tuple(parts[name] for name in sorted(parts) if parts[name][0])
-    if not kept:
+    summands = tuple(parts[name] for name in sorted(parts) if parts[name][0])
+    if not summands:
         return constant
     return (
-        kept[0][1] if not constant and kept[0][0] == 1 and len(kept) == 1 else _Sum(constant, kept)
+        summands[0][1]
+        if not constant and summands[0][0] == 1 and len(summands) == 1
+        else _Sum(constant, summands)
     )
 
 
@@ -469,7 +471,7 @@ class _Quotient(Real):
         of_y = bits + _above(self.x) + 2 * small + _GUARD
         shift = bits + of_y - of_x
         divisors, dividends = self.y.enclosure(of_y), _enclosed(self.x, of_x)
-        pairs = [(each << shift, divisor) for each in dividends for divisor in divisors]
+        pairs = [(dividend << shift, divisor) for dividend in dividends for divisor in divisors]
         return min(n // d for n, d in pairs), -min(-n // d for n, d in pairs)
 
     def _normal(self) -> surd.Form:

@@ -33,7 +33,7 @@ def decide(kept: tuple[int, ...], weights: Weights) -> int:
 
 
 decide_remembered = lru_cache(maxsize=1 << 14)(decide)
-"""As `decide`: a column that repeats one hard row does not pay for it again and again."""
+"""`decide` with a memory: a column that repeats one hard row does not pay for it again."""
 
 
 def _propose(kept: tuple[int, ...], weights: Weights) -> int:

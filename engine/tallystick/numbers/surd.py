@@ -32,11 +32,11 @@ EULER = 0
 _ONE: Powers = ()
 _MOST_TERMS = 1024
 _MOST_BITS = 1 << 14
-"""Of a whole number in a form."""
+"""Maximum bits of a whole number in a normal form."""
 
 
 class NoFormError(Exception):
-    """What is asked for has no form, or too large a one; the caller goes on without."""
+    """A value without a normal form, or with too large a one; the caller goes on without it."""
 
 
 @attrs.frozen
@@ -123,15 +123,15 @@ def power(value: Form, exponent: Fraction) -> Form:
 
 
 def is_zero(value: Form) -> bool:
-    """Whether it is zero."""
+    """Return whether a sum in normal form is zero."""
     terms, logs = value.numerator.terms, value.numerator.logs
     roots = lcm(*(exponent.denominator for powers in terms for _, exponent in powers))
     base = _base({*(number for powers in terms for number, _ in powers), *logs}, roots)
     left = _total(_reduced(base, powers, factor) for powers, factor in terms.items())
     prime_logs = _total(
-        (((each, Fraction(1)),), times * factor)
+        (((factor_base, Fraction(1)),), times * factor)
         for number, factor in logs.items()
-        for each, times in _over(base, number)
+        for factor_base, times in _over(base, number)
     )
     if prime_logs and any(number == EULER for powers in left for number, _ in powers):
         raise NoFormError  # whether a logarithm and a power of e are independent is not known
@@ -141,8 +141,10 @@ def is_zero(value: Form) -> bool:
 def _sum(terms: Mapping[Powers, Fraction], logs: Mapping[int, Fraction] | None = None) -> Sum:
     if len(terms) > _MOST_TERMS or any(_is_wide(factor) for factor in terms.values()):
         raise NoFormError
-    kept = {number: factor for number, factor in (logs or {}).items() if factor and number != 1}
-    return Sum({powers: factor for powers, factor in terms.items() if factor}, kept)
+    logarithms = {
+        number: factor for number, factor in (logs or {}).items() if factor and number != 1
+    }
+    return Sum({powers: factor for powers, factor in terms.items() if factor}, logarithms)
 
 
 def _is_wide(value: Fraction) -> bool:
@@ -157,7 +159,7 @@ def _narrow(number: int) -> int:
 
 def _term(factor: Fraction, exponents: Mapping[int, Fraction]) -> tuple[Powers, Fraction]:
     """One product and its factor, into which goes what is whole of the exponents."""
-    kept = {EULER: r} if (r := exponents.get(EULER)) else {}
+    fractional = {EULER: r} if (r := exponents.get(EULER)) else {}
     for number, exponent in exponents.items():
         if number in {EULER, 1}:
             continue
@@ -166,8 +168,8 @@ def _term(factor: Fraction, exponents: Mapping[int, Fraction]) -> tuple[Powers, 
             raise NoFormError
         factor *= Fraction(number) ** whole
         if exponent != whole:
-            kept[number] = exponent - whole
-    return tuple(sorted(kept.items())), factor
+            fractional[number] = exponent - whole
+    return tuple(sorted(fractional.items())), factor
 
 
 def _added(first: Sum, second: Sum) -> Sum:
@@ -200,10 +202,10 @@ def _multiplied(first: Sum, second: Sum) -> Sum:
 
 
 def _exponents(one: Powers, other: Powers) -> dict[int, Fraction]:
-    found = dict(one)
+    exponents = dict(one)
     for number, exponent in other:
-        found[number] = found.get(number, Fraction()) + exponent
-    return found
+        exponents[number] = exponents.get(number, Fraction()) + exponent
+    return exponents
 
 
 def _one_product(value: Sum) -> tuple[Powers, Fraction]:
@@ -218,7 +220,7 @@ def _one_product(value: Sum) -> tuple[Powers, Fraction]:
 
 def _raised(value: Sum, exponent: Fraction) -> Sum:
     powers, factor = _one_product(value)
-    raised = {number: each * exponent for number, each in powers}
+    raised = {number: power * exponent for number, power in powers}
     for number, sign in ((factor.numerator, 1), (factor.denominator, -1)):
         raised[number] = raised.get(number, Fraction()) + sign * exponent
     return _sum(dict([_term(Fraction(1), raised)]))
@@ -233,11 +235,11 @@ def _base(numbers: Iterable[int], roots: int) -> list[int]:
     pending = sorted(n for n in numbers if n > 1)
     while pending:
         number = pending.pop()
-        place, shared = next(
-            ((i, g) for i, each in enumerate(base) if (g := gcd(each, number)) > 1), (0, 1)
+        index, shared = next(
+            ((i, g) for i, element in enumerate(base) if (g := gcd(element, number)) > 1), (0, 1)
         )
         if shared > 1:
-            other = base.pop(place)
+            other = base.pop(index)
             pending += [n for n in (shared, number // shared, other // shared) if n > 1]
         else:
             base.append(number)
@@ -258,14 +260,14 @@ def _not_a_power(number: int, degrees: Sequence[int]) -> int:
 
 def _over(base: list[int], number: int) -> Powers:
     """A whole number as powers of the base."""
-    found = []
-    for each in base:
+    factors = []
+    for prime in base:
         times = 0
-        while number % each == 0:
-            number, times = number // each, times + 1
+        while number % prime == 0:
+            number, times = number // prime, times + 1
         if times:
-            found.append((each, Fraction(times)))
-    return tuple(found)
+            factors.append((prime, Fraction(times)))
+    return tuple(factors)
 
 
 def _reduced(base: list[int], powers: Powers, factor: Fraction) -> tuple[Powers, Fraction]:
@@ -273,14 +275,14 @@ def _reduced(base: list[int], powers: Powers, factor: Fraction) -> tuple[Powers,
     exponents: dict[int, Fraction] = {}
     for number, exponent in powers:
         over = ((EULER, Fraction(1)),) if number == EULER else _over(base, number)
-        for each, times in over:
-            exponents[each] = exponents.get(each, Fraction()) + times * exponent
+        for prime, times in over:
+            exponents[prime] = exponents.get(prime, Fraction()) + times * exponent
     return _term(factor, exponents)
 
 
 def _total(terms: Iterable[tuple[Powers, Fraction]]) -> dict[Powers, Fraction]:
     """The sum of products, like ones together."""
-    found: dict[Powers, Fraction] = {}
+    factors: dict[Powers, Fraction] = {}
     for powers, factor in terms:
-        found[powers] = found.get(powers, Fraction()) + factor
-    return {powers: factor for powers, factor in found.items() if factor}
+        factors[powers] = factors.get(powers, Fraction()) + factor
+    return {powers: factor for powers, factor in factors.items() if factor}

@@ -12,7 +12,7 @@ from fractions import Fraction
 from tallystick.numbers.nano import NANO, round_half_even, to_text
 
 UNDEFINED = "–"
-"""What stands where a value is not defined."""
+"""The text in the place of a value that is not defined."""
 
 
 def plural(number: int, noun: str) -> str:

@@ -52,10 +52,10 @@ class Weights:
         total = sum(exact)
         if total != 1:
             raise NumberError(f"found weights that sum to {fraction(total)}, expected exactly 1")
-        kept = tuple(index for index, weight in enumerate(exact) if weight)
+        positions = tuple(index for index, weight in enumerate(exact) if weight)
         denominator = math.lcm(*(weight.denominator for weight in exact))
-        numerators = tuple(int(exact[index] * denominator) for index in kept)
-        return cls(len(exact), kept, numerators, denominator)
+        numerators = tuple(int(exact[index] * denominator) for index in positions)
+        return cls(len(exact), positions, numerators, denominator)
 
 
 def check_values(values: Sequence[int], weights: Weights) -> None:

@@ -1,4 +1,4 @@
-"""What an author of a plugin writes with, in one place.
+"""The vocabulary of an author of plugins, in one place.
 
 ::
 

@@ -105,19 +105,19 @@ class Code:
             plugins,
             {name: version(name) for name in DEPENDENCIES},
             {
-                name: plugin_digest(each.module)
-                for name, each in entries.items()
-                if each is not None
+                name: plugin_digest(entry.module)
+                for name, entry in entries.items()
+                if entry is not None
             },
         )
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """Each part by what it is called in a sentence, with its digest or version."""
         yield "the files of the engine", self.engine
-        for name, found in sorted(self.plugins.items()):
-            yield f"the files of the plugin {name}", found or "in no files"
-        for name, found in sorted(self.sections.items()):
-            yield f"the files of the section {name}", found or "in no files"
+        for name, files_digest in sorted(self.plugins.items()):
+            yield f"the files of the plugin {name}", files_digest or "in no files"
+        for name, files_digest in sorted(self.sections.items()):
+            yield f"the files of the section {name}", files_digest or "in no files"
         yield from sorted(self.dependencies.items())
 
 
@@ -165,8 +165,8 @@ def plugin_digest(module: str) -> str | None:
     Raises:
         PluginError: as `plugin_files`.
     """
-    found = plugin_files(module)
-    return None if found is None else _digest(found)
+    files_of_plugin = plugin_files(module)
+    return None if files_of_plugin is None else _digest(files_of_plugin)
 
 
 @cache
@@ -176,8 +176,8 @@ def package_digest(module: str) -> str | None:
     Raises:
         PluginError: as `plugin_files`.
     """
-    found = _package_files(module)
-    return None if found is None else _digest(found)
+    files_of_package = _package_files(module)
+    return None if files_of_package is None else _digest(files_of_package)
 
 
 @cache
@@ -201,10 +201,10 @@ def _package_files(module: str) -> Files | None:
     origin = None if spec is None or not spec.has_location else spec.origin
     if spec is None or origin is None or not Path(origin).is_file():
         return None
-    place = Path(origin)
+    path = Path(origin)
     if spec.submodule_search_locations is None:
-        return _contents({place.name: place})
-    return _contents(dict(files(place.parent)))
+        return _contents({path.name: path})
+    return _contents(dict(files(path.parent)))
 
 
 def package_of(module: str) -> str:
@@ -220,7 +220,7 @@ def package_of(module: str) -> str:
 
 @cache
 def has_closure(module: str) -> bool:
-    """Whether a module is what an entry point of the engine's own distribution leads to."""
+    """Return whether an entry point of the engine's own distribution leads to a module."""
     return any(module == entry.module for entry in distribution(_ENGINE).entry_points)
 
 
@@ -255,20 +255,20 @@ def _closure(name: str) -> Mapping[str, Path]:
     Raises:
         ShadowedError: one of them would not be imported.
     """
-    find, found, missing = cache(_folder), dict[str, Path](), list[Path]()
+    find, by_line, missing = cache(_folder), dict[str, Path](), list[Path]()
     for line in listed(name):
         home, inner = _home(line)
         folder = find(home)
         if folder is None:
             continue
         if line.endswith("/") and (folder / inner).is_dir():
-            found |= {line + below: path for below, path in files(folder / inner)}
+            by_line |= {line + below: path for below, path in files(folder / inner)}
         elif (folder / inner).is_file():
-            found[line] = folder / inner
+            by_line[line] = folder / inner
         elif (folder / inner).parent.is_dir():
             missing.append(folder / inner)
-    refuse_shadows([*found.values(), *missing])
-    return found
+    refuse_shadows([*by_line.values(), *missing])
+    return by_line
 
 
 def _home(path: str) -> tuple[str, str]:
@@ -332,12 +332,12 @@ def _shadow(path: Path, beside: frozenset[str]) -> Path | None:
     name = path.name.removesuffix(_SOURCE)
     is_there = path.name in beside
     suffixes = EXTENSION_SUFFIXES if is_there else [*EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES]
-    candidates = [path.with_name(name + each) for each in suffixes if name + each in beside]
+    candidates = [path.with_name(name + ending) for ending in suffixes if name + ending in beside]
     if name in beside and name != _INIT:
         package = path.with_name(name)
         candidates = [*(package / f"{_INIT}{suffix}" for suffix in all_suffixes()), *candidates]
-    found = next((each for each in candidates if each.is_file()), None)
-    return found or (_stale_bytecode(path) if is_there else None)
+    shadow = next((ending for ending in candidates if ending.is_file()), None)
+    return shadow or (_stale_bytecode(path) if is_there else None)
 
 
 def _stale_bytecode(path: Path) -> Path | None:
@@ -385,18 +385,18 @@ def _files(folder: Path, above: str, outer: frozenset[str]) -> Iterator[tuple[st
 
 
 def _is_made(name: str, beside: set[str]) -> bool:
-    """Whether a file is bytecode of a source beside it; without one it is what is imported."""
+    """Return whether a file is bytecode of a source beside it."""
     stem, suffix = os.path.splitext(name)  # noqa: PTH122  # of a name alone
     return suffix == _BYTECODE and f"{stem}.py" in beside
 
 
 def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a link to nothing, such as an editor keeps beside a file that it changes."""
+    """Return whether an entry is a dangling link, as editors keep beside a changed file."""
     return entry.is_symlink() and not os.path.exists(entry.path)  # noqa: PTH110  # as os.scandir
 
 
 def _package(module: str) -> ModuleSpec | None:
-    """Where the outermost package of a module is, or the module itself, if it is anywhere."""
+    """Return the spec of a module's outermost package, or of the module; None if not found."""
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
         try:
@@ -413,7 +413,7 @@ def _contents(found: Mapping[str, Path]) -> Files:
 
 
 def _digest(found: Files) -> str:
-    return digest([[name, *each] for name, each in found.items()])
+    return digest([[name, *identity] for name, identity in found.items()])
 
 
 def content(path: Path) -> tuple[int, str]:

@@ -47,6 +47,9 @@ _PARENTS = tuple((group,) for group in NESTED_GROUPS)
 class Command(NamedTuple):
     """A command.
 
+    >>> Command(("hail",), "acme_hail:hail", "Greet a validator.").heading
+    'plugins'
+
     Attributes:
         path: its words; one word, or one below a group of `NESTED_GROUPS`.
         home: where the command of click is, as ``module:attribute``.
@@ -153,8 +156,12 @@ class CommandTable:
 
     def below(self, path: Path) -> dict[str, Command]:
         """Return the commands directly below a group, by their last word."""
-        found = (self.find(each) for each in sorted(self._commands) if each[:-1] == path)
-        return {row.path[-1]: row for _, row in filter(None, found)}
+        rows = (
+            self.find(command_path)
+            for command_path in sorted(self._commands)
+            if command_path[:-1] == path
+        )
+        return {row.path[-1]: row for _, row in filter(None, rows)}
 
     def options(self, path: Path) -> Iterator[tuple[str, CommandOption]]:
         """Yield the options of a command, each with the plugin that brings it."""
@@ -191,8 +198,8 @@ class CommandTable:
         for name, why in self._doubled():
             reasons.setdefault(name, []).append(why)
         for path, owned in self._commands.items():
-            for each in owned if path in core else ():
-                reasons.setdefault(each.name, []).append(
+            for owner in owned if path in core else ():
+                reasons.setdefault(owner.name, []).append(
                     f"found the command {' '.join(path)!r} of the engine itself, which is used: "
                     "rename that of the plugin"
                 )
@@ -209,12 +216,12 @@ class CommandTable:
         )
         for what, owned in tables:
             winner = _winner(owned)
-            names = sorted({repr(each.name) for each in owned})
+            names = sorted({repr(owner.name) for owner in owned})
             used = "none is used" if winner is None else f"only that of {winner.name!r} is used"
-            for each in owned:
-                if len(owned) > 1 and each is not winner:
+            for owner in owned:
+                if len(owned) > 1 and owner is not winner:
                     offers = f"the plugins {' and '.join(names)} both offer the {what}"
-                    yield each.name, f"{offers}, and {used}: uninstall one"
+                    yield owner.name, f"{offers}, and {used}: uninstall one"
 
 
 @lru_cache(maxsize=1)
@@ -249,13 +256,13 @@ def value_of(name: str, home: str) -> object:
 
 
 def _winner(owned: list[_Owned]) -> _Owned | None:
-    own = [each for each in owned if each.is_own]
+    own = [owner for owner in owned if owner.is_own]
     candidates = own or owned
     return candidates[0] if len(candidates) == 1 else None
 
 
 def _paths(commands: Mapping[Path, list[_Owned]], name: str) -> Iterator[Path]:
-    return (path for path, owned in commands.items() if any(each.name == name for each in owned))
+    return (path for path, owned in commands.items() if any(owner.name == name for owner in owned))
 
 
 def _check(_entry: EntryPoint, rows: CommandRows) -> None:
@@ -347,7 +354,7 @@ def _is_path(path: object) -> bool:
 
 
 def _is_word(word: object) -> bool:
-    """Whether a value is a word of small letters, digits and single hyphens."""
+    """Return whether a value is a word of small letters, digits and single hyphens."""
     return (
         isinstance(word, str)
         and word.isascii()

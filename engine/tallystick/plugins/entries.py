@@ -56,7 +56,7 @@ def installed_entries(group: str) -> tuple[EntryPoint, ...]:
 
 
 def is_offered(name: str) -> bool:
-    """Whether an installed distribution offers a name in any group of the project."""
+    """Return whether an installed distribution offers a name in any group of the project."""
     return any(entry.name == name for entry in _selection(tuple(sys.path)))
 
 
@@ -67,15 +67,19 @@ def _selection(_search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of all groups of the project."""
     head = f"{PROJECT}."
     unique: dict[str, Distribution] = {}
-    for each in distributions():
-        if f"[{head}" in _offers_of(each) and (name := _name(each)) and _counts(each):
-            unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), each)
-    entries = (entry for each in unique.values() for entry in each.entry_points)
+    for candidate in distributions():
+        if (
+            f"[{head}" in _offers_of(candidate)
+            and (name := _name(candidate))
+            and _counts(candidate)
+        ):
+            unique.setdefault(name.lower().replace("_", "-").replace(".", "-"), candidate)
+    entries = (entry for candidate in unique.values() for entry in candidate.entry_points)
     return tuple(entry for entry in entries if entry.group.startswith(head))
 
 
 def _counts(found: Distribution) -> bool:
-    """Whether a distribution is the first of its name, whose modules are imported."""
+    """Return whether a distribution is the first of its name, whose modules are imported."""
     try:
         return _offers_of(distribution(_name(found))) == _offers_of(found)
     except PackageNotFoundError:  # its folder has another name than it has
@@ -146,7 +150,7 @@ def offers_beside_plugins(name: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def is_own(entry: EntryPoint) -> bool:
-    """Whether an entry point is of the engine's own distribution."""
+    """Return whether an entry point is of the engine's own distribution."""
     return distribution_of(entry) == PROJECT
 
 
@@ -174,7 +178,7 @@ class Entries:
         return tuple(sorted(usable, key=lambda name: (self.own(name) is None, name)))
 
     def is_allowed(self, name: str) -> bool:
-        """Whether the environment lets a name be used."""
+        """Return whether the environment lets a name be used."""
         allowed = self._allowed
         return allowed is None or name in allowed or self.own(name) is not None
 
@@ -244,8 +248,8 @@ class Extensions(Generic[_Value]):
         entries, allowed = installed_entries(group), allowed_names()
         if allowed is not None:
             plugins = installed_entries(GROUP)
-            named = {distribution_of(each) for each in plugins if each.name in allowed}
-            allowed |= {each.name for each in entries if distribution_of(each) in named}
+            named = {distribution_of(entry) for entry in plugins if entry.name in allowed}
+            allowed |= {entry.name for entry in entries if distribution_of(entry) in named}
         return cls(kind, entries, allowed, check)
 
     def joined(self, made: Mapping[str, _Value]) -> Extensions[_Value]:
@@ -259,10 +263,10 @@ class Extensions(Generic[_Value]):
                 raise RefusedPluginError(
                     NAME_TAKEN, f"found {name!r} in memory, expected a name that no other one has"
                 )
-        found = copy.copy(self)
-        found._made = {**self._made, **made}  # noqa: SLF001  # a copy of itself
-        found._loaded = {**self._loaded, **made}  # noqa: SLF001  # as above
-        return found
+        joined = copy.copy(self)
+        joined._made = {**self._made, **made}  # noqa: SLF001  # a copy of itself
+        joined._loaded = {**self._loaded, **made}  # noqa: SLF001  # as above
+        return joined
 
     @property
     def made(self) -> Mapping[str, _Value]:
@@ -282,11 +286,11 @@ class Extensions(Generic[_Value]):
         return None if name in self._made else self._entries.entry(name)
 
     def is_installed(self, name: str) -> bool:
-        """Whether a distribution offers a name that the environment does not allow."""
+        """Return whether a distribution offers a name that the environment does not allow."""
         return name in self._entries
 
     def is_own(self, name: str) -> bool:
-        """Whether the engine's own distribution offers a name."""
+        """Return whether the engine's own distribution offers a name."""
         return self._entries.own(name) is not None
 
     def value(self, name: str) -> _Value:
@@ -303,10 +307,10 @@ class Extensions(Generic[_Value]):
                 self._loaded[name] = _value(self._entries.entry(name), self._kind, self._check)
             except RefusedPluginError as error:
                 self._loaded[name] = error
-        found = self._loaded[name]
-        if isinstance(found, RefusedPluginError):
-            raise found
-        return found
+        value = self._loaded[name]
+        if isinstance(value, RefusedPluginError):
+            raise value
+        return value
 
     def usable(self) -> Iterator[tuple[str, _Value]]:
         """Return each value that can be used, with its name; `refused` says why others cannot."""
@@ -318,13 +322,13 @@ class Extensions(Generic[_Value]):
 
     def refused(self) -> Mapping[str, str]:
         """Return why names, or strangers that have one of the engine's own, are not used."""
-        found = {name: why for name in self.names() if (why := self._entries.taken(name))}
+        reasons = {name: why for name in self.names() if (why := self._entries.taken(name))}
         for name in self.names():
             try:
                 self.value(name)
             except RefusedPluginError as error:
-                found[name] = str(error)
-        return found
+                reasons[name] = str(error)
+        return reasons
 
 
 def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
@@ -346,7 +350,7 @@ def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
     try:
         # what an import prints must not end up in what a command prints
         with redirect_stdout(sys.stderr if output is None else output):
-            found: object = entry.load()
+            value: object = entry.load()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the others go on, whatever a stranger raises
@@ -358,7 +362,7 @@ def imported(entry: EntryPoint, output: TextIO | None = None) -> object:
             f"found tallystick_api = {api!r} in {entry.module}, expected {API_VERSION}: "
             "install a version of the plugin for this engine",
         )
-    return found
+    return value
 
 
 def failure(error: BaseException) -> str:
@@ -369,14 +373,14 @@ def failure(error: BaseException) -> str:
 def _value(
     entry: EntryPoint, kind: type[_Value], check: Callable[[EntryPoint, _Value], None] | None
 ) -> _Value:
-    found = imported(entry)
-    if not isinstance(found, kind):
+    value = imported(entry)
+    if not isinstance(value, kind):
         raise RefusedPluginError(
-            "wrong-kind", f"found {found!r} at {entry.value}, expected a {kind.__name__}"
+            "wrong-kind", f"found {value!r} at {entry.value}, expected a {kind.__name__}"
         )
     if check is not None:
-        check(entry, found)
-    return found
+        check(entry, value)
+    return value
 
 
 def _offers(entries: Sequence[EntryPoint]) -> str:

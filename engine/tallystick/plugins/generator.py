@@ -22,7 +22,7 @@ import attrs
 _Item = TypeVar("_Item")
 
 CERTAIN = 100
-"""What chances and skills are counted of."""
+"""The chance that is certain, and the highest skill: both are counted in hundredths."""
 
 _BITS = 53
 _EXACT = 1 << _BITS
@@ -66,13 +66,13 @@ class Draw:
         return options[int(self._next() * len(options))]
 
     def some(self, options: Sequence[_Item], count: int) -> list[_Item]:
-        """So many different options in any order; all of them where there are no more."""
-        last, found, moved = len(options) - 1, list[_Item](), dict[int, int]()
-        for place in range(min(count, len(options))):
-            other = self.whole(place, last)
-            found.append(options[moved.get(other, other)])
-            moved[other] = moved.get(place, place)
-        return found
+        """Return ``count`` different options in any order; all of them where there are no more."""
+        last, chosen, moved = len(options) - 1, list[_Item](), dict[int, int]()
+        for index in range(min(count, len(options))):
+            other = self.whole(index, last)
+            chosen.append(options[moved.get(other, other)])
+            moved[other] = moved.get(index, index)
+        return chosen
 
     def kept(self, items: Sequence[_Item], times: int) -> list[_Item]:
         """Each of the items in so many of 100 cases, in their order."""
@@ -89,19 +89,19 @@ class Draw:
         """A number within ``most`` of a value, from ``low`` to ``high``, with so many decimals."""
         scale: int = 10**places
         reach = round(most * scale)
-        found = round(value * scale) + self.whole(-reach, reach)
-        return min(max(found, round(low * scale)), round(high * scale)) / scale
+        number = round(value * scale) + self.whole(-reach, reach)
+        return min(max(number, round(low * scale)), round(high * scale)) / scale
 
     def hexadecimal(self, digits: int) -> str:
-        """So many hexadecimal digits."""
+        """Return a text of ``count`` hexadecimal digits."""
         return f"{self._bits(1 << 4 * digits):0{digits}x}"[-digits:]
 
     def _bits(self, span: int) -> int:
         """A whole number of more bits than the span."""
-        found, bits = 0, 0
+        number, bits = 0, 0
         while bits <= span.bit_length():
-            found, bits = found << _BITS | int(self._next() * _EXACT), bits + _BITS
-        return found
+            number, bits = number << _BITS | int(self._next() * _EXACT), bits + _BITS
+        return number
 
 
 Part = Mapping[str, Any]
@@ -118,7 +118,7 @@ def _no_fields(_draw: Draw, _task: Part) -> Part:
 
 @attrs.frozen(eq=False)
 class Generator:
-    """What makes up the parts of a record, valid under the schema and the requirements.
+    """Functions that make up the parts of a record, valid under the schema and the requirements.
 
     Every function takes all of its choices from its ``Draw``. ``draw.skill`` is that of the miner;
     a task is asked of all. A function gives a new value, or one that nobody changes.

@@ -19,7 +19,7 @@ Claim = Literal["at_least", "at_most", "below", "not_less_than_instead"]
 
 @attrs.frozen(eq=False)
 class Direction:
-    """Which way a fact is better: a better one must never lower a score.
+    """The direction in which a fact is better: a better one must never lower a score.
 
     Attributes:
         fact: the fact, a number or a truth.
@@ -59,27 +59,27 @@ class Property:
 
 
 def more_is_better(fact: Node, *, where: Node | None = None) -> Direction:
-    """More of a fact never lowers a score, where the condition holds before and after."""
+    """Promise that more of a fact never lowers a score, where the condition holds throughout."""
     return Direction(_fact(fact), "more", None if where is None else as_condition(where))
 
 
 def less_is_better(fact: Node, *, where: Node | None = None) -> Direction:
-    """Less of a fact never lowers a score, where the condition holds before and after."""
+    """Promise that less of a fact never lowers a score, where the condition holds throughout."""
     return Direction(_fact(fact), "less", None if where is None else as_condition(where))
 
 
 def never_below(name: str, summary: str, value: str, bound: Operand, *, where: Node) -> Property:
-    """Where the condition holds, the value is at least ``bound``."""
+    """Promise that the value is at least ``bound`` where the condition holds."""
     return _bounded(name, summary, value, where, "at_least", bound)
 
 
 def never_above(name: str, summary: str, value: str, bound: Operand, *, where: Node) -> Property:
-    """Where the condition holds, the value is at most ``bound``."""
+    """Promise that the value is at most ``bound`` where the condition holds."""
     return _bounded(name, summary, value, where, "at_most", bound)
 
 
 def always_below(name: str, summary: str, value: str, bound: Operand, *, where: Node) -> Property:
-    """Where the condition holds, the value is below ``bound``."""
+    """Promise that the value is below ``bound`` where the condition holds."""
     return _bounded(name, summary, value, where, "below", bound)
 
 

@@ -1,4 +1,4 @@
-"""What the installed plugins offer together, found by entry points.
+"""The registry: formulas, skill types and requirements of the installed plugins, by entry points.
 
 A plugin is imported when it is named: `InstalledPlugins.of` gives what some plugins offer, and one
 that is not among them is not touched. What a plugin offers stands under its own name, the
@@ -78,13 +78,13 @@ class Plugin:
 
 
 class Plugins(Hashable, Protocol):
-    """Where the plugins are found that a rule set names; what was read with them is remembered."""
+    """The source of the plugins that a rule set names; what was read with them is remembered."""
 
     def of(self, names: Collection[str]) -> Registry:
-        """What some plugins offer, by their names."""
+        """Return the registry of some plugins, by their names."""
 
     def own(self) -> Registry:
-        """What those of the engine's own distribution offer, for hints."""
+        """Return the registry of the engine's own distribution, for hints."""
 
     def names(self) -> tuple[str, ...]:
         """The names of all of them, in their order."""
@@ -101,7 +101,7 @@ def installed_sections() -> Extensions[object]:
 
 @attrs.frozen(eq=False)
 class Registry:
-    """Everything that rule sets can name.
+    """The plugins, formulas, types and sections that rule sets can name.
 
     Attributes:
         plugins: the plugins in use, by name.
@@ -153,7 +153,7 @@ class InstalledPlugins:
         self._registries: dict[frozenset[str], Registry] = {}
 
     def of(self, names: Collection[str]) -> Registry:
-        """What some of the plugins offer, and why others of them are refused.
+        """Return the registry of some of the plugins, with the reasons why others are refused.
 
         A name that no plugin has gives nothing.
         """
@@ -167,11 +167,11 @@ class InstalledPlugins:
         return self._entries.names()
 
     def own(self) -> Registry:
-        """What those of the engine's own distribution offer, for hints."""
+        """Return the registry of the engine's own distribution, for hints."""
         return self.of([name for name in self.names() if self._entries.own(name) is not None])
 
     def every(self) -> Registry:
-        """What all of the plugins offer that may be used: each of them is imported."""
+        """Return the registry of all plugins that may be used: each of them is imported."""
         return self.of({*self.names(), *(self._allowed or ())})
 
     @cached_property
@@ -184,8 +184,8 @@ class InstalledPlugins:
         refused: dict[str, str] = {}
         for name in self.names():
             if name in names:
-                if taken := self._entries.taken(name):
-                    refused[name] = taken
+                if reason := self._entries.taken(name):
+                    refused[name] = reason
                 try:
                     _add(self._plugin(name), plugins)
                 except PluginError as error:
@@ -204,13 +204,13 @@ class InstalledPlugins:
                 self._loaded[name] = load(self._entries.entry(name))
             except RefusedPluginError as error:
                 self._loaded[name] = error
-        found = self._loaded[name]
-        if isinstance(found, RefusedPluginError):
-            raise found
-        return found
+        plugin = self._loaded[name]
+        if isinstance(plugin, RefusedPluginError):
+            raise plugin
+        return plugin
 
     def _unusable(self, name: str) -> str:
-        """Why a name leads to no plugin that may be used, where the environment says which may."""
+        """Return why the environment lets no plugin of a name be used; empty where it does."""
         if self._allowed is None:
             return ""
         if name not in self._entries:
@@ -231,14 +231,14 @@ def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:
     Args:
         modules: by the name of a plugin, its module, such as ``package.plugin``.
     """
-    found = [
+    entries = [
         entry
         for entry in installed_entries(GROUP)
         if entry.name not in modules or distribution_of(entry) == PROJECT
     ]
-    given = (EntryPoint(name, module, GROUP) for name, module in modules.items())
+    added = (EntryPoint(name, module, GROUP) for name, module in modules.items())
     allowed = allowed_names()
-    return InstalledPlugins([*found, *given], None if allowed is None else allowed | {*modules})
+    return InstalledPlugins([*entries, *added], None if allowed is None else allowed | {*modules})
 
 
 def installed() -> Registry:
@@ -283,14 +283,14 @@ def united(registries: Sequence[Registry]) -> Registry:
     Raises:
         RefusedPluginError: two of them have different plugins, or sections, of one name.
     """
-    found, *others = registries
+    registry, *others = registries
     for made in (other.sections.made for other in others):
-        if made.keys() - found.sections.made.keys():
-            found = with_sections(found, made)
+        if made.keys() - registry.sections.made.keys():
+            registry = with_sections(registry, made)
     for plugin in (plugin for other in others for plugin in other.plugins.values()):
-        if found.plugins.get(plugin.name) is not plugin:
-            found = joined(found, plugin)
-    return found
+        if registry.plugins.get(plugin.name) is not plugin:
+            registry = joined(registry, plugin)
+    return registry
 
 
 def load(entry: EntryPoint, output: TextIO | None = None) -> Plugin:
@@ -382,9 +382,9 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
         )
     for kind in ("formulas", "skill_types", "requirements"):
         names = [offer.name for offer in getattr(plugin, kind)]
-        taken = {o.name: p.name for p in plugins.values() for o in getattr(p, kind)}
+        owner_of = {o.name: p.name for p in plugins.values() for o in getattr(p, kind)}
         twice = [name for name, times in Counter(names).items() if times > 1]
-        clash = [f"{name} (of the plugin {taken[name]})" for name in names if name in taken]
+        clash = [f"{name} (of the plugin {owner_of[name]})" for name in names if name in owner_of]
         if twice or clash:
             what = kind.replace("_", " ")
             names_taken = ", ".join(twice + clash)

@@ -30,7 +30,7 @@ class ExtendedSchema:
 
 
 SchemaSource = Path | ExtendedSchema
-"""Where the schema of a skill type comes from."""
+"""The source of a skill type's schema."""
 
 
 @attrs.frozen(eq=False)

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 # weights are whole thousandths, which keeps an exact weighted mean affordable
 _FINEST_WEIGHT = 1000
 VALUES = ("composite", "quality", "tier", "tier_multiplier", "base_weight", "emission")
-"""What the engine calls the values of a record that no rule set names."""
+"""Names of the values of a record that the engine gives and no rule set may take."""
 _FACTORS = ("emission", "factors")
 
 
 def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Finding]:
-    """What is wrong with a rule set that the schema accepts, or with what is left of a faulty one.
+    """Return the mistakes of a rule set that follows the schema, or of the sound part of another.
 
     Args:
         rule_set: the values.
@@ -62,7 +62,7 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
 def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
     """The values of a record go by their names, in formulas, proofs and differences alike."""
     factors = () if rule_set.emission is None else tuple(rule_set.emission.factors)
-    taken = f"a name that no other value of a record has: {', '.join(VALUES)} are taken"
+    expected = f"a name that no other value of a record has: {', '.join(VALUES)} are taken"
     paths: list[KeyPath] = [
         *(("axes", name) for name in rule_set.axes),
         *(("measures", name) for name in rule_set.measures),
@@ -70,7 +70,7 @@ def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
     ]
     for path in paths:
         if path[-1] in VALUES:
-            yield mistake(path, shown(path[-1]), taken)
+            yield mistake(path, shown(path[-1]), expected)
         elif path[0] in {"axes", "measures"} and path[-1] in factors:
             yield mistake(path, shown(path[-1]), "a name that no factor of the emission has")
         elif path[0] == "measures" and path[-1] in rule_set.axes:
@@ -100,8 +100,8 @@ def _check_published(
     """An exact measure is no whole number of nano, which is what a formula reads as published."""
     for name in formula.published:
         if (read := rule_set.measures.get(name)) is not None and read.exact:
-            found = f"{shown(formula.name)}, which reads {name} as published"
-            yield mistake(reference.key, found, f'unrounded("{name}"): that measure is exact')
+            reading = f"{shown(formula.name)}, which reads {name} as published"
+            yield mistake(reference.key, reading, f'unrounded("{name}"): that measure is exact')
 
 
 def _measure_references(rule_set: RuleSet) -> dict[str, FormulaReference]:
@@ -175,22 +175,22 @@ class _SkillTypeCheck:
 
     def _axes_exist(self) -> Iterator[Finding]:
         listed: dict[str, KeyPath] = {
-            axis: ("axes", place) for place, axis in enumerate(self.rules.axes)
+            axis: ("axes", keys) for keys, axis in enumerate(self.rules.axes)
         }
         weighed: dict[str, KeyPath] = {axis: ("weights", axis) for axis in self.rules.weights}
-        for axis, place in {**listed, **weighed}.items():
+        for axis, keys in {**listed, **weighed}.items():
             if axis not in self.declared.axes:
                 expected = f"an axis of [axes]{nearest(axis, self.declared.axes)}"
-                yield mistake((*self.path, *place), shown(axis), expected)
+                yield mistake((*self.path, *keys), shown(axis), expected)
 
     def _measures_exist(self) -> Iterator[Finding]:
-        for place, measure in enumerate(self.rules.measures):
+        for index, measure in enumerate(self.rules.measures):
             if measure not in self.declared.measures:
                 expected = f"a measure of [measures]{nearest(measure, self.declared.measures)}"
-                yield mistake((*self.path, "measures", place), shown(measure), expected)
+                yield mistake((*self.path, "measures", index), shown(measure), expected)
 
     def _no_quality(self) -> Iterator[Finding]:
-        """Without a composite there is no quality, and nothing that is made of one."""
+        """Refuse keys that need a quality in a type without a composite."""
         rules = self.rules
         made_of_it = {
             "weights": rules.weights,
@@ -201,9 +201,9 @@ class _SkillTypeCheck:
         }
         for key, value in made_of_it.items():
             if value is not None and value not in ({}, ()):
-                found = shown(value) if isinstance(value, Decimal) else "a value"
+                text = shown(value) if isinstance(value, Decimal) else "a value"
                 expected = f"no {key}, or a composite: without one a record has no quality"
-                yield mistake((*self.path, key), found, expected)
+                yield mistake((*self.path, key), text, expected)
 
     def _weights(self) -> Iterator[Finding]:
         path = (*self.path, "weights")
@@ -213,12 +213,12 @@ class _SkillTypeCheck:
                 yield mistake((*path, axis), fraction(share), "at most three decimal places")
         total = sum(shares.values(), Fraction(0))
         if total != 1:
-            found = f"a sum of {fraction(total)}" if shares else ""
-            yield mistake(path, found, "weights of the axes that sum to exactly 1")
+            text = f"a sum of {fraction(total)}" if shares else ""
+            yield mistake(path, text, "weights of the axes that sum to exactly 1")
         for parameter, value in self.rules.parameters.items():
-            place = (*self.path, "parameters", parameter)
+            keys = (*self.path, "parameters", parameter)
             expected = f"no parameters: the composite {self.rules.composite} has none"
-            yield mistake(place, shown(value), expected)
+            yield mistake(keys, shown(value), expected)
 
     def _composite_formula(self, name: str) -> Iterator[Finding]:
         reference = self._composite_reference(name)
@@ -264,41 +264,41 @@ class _SkillTypeCheck:
         self, reader: str, formula: Formula, measures: Mapping[str, FormulaReference]
     ) -> Iterator[Finding]:
         """A measure reads axes and measures of its type, those that every record has."""
-        known = {*self.rules.all_axes, *self.rules.measures}
+        names = {*self.rules.all_axes, *self.rules.measures}
         for name in formula.reads:
             read = formula_of(measures[name], self.registry) if name in measures else None
-            if name not in known:
+            if name not in names:
                 section = "measures" if name in self.declared.measures else "axes"
                 expected = f"{name} in {section}, because its measure {reader} reads it"
-                yield mistake(self.path, f"the values {one_of(sorted(known))}", expected)
+                yield mistake(self.path, f"the values {one_of(sorted(names))}", expected)
             elif read is not None and read.applies is not None:
-                found = f"{shown(formula.name)}, which reads {name}"
+                reading = f"{shown(formula.name)}, which reads {name}"
                 expected = "a formula that reads values of every record: this one can be null"
-                yield mistake(measures[reader].key, found, expected)
+                yield mistake(measures[reader].key, reading, expected)
 
     def _gates(self) -> Iterator[Finding]:
-        for place, gate in enumerate(self.rules.gates):
+        for index, gate in enumerate(self.rules.gates):
             if gate.axis not in self.rules.all_axes:
                 expected = f"an axis of the type: {one_of(self.rules.all_axes)}"
-                yield mistake((*self.path, "gates", place, "axis"), shown(gate.axis), expected)
+                yield mistake((*self.path, "gates", index, "axis"), shown(gate.axis), expected)
 
     def _plugin(self) -> Iterator[Finding]:
         named = self.rules.plugin
         if named is None:
             return
-        found = self.registry.plugins.get(named)
-        if found is None:
+        plugin = self.registry.plugins.get(named)
+        if plugin is None:
             expected = f"the name of an installed plugin{refused(self.registry)}"
             yield mistake((*self.path, "plugin"), shown(named), expected)
-        elif self.name not in (types := [kind.name for kind in found.skill_types]):
+        elif self.name not in (types := [kind.name for kind in plugin.skill_types]):
             expected = f"the plugin of {self.name}; {named} has the skill types {one_of(types)}"
             yield mistake((*self.path, "plugin"), shown(named), expected)
 
     def _requirements(self) -> Iterator[Finding]:
-        known = self.registry.requirements
-        for place, name in enumerate(self.rules.requires):
-            if name not in known:
-                hint = nearest(name, known) or f": {one_of(sorted(known))}"
+        requirements = self.registry.requirements
+        for index, name in enumerate(self.rules.requires):
+            if name not in requirements:
+                hint = nearest(name, requirements) or f": {one_of(sorted(requirements))}"
                 hint += absent(namespace(name), self.registry)
                 expected = f"a requirement of an installed plugin{hint}{refused(self.registry)}"
-                yield mistake((*self.path, "requires", place), shown(name), expected)
+                yield mistake((*self.path, "requires", index), shown(name), expected)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_major(old: RuleSet, new: RuleSet, plugins: Plugins) -> bool:
-    """Whether a rule set takes something away, or says by its version that it is another one."""
+    """Return whether a rule set takes something away, or is another one by its version."""
     versions = (rules.rule_set.version.partition(".")[0] for rules in (old, new))
     return bool(gone(old, new, plugins)) or len({*versions}) > 1
 

@@ -27,7 +27,7 @@ def digest(rule_set: RuleSet, registry: Registry) -> str:
 
 
 def canonical_form(rule_set: RuleSet, registry: Registry) -> dict[str, Any]:
-    """What the digest covers, as a JSON value; the registry knows every name of the rule set."""
+    """Return the JSON value that a digest covers; the registry has every name of the rule set."""
     types = {name: registry.skill_types[name] for name in rule_set.skill_types}
     named = [registry.requirements[name] for name in used_requirements(rule_set)]
     named_formulas = used_formulas(rule_set, registry)
@@ -88,5 +88,5 @@ def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
 
 def used_requirements(rule_set: RuleSet) -> tuple[str, ...]:
     """The names of the requirements that the rule set asks for, each once, in name order."""
-    asked = {name for rules in rule_set.skill_types.values() for name in rules.requires}
-    return tuple(sorted(asked))
+    names = {name for rules in rule_set.skill_types.values() for name in rules.requires}
+    return tuple(sorted(names))

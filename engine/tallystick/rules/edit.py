@@ -43,7 +43,7 @@ _PART = re.compile(
 )
 _WORD = re.compile(r"[a-z0-9]+")
 _NEAREST = 3
-"""Most paths that a message about a wrong one names."""
+"""Maximum number of paths that a message about a wrong path names."""
 _LONGEST = 200
 """Letters of a wrong path that are compared with the paths that there are."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
@@ -53,11 +53,11 @@ Data = Mapping[str, Any]
 Value = Decimal | int | str | bool
 """A number, a text or a switch."""
 Edits = Mapping[KeyPath, Value]
-"""What stands where, by the keys and indices that lead there."""
+"""New values by the keys and indices that lead to each."""
 
 
 def is_path(text: str) -> bool:
-    """Whether a text can be a path at all."""
+    """Return whether a text has the form of a path."""
     return _PATH.fullmatch(text) is not None
 
 
@@ -95,18 +95,18 @@ def current(data: Data, path: str) -> Value | None:
     """
     weighed = _weighed(data, path)
     types = data["skill_types"]
-    found = {types[name]["weights"][axis] for name, axis in weighed} or {_value_at(data, path)}
-    return found.pop() if len(found) == 1 else None
+    values = {types[name]["weights"][axis] for name, axis in weighed} or {_value_at(data, path)}
+    return values.pop() if len(values) == 1 else None
 
 
 def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Value]:
-    """What has to stand where for some values to be at their paths, rescaled weights included.
+    """Return the new values by place for some values by path, rescaled weights included.
 
     Raises:
         TallystickError: a path leads to no value, or to one of another kind; or weights cannot be
             scaled.
     """
-    found: dict[KeyPath, Value] = {}
+    new_values: dict[KeyPath, Value] = {}
     weights: dict[str, dict[str, Decimal]] = defaultdict(dict)
     for path, value in values:
         of_types = _weighed(data, path)
@@ -118,26 +118,26 @@ def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Valu
                 )
             weights[skill_type][axis] = Decimal(value)
         if not of_types:
-            keys, kept = _keys(data, path), _kept_whole(data, path, value)
-            if keys in found:
+            keys, typed = _keys(data, path), _kept_whole(data, path, value)
+            if keys in new_values:
                 raise TallystickError(f"found two values for {path}, expected one")
-            found[keys] = kept
+            new_values[keys] = typed
     for skill_type, fixed in weights.items():
         before = data["skill_types"][skill_type]["weights"]
         for axis, weight in rescaled(before, fixed, skill_type).items():
-            found["skill_types", skill_type, "weights", axis] = weight
-    return found
+            new_values["skill_types", skill_type, "weights", axis] = weight
+    return new_values
 
 
 def edited(data: Data, changes: Edits) -> dict[str, Any]:
     """The tables of a rule-set file with other values."""
-    found: dict[str, Any] = copy.deepcopy(dict(data))
+    document: dict[str, Any] = copy.deepcopy(dict(data))
     for (*outer, last), value in changes.items():
-        place: Any = found
+        table: Any = document
         for key in outer:
-            place = place[key]
-        place[last] = value
-    return found
+            table = table[key]
+        table[last] = value
+    return document
 
 
 def edited_text(text: str, changes: Edits) -> str:
@@ -146,12 +146,12 @@ def edited_text(text: str, changes: Edits) -> str:
 
     data, document = parse(text, "").data, tomlkit.parse(text)
     for (*outer, last), value in changes.items():
-        place: Any = document
-        known: Any = data
+        part: Any = document
+        table: Any = data
         for key in outer:
-            place, known = place[key], known[key]
-        if known[last] != value:
-            place[last] = _item(value, place[last])
+            part, table = part[key], table[key]
+        if table[last] != value:
+            part[last] = _item(value, part[last])
     written = document.as_string()
     if parse(written, "").data != edited(data, changes):
         raise AssertionError(f"an edit of {', '.join(map(dotted, changes))} that says other values")
@@ -177,13 +177,13 @@ def _item(value: Value, before: object) -> Item:
     from tomlkit.items import Item
 
     if isinstance(value, bool | str) or not isinstance(before, Item):
-        found: Item = tomlkit.item(value)
+        item: Item = tomlkit.item(value)
     else:
-        found = tomlkit.value(_number_text(value, before.as_string()))
+        item = tomlkit.value(_number_text(value, before.as_string()))
     if isinstance(before, Item) and before.trivia.comment_ws:
-        longer = len(found.as_string()) - len(before.as_string())
-        found.trivia.comment_ws = " " * max(1, len(before.trivia.comment_ws) - longer)
-    return found
+        longer = len(item.as_string()) - len(before.as_string())
+        item.trivia.comment_ws = " " * max(1, len(before.trivia.comment_ws) - longer)
+    return item
 
 
 def _number_text(value: Decimal | int, before: str) -> str:
@@ -232,12 +232,12 @@ def rescaled(
 def _apportioned(shares: Mapping[str, Fraction], factor: Fraction) -> dict[str, int]:
     """Thousandths of the scaled shares, by the largest remainder."""
     exact = {name: share * factor * THOUSAND for name, share in shares.items()}
-    found = {name: int(value) for name, value in exact.items()}
-    left = int(sum(exact.values())) - sum(found.values())
-    order = sorted(exact, key=lambda name: (found[name] - exact[name], name))
+    whole = {name: int(value) for name, value in exact.items()}
+    left = int(sum(exact.values())) - sum(whole.values())
+    order = sorted(exact, key=lambda name: (whole[name] - exact[name], name))
     for name in order[:left]:
-        found[name] += 1
-    return found
+        whole[name] += 1
+    return whole
 
 
 def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
@@ -247,10 +247,10 @@ def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
         case ("skill_types", str(name), "weights", str(axis)) if axis in types.get(name, {}):
             return [(name, axis)]
         case ("axes", str(axis), "weight") if "weight" not in data["axes"].get(axis, {}):
-            found = [(name, axis) for name, weights in types.items() if axis in weights]
-            if not found:
+            weighed = [(name, axis) for name, weights in types.items() if axis in weights]
+            if not weighed:
                 raise _unknown(data, path)
-            return found
+            return weighed
     return []
 
 
@@ -265,15 +265,15 @@ def _kept_whole(data: Data, path: str, value: Value) -> Value:
 
 
 def _value_at(data: Data, path: str) -> Value:
-    place: Any = data
+    part: Any = data
     try:
         for key in _keys(data, path):
-            place = place[key]
+            part = part[key]
     except (KeyError, IndexError, TypeError):
         raise _unknown(data, path) from None
-    if not isinstance(place, Value):
+    if not isinstance(part, Value):
         raise _unknown(data, path)
-    return place
+    return part
 
 
 def _number(path: str, text: str) -> Decimal:
@@ -285,24 +285,24 @@ def _number(path: str, text: str) -> Decimal:
 
 def _keys(data: Data, path: str) -> KeyPath:
     """The keys and indices of a path; a name in brackets is the index of the table that has it."""
-    found: list[str | int] = []
-    place: Any = data
+    keys: list[str | int] = []
+    holder: Any = data
     for part in _PART.finditer(path):
         index, bare, quoted, quoted_key, key = part.groups()
-        found.append(int(index) if index else quoted_key or key or "")
+        keys.append(int(index) if index else quoted_key or key or "")
         if name := bare or quoted:
-            found[-1] = _index(place, name)
+            keys[-1] = _index(holder, name)
         try:
-            place = place[found[-1]]
+            holder = holder[keys[-1]]
         except (KeyError, IndexError, TypeError):
-            place = None
-    return tuple(found)
+            holder = None
+    return tuple(keys)
 
 
 def _index(place: object, name: str) -> int:
     """The index of the table of a list that has a name; one that leads nowhere for none."""
     tables = place if isinstance(place, list) else []
-    names = [each.get("name") if isinstance(each, Mapping) else None for each in tables]
+    names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
     return names.index(name) if name in names else len(names)
 
 
@@ -322,7 +322,7 @@ def named_paths(data: Data) -> Iterator[tuple[str, KeyPath, Value]]:
 
 
 def _is_unique(name: object, tables: object) -> bool:
-    """Whether a name means one table of a list, and can stand in brackets."""
+    """Return whether a name means one table of a list, and can stand in brackets."""
     if not isinstance(name, str) or name.isdigit() or not _NAME.fullmatch(name):
         return False
     return isinstance(tables, list) and [t.get("name") for t in tables].count(name) == 1
@@ -334,25 +334,25 @@ def _part(key: str | int) -> str:
 
 
 def _unknown(data: Data, path: str, expected: str = "a value") -> TallystickError:
-    known = [name for name, _, _ in named_paths(data) if name != path]
+    paths = [name for name, _, _ in named_paths(data) if name != path]
     weighed = {axis for rules in data["skill_types"].values() for axis in rules.get("weights", {})}
-    known += [f"axes.{axis}.weight" for axis in sorted(weighed)]
+    paths += [f"axes.{axis}.weight" for axis in sorted(weighed)]
     return TallystickError(
         f"found the path {path}, expected {expected} of the rule set, as "
-        f"`tallystick rules paths RULES` lists them{_nearest_paths(path, known)}"
+        f"`tallystick rules paths RULES` lists them{_nearest_paths(path, paths)}"
     )
 
 
 def _nearest_paths(path: str, known: Iterable[str]) -> str:
     """Return ``; did you mean …?`` for the paths that are spelled most alike, or nothing."""
     paths = sorted(set(known))
-    asked = path[:_LONGEST]
-    close = difflib.get_close_matches(asked, paths, n=_NEAREST)
-    words = set(_WORD.findall(asked.lower()))
-    shared = {each: len(words & set(_WORD.findall(each))) for each in paths}
+    written = path[:_LONGEST]
+    close = difflib.get_close_matches(written, paths, n=_NEAREST)
+    words = set(_WORD.findall(written.lower()))
+    shared = {candidate: len(words & set(_WORD.findall(candidate))) for candidate in paths}
     best = max(shared.values(), default=0)
     if not close and best:
-        close = [each for each in paths if shared[each] == best][:_NEAREST]
+        close = [candidate for candidate in paths if shared[candidate] == best][:_NEAREST]
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

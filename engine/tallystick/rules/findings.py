@@ -1,4 +1,4 @@
-"""What checks find in a rule set, with its place in the file, and the words that tell it."""
+"""Findings of checks in a rule set, each with its place in the file and its message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @attrs.frozen
 class Finding:
-    """What a check finds at a place of a rule set, before its line is looked up.
+    """A finding at a place of a rule set, before its line is looked up.
 
     Attributes:
         path: the keys and indices that lead to the value, also where it is missing.
@@ -54,8 +54,8 @@ def problems(
 ) -> tuple[Diagnostic, ...]:
     """The mistakes with their lines, in the order of the file."""
     placed = [
-        problem(file, positions.line(each.path), dotted(each.path), **each.evidence)
-        for each in mistakes
+        problem(file, positions.line(finding.path), dotted(finding.path), **finding.evidence)
+        for finding in mistakes
     ]
     return tuple(sorted(placed, key=lambda p: (p.line, p.path, p.evidence["expected"])))
 

@@ -41,7 +41,7 @@ class FormulaReference:
 
 
 def check_reference(reference: FormulaReference, registry: Registry) -> Iterator[Finding]:
-    """What is wrong with a use of a formula."""
+    """Yield the mistakes in a reference to a formula."""
     formula = registry.formulas.get(reference.formula)
     if formula is None:
         yield mistake(reference.key, shown(reference.formula), _unknown(reference, registry))
@@ -66,7 +66,7 @@ def refused(registry: Registry) -> str:
 
 
 def absent(plugin: str, registry: Registry) -> str:
-    """That there is no plugin of a name, as the end of a message; nothing where there is one."""
+    """Return the end of a message that no plugin has a name; empty where one has."""
     if not plugin or plugin in registry.plugins or plugin in registry.refused:
         return ""
     return f"; no plugin {plugin} is installed"
@@ -94,8 +94,8 @@ def _unknown(reference: FormulaReference, registry: Registry) -> str:
 
 
 def _other_kind(reference: FormulaReference, formula: Formula, registry: Registry) -> str:
-    known = one_of(_of_kind(reference, registry))
-    return f"a formula of the kind {reference.kind}, not {formula.kind}: {known}"
+    formulas = one_of(_of_kind(reference, registry))
+    return f"a formula of the kind {reference.kind}, not {formula.kind}: {formulas}"
 
 
 def _of_kind(reference: FormulaReference, registry: Registry) -> list[str]:
@@ -144,8 +144,8 @@ def _walk(
     if name in finished:
         return ()
     for read in reads.get(name, ()):
-        found = _walk(read, reads, (*chain, name), finished)
-        if found:
-            return found
+        cycle = _walk(read, reads, (*chain, name), finished)
+        if cycle:
+            return cycle
     finished.add(name)
     return ()

@@ -57,4 +57,4 @@ def choice_of(attribute: attrs.Attribute[Any]) -> Choice | None:
 def other_keys_of(cls: type[Any]) -> str | None:
     """Return the attribute of a class that has the other keys of its table; None without one."""
     attributes = attrs.fields(cls)
-    return next((each.name for each in attributes if _OTHERS in each.metadata), None)
+    return next((attribute.name for attribute in attributes if _OTHERS in attribute.metadata), None)

@@ -65,7 +65,7 @@ class Resolved:
 
     @property
     def is_readable(self) -> bool:
-        """Whether there is something to read, a pipe too; what is wrong with it is then its own."""
+        """True where there is something to read, a pipe too; reading it tells its own faults."""
         return self.path.exists() and not self.path.is_dir() and os.access(self.path, os.R_OK)
 
 
@@ -83,13 +83,13 @@ def load(reference: PathLike, plugins: Plugins, *, lookup: bool = False) -> Load
             has another name than its place says, or another digest than the pin; or the pin has
             not all digits.
     """
-    found = find(reference, plugins)
-    loaded = read(found.path, plugins)
-    problems = tuple(_differences(loaded, found, lookup))
+    resolved = find(reference, plugins)
+    loaded = read(resolved.path, plugins)
+    problems = tuple(_differences(loaded, resolved, lookup))
     if problems:
         raise RuleSetError(problems)
-    told = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest, "path": loaded.path}
-    _LOG.info("loaded a rule set", extra=told)
+    fields = {"rule_set": loaded.rule_set.reference, "digest": loaded.digest, "path": loaded.path}
+    _LOG.info("loaded a rule set", extra=fields)
     return loaded
 
 
@@ -178,20 +178,20 @@ def _by_name(named: str, plugins: Plugins) -> Path:
     name, at, _ = named.partition("@")
     registry = plugins.of({name})
     rule_sets = shipped(registry)
-    found = rule_sets.get(named, ())
-    if len(found) == 1:
-        return found[0]
-    if found:
-        files = ", ".join(map(str, found))
+    candidates = rule_sets.get(named, ())
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        files = ", ".join(map(str, candidates))
         raise _refusal(named, f"several files, {files}", "one file: give its path")
-    versions = [known for known in rule_sets if known.startswith(f"{name}@")]
+    versions = [names for names in rule_sets if names.startswith(f"{name}@")]
     if versions:
         value = named if at else f"{named} without a version"
         raise _refusal(named, value, f"one of {one_of(versions)}")
     hinted = plugins.own()
-    others = [f"those of {each}" for each in plugins.names() if each not in hinted.plugins]
-    known = [*shipped(hinted), *others]
-    hint = nearest(named, known) or f": {one_of(known)}"
+    others = [f"those of {plugin}" for plugin in plugins.names() if plugin not in hinted.plugins]
+    names = [*shipped(hinted), *others]
+    hint = nearest(named, names) or f": {one_of(names)}"
     expected = f"name@version of a shipped rule set, a path or a digest{hint}{refused(registry)}"
     raise _refusal(named, named, expected)
 
@@ -209,10 +209,10 @@ def _by_digest(digest: str, plugins: Plugins) -> Path:
                 unreadable.append(name)
         if is_whole and digest in digests:
             return digests[digest][1]
-    matches = {known for known in digests if known.startswith(digest)}
+    matches = {digest_of_set for digest_of_set in digests if digest_of_set.startswith(digest)}
     if len(matches) == 1:
         return digests[matches.pop()][1]
-    listed = one_of(f"{name} is {known}" for known, (name, _) in digests.items())
+    listed = one_of(f"{name} is {digest_of_set}" for digest_of_set, (name, _) in digests.items())
     if matches:
         raise _refusal(digest, f"the beginning of {one_of(sorted(matches))}", "more digits")
     broken = f"; {one_of(unreadable)} cannot be read" if unreadable else ""

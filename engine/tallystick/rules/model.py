@@ -33,11 +33,11 @@ BUILT_IN_COMPOSITES = ("geometric", "arithmetic")
 
 @attrs.frozen
 class Header:
-    """What the rule set is called.
+    """The name and the version of a rule set.
 
     Attributes:
-        name: the line of rule sets, such as ``skills``.
-        version: the release in that line, such as ``1.0.0``.
+        name: the series of rule sets, such as ``skills``.
+        version: the release in that series, such as ``1.0.0``.
         format: the version of the file format.
         summary: one sentence for people.
         source: the documents that it follows.
@@ -82,7 +82,7 @@ class Gate:
 
 @attrs.frozen
 class SkillTypeRules:
-    """How one skill type is scored.
+    """The rules by which one skill type is scored.
 
     Attributes:
         composite: ``geometric``, ``arithmetic``, or the name of a composite formula; None in a type
@@ -181,7 +181,7 @@ class Silence:
 
 @attrs.frozen
 class Lint:
-    """What the linter leaves out."""
+    """The findings that the linter leaves out."""
 
     silence: tuple[Silence, ...] = ()
 
@@ -220,12 +220,12 @@ class RuleSet:
 
     def section(self, kind: SectionKind[_Rules]) -> _Rules | None:
         """Return the values of a section; those of its default, or None, where it is left out."""
-        found = self.sections.get(kind.name, kind.default)
-        if found is not None and not isinstance(found, kind.rules):
+        rules = self.sections.get(kind.name, kind.default)
+        if rules is not None and not isinstance(rules, kind.rules):
             raise TypeError(
-                f"found {type(found).__name__} in [{kind.name}], expected its own rules"
+                f"found {type(rules).__name__} in [{kind.name}], expected its own rules"
             )
-        return found
+        return rules
 
     def __repr__(self) -> str:
         return f"<RuleSet {self.reference}>"

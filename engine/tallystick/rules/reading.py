@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LARGEST = 256 * 1024
 """The largest rule-set file in bytes."""
 _KEPT = 16
-"""So many rule sets are remembered by their text: nothing of one ever changes."""
+"""Maximum number of rule sets remembered by their text: nothing of one ever changes."""
 
 
 @attrs.frozen
@@ -108,12 +108,12 @@ def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRul
         document = parse(text, str(path))
         rule_set = structure(document.data, sections_in(document.data, plugins).values())
         registry = plugins.of(used_plugins(rule_set, plugins))
-        found = digest(rule_set, registry)
+        current = digest(rule_set, registry)
     except (RuleSetError, PluginError, KeyError):
         return read_text(text, path, plugins)
-    if found != known:
+    if current != known:
         return read_text(text, path, plugins)
-    return LoadedRuleSet(rule_set, path, text, document.positions, found, registry)
+    return LoadedRuleSet(rule_set, path, text, document.positions, current, registry)
 
 
 def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, list[Finding]]:
@@ -126,7 +126,7 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
     refused = {name: why for name, why in refused.items() if why}
     schema = schema_of(tuple(sections[name].part for name in sorted(sections)))
     validation = schema.validate(document.data, others.names(), refused)
-    numbers = [mistake(path, shown(found), NUMBER) for path, found in document.unusable.items()]
+    numbers = [mistake(path, shown(number), NUMBER) for path, number in document.unusable.items()]
     findings = _and_further(numbers, validation.findings)
     broken = {*validation.broken, *document.unusable}
     sound = sound_part(document.data, validation.unknown, broken)
@@ -145,8 +145,8 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
 
 def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> list[Finding]:
     """The findings, and the further ones of other paths: one is enough for a value."""
-    known = {finding.path for finding in findings}
-    return [*findings, *(finding for finding in further if finding.path not in known)]
+    paths = {finding.path for finding in findings}
+    return [*findings, *(finding for finding in further if finding.path not in paths)]
 
 
 def _read_text(path: Path) -> str:
@@ -157,12 +157,12 @@ def _read_text(path: Path) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        found = f"the byte 0x{data[error.start]:02x}"
-        raise _refusal(path, found, "text in UTF-8", line) from None
+        byte = f"the byte 0x{data[error.start]:02x}"
+        raise _refusal(path, byte, "text in UTF-8", line) from None
 
 
 def _read_bytes(path: Path) -> bytes:
-    """As many bytes as a rule-set file may have, and one more."""
+    """Return at most one byte more than a rule-set file may have."""
     try:
         return start_of(path, LARGEST + 1)
     except (OSError, ValueError) as error:

@@ -35,7 +35,7 @@ _DEFINITIONS = "#/$defs/"
 _PART_KEYS = frozenset({"$schema", "$id", "$defs", "title"})
 """Keys of the file of a section's part that the whole schema has of its own."""
 _COMPOSED = 64
-"""Most sets of sections whose schema is remembered."""
+"""Maximum number of sets of sections whose schema is remembered."""
 
 _Error = Any  # jsonschema ships no types
 
@@ -59,7 +59,7 @@ _BY_ENTRY = frozenset({"axes", "measures", "skill_types"})
 
 @attrs.frozen
 class Validation:
-    """What the schema says of a document.
+    """The result of validating a document by its schema.
 
     Attributes:
         findings: every error.
@@ -105,10 +105,10 @@ def sound_part(
     leave_out = {_entry(path) for path in broken}
     if None in leave_out:
         return None
-    kept: dict[str, Any] = copy.deepcopy(dict(data))
+    sound: dict[str, Any] = copy.deepcopy(dict(data))
     for path in (*unknown, *filter(None, leave_out)):
-        _remove(kept, path)
-    return kept
+        _remove(sound, path)
+    return sound
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -220,7 +220,7 @@ class DocumentSchema:
         return validators.extend(Draft202012Validator, {"uniqueItems": unique})(self.document)
 
     def _is_sound(self, data: Mapping[str, Any]) -> bool:
-        """Whether a document surely follows the schema.
+        """Return whether a document surely follows the schema.
 
         Most do, and jsonschema, which tells why another does not, takes longer to import than
         everything else that is done with a document.
@@ -292,14 +292,14 @@ class SchemaPart:
             RefusedPluginError: the file cannot be read, or holds no JSON object.
         """
         try:
-            found = read_json(self.file, numbers="decimal")
+            document = read_json(self.file, numbers="decimal")
         except (OSError, ValueError) as error:
             raise wrong_section(f"its schema cannot be read: {error}") from error
-        if not isinstance(found, dict) or found.get("type") != "object":
+        if not isinstance(document, dict) or document.get("type") != "object":
             raise wrong_section(
                 f'found no schema of a table in {self.file}, expected "type": "object"'
             )
-        return found
+        return document
 
 
 def wrong_section(message: str) -> RefusedPluginError:
@@ -316,13 +316,13 @@ def check_part(section: SchemaPart) -> None:
     """
     import jsonschema_rs
 
-    known = {*core_schema()["$defs"], *section.document.get("$defs", {})}
+    definitions = {*core_schema()["$defs"], *section.document.get("$defs", {})}
     if not jsonschema_rs.meta.is_valid(dict(section.document)):
         raise wrong_section(f"found no JSON Schema in {section.file}")
     for part in _parts(section.document):
         reference = str(part.get("$ref", _DEFINITIONS))
         named = reference.removeprefix(_DEFINITIONS)
-        if named and (named == reference or named not in known):
+        if named and (named == reference or named not in definitions):
             raise wrong_section(
                 f"found {reference!r} in {section.file}, expected a definition of it, or of "
                 f"{CORE_SCHEMA}: {one_of(sorted(core_schema()['$defs']))}"
@@ -353,22 +353,22 @@ def _values(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield schema
     inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     inner += [schema[key] for key in ("items", "additionalProperties") if key in schema]
-    for each in inner:
-        if isinstance(each, dict):
-            yield from _values(each)
+    for value in inner:
+        if isinstance(value, dict):
+            yield from _values(value)
 
 
 def _renamed(part: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  # any part of a schema
     """Return a part of a section's schema with its definitions by their names in the whole."""
     if isinstance(part, dict):
-        found = {key: _renamed(value, names) for key, value in part.items()}
-        name = str(found.get("$ref", "")).removeprefix(_DEFINITIONS)
-        return {**found, "$ref": f"{_DEFINITIONS}{names[name]}"} if name in names else found
+        renamed = {key: _renamed(value, names) for key, value in part.items()}
+        name = str(renamed.get("$ref", "")).removeprefix(_DEFINITIONS)
+        return {**renamed, "$ref": f"{_DEFINITIONS}{names[name]}"} if name in names else renamed
     return [_renamed(item, names) for item in part] if isinstance(part, list) else part
 
 
 def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
-    """What a schema expects, for people: its type, range and words, and its description."""
+    """Return a schema's expectation for people: its type, range and words, and its description."""
     description = schema.get("description", "")
     if "enum" in schema:
         words = " or ".join(shown(word) for word in schema["enum"])
@@ -378,7 +378,7 @@ def describe(schema: Any) -> str:  # noqa: ANN401  # a JSON Schema
     if "pattern" in schema:
         return str(description)
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    named = " or ".join(_TYPES[each] for each in types)
+    named = " or ".join(_TYPES[type_name] for type_name in types)
     return f"{named}{_range(schema)} ({description})"
 
 
@@ -397,13 +397,13 @@ def _unknown_keys(
     error: _Error, path: KeyPath, others: Collection[str], refused: Mapping[str, str]
 ) -> Iterator[Finding]:
     properties = error.schema["properties"]
-    known = sorted({*properties, *others})
+    keys = sorted({*properties, *others})
     unknown = [key for key in error.instance if key not in properties]
-    for place, key in enumerate(unknown):
+    for index, key in enumerate(unknown):
         # a hint costs more than everything else that is done with a key
-        hint = nearest(key, known) if place < MOST_TOLD else ""
+        hint = nearest(key, keys) if index < MOST_TOLD else ""
         # all that there are, told once
-        every = "" if place else f": {one_of(known)}"
+        every = "" if index else f": {one_of(keys)}"
         expected = f"a key of the format{hint or every}"
         if not path and key in refused:
             expected = (
@@ -419,11 +419,11 @@ def _bad_name(error: _Error, path: KeyPath) -> Finding:
 
 
 def _declared(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """What a schema says of a key of a table."""
-    found: Mapping[str, Any] = (
+    """Return the schema of a key of a table."""
+    declared: Mapping[str, Any] = (
         schema.get("properties", {}).get(key) or schema["additionalProperties"]
     )
-    return found
+    return declared
 
 
 def _with_whole_numbers(schema: Any) -> Any:  # noqa: ANN401  # any part of the schema

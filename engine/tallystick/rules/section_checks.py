@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from tallystick.rules.toml import KeyPath
 
 TRACKED = "baseline"
-"""What the tracked baseline is called among the published thresholds."""
+"""Name of the tracked baseline among the published thresholds."""
 EMISSION_TERMS = ("quality", "base_weight", "tier_multiplier")
-"""What an emission formula can read beside its factors."""
+"""Names that an emission formula can read beside its factors."""
 FACTOR_TERMS = ("base_weight",)
-"""What a factor formula can read."""
+"""Names that a factor formula can read."""
 
 
 def check_sections(rule_set: RuleSet, declared: Declared, registry: Registry) -> Iterator[Finding]:
-    """What is wrong with the sections beside the axes and the skill types."""
+    """Yield the mistakes in the sections beside the axes and the skill types."""
     if rule_set.tiers is not None:
         yield from _check_tiers(rule_set.tiers, registry)
     if rule_set.emission is not None:
@@ -55,9 +55,9 @@ def _check_section(
                 raise TypeError(f"found {finding!r}, expected a Finding")
         return answer
 
-    found = asked(section, "the check", findings)
-    yield from found
-    for reference in () if found else formulas_of(section, rules):
+    mistakes = asked(section, "the check", findings)
+    yield from mistakes
+    for reference in () if mistakes else formulas_of(section, rules):
         yield from check_reference(reference, registry)
 
 
@@ -76,9 +76,9 @@ def _check_tiers(tiers: Tiers, registry: Registry) -> Iterator[Finding]:
         yield from _check_reads(reference.key, reference.formula, reads[name], tiers.thresholds)
     cycle = find_cycle(reads)
     if cycle:
-        found = " → ".join(cycle)
+        chain = " → ".join(cycle)
         expected = "thresholds that do not read themselves in a circle"
-        yield mistake(("tiers", "thresholds", cycle[0]), found, expected)
+        yield mistake(("tiers", "thresholds", cycle[0]), chain, expected)
     yield from _check_levels(tiers)
 
 
@@ -100,15 +100,15 @@ def _check_levels(tiers: Tiers) -> Iterator[Finding]:
     path = ("tiers", "levels")
     names = Counter(level.name for level in tiers.levels)
     starts = Counter(level.threshold for level in tiers.levels)
-    for place, level in enumerate(tiers.levels):
+    for index, level in enumerate(tiers.levels):
         if names[level.name] > 1:
             yield mistake(
-                (*path, place, "name"), shown(level.name), "a name that no other tier has"
+                (*path, index, "name"), shown(level.name), "a name that no other tier has"
             )
-        yield from _check_start((*path, place, "from"), place, level, tiers)
+        yield from _check_start((*path, index, "from"), index, level, tiers)
         if level.threshold is not None and starts[level.threshold] > 1:
             expected = "a threshold that no other tier begins at"
-            yield mistake((*path, place, "from"), shown(level.threshold), expected)
+            yield mistake((*path, index, "from"), shown(level.threshold), expected)
 
 
 def _check_start(path: KeyPath, place: int, level: Level, tiers: Tiers) -> Iterator[Finding]:
@@ -133,8 +133,8 @@ def _check_emission(
     yield from check_reference(reference, registry)
     formula = formula_of(reference, registry)
     if formula is not None:
-        known = (*EMISSION_TERMS, *emission.factors)
-        yield from _check_reads(reference.key, reference.formula, formula.published, known)
+        names = (*EMISSION_TERMS, *emission.factors)
+        yield from _check_reads(reference.key, reference.formula, formula.published, names)
         yield from _check_unread_factors(emission, formula)
         yield from _check_tier_needed(rule_set, declared, formula)
     for name, factor in emission.factors.items():
@@ -176,8 +176,8 @@ def _check_factor(
     )
     if name in EMISSION_TERMS:
         yield mistake(path, shown(name), "a name that is not a term of every emission")
-    for place, skill_type in enumerate(factor.skill_types or ()):
-        where = (*path, "skill_types", place)
+    for index, skill_type in enumerate(factor.skill_types or ()):
+        where = (*path, "skill_types", index)
         rules = rule_set.skill_types.get(skill_type)
         if skill_type not in declared.skill_types:
             hint = nearest(skill_type, declared.skill_types)

@@ -47,23 +47,23 @@ def section_of(name: str, sections: Extensions[object]) -> Section[Any] | None:
     if name in CORE:
         return None
     try:
-        found = sections.value(name)
+        value = sections.value(name)
     except KeyError:
         return None
-    return _sound(name, found, sections)
+    return _sound(name, value, sections)
 
 
 def sections_in(data: Mapping[str, Any], plugins: Plugins) -> dict[str, Section[Any]]:
     """Return the sections of a document that plugins bring and that can be used, by name."""
-    found: dict[str, Section[Any]] = {}
+    by_name: dict[str, Section[Any]] = {}
     for name in data:
         try:
             section = section_of(name, plugins.sections)
         except RefusedPluginError:
             continue
         if section is not None:
-            found[name] = section
-    return found
+            by_name[name] = section
+    return by_name
 
 
 def refusal(name: str, sections: Extensions[object]) -> str:
@@ -79,13 +79,13 @@ def refusal(name: str, sections: Extensions[object]) -> str:
 
 def refused_sections(sections: Extensions[object]) -> Mapping[str, str]:
     """Return why sections that distributions offer are not used, by name; each is imported."""
-    found = dict(sections.refused())
+    reasons = dict(sections.refused())
     for name in sections.names():
         if name in CORE:
-            found[name] = "found the name of a section of the format, expected another: rename it"
-        elif name not in found and (why := refusal(name, sections)):
-            found[name] = why
-    return found
+            reasons[name] = "found the name of a section of the format, expected another: rename it"
+        elif name not in reasons and (why := refusal(name, sections)):
+            reasons[name] = why
+    return reasons
 
 
 def sections_of(rule_set: RuleSet, plugins: Plugins) -> tuple[tuple[Section[Any], Any], ...]:
@@ -94,8 +94,8 @@ def sections_of(rule_set: RuleSet, plugins: Plugins) -> tuple[tuple[Section[Any]
     Raises:
         RefusedPluginError: one of them cannot be used any more.
     """
-    found = ((section_of(name, plugins.sections), v) for name, v in rule_set.sections.items())
-    named = ((section, value) for section, value in found if section is not None)
+    pairs = ((section_of(name, plugins.sections), v) for name, v in rule_set.sections.items())
+    named = ((section, value) for section, value in pairs if section is not None)
     return tuple(sorted(named, key=lambda pair: pair[0].name))
 
 
@@ -124,10 +124,12 @@ def owner_refusal(name: str, sections: Extensions[object], registry: Registry) -
     entry = sections.entry(name)
     if not names or entry is None:
         return ""
-    used = (registry.plugins[each] for each in names if each in registry.plugins)
+    used = (registry.plugins[owner_name] for owner_name in names if owner_name in registry.plugins)
     if any(plugin.distribution == distribution_of(entry) for plugin in used):
         return ""
-    reasons = (f"{each}: {why}" for each in names if (why := registry.refused.get(each)))
+    reasons = (
+        f"{owner_name}: {why}" for owner_name in names if (why := registry.refused.get(owner_name))
+    )
     return "; ".join(reasons) or "its name is that of another distribution"
 
 

@@ -55,7 +55,7 @@ class SettablePath:
 
     @property
     def can_be_swept(self) -> bool:
-        """Whether ``--sweep`` takes it: a number."""
+        """True where ``--sweep`` takes it: a number."""
         return self.kind == "number"
 
     @property
@@ -71,7 +71,7 @@ class SettablePath:
         return f"{high} or less" if high is not None else "any number"
 
     def names(self, word: str) -> bool:
-        """Whether a word is in the path or the meaning, whatever its case."""
+        """Return whether a word is in the path or the meaning, whatever its case."""
         return word.casefold() in f"{self.path}\n{self.meaning}".casefold()
 
 
@@ -92,11 +92,11 @@ def settable_paths(loaded: LoadedRuleSet, registry: Registry) -> tuple[SettableP
     """
     data = parse(loaded.text, str(loaded.path)).data
     schema = document_schema(loaded.rule_set, registry)
-    found = [
+    paths = [
         _settable(name, value, _place_of(data, path, schema, registry))
         for name, path, value in named_paths(data)
     ]
-    return (*found, *_shared_weights(data))
+    return (*paths, *_shared_weights(data))
 
 
 def _shared_weights(data: Mapping[str, Any]) -> Iterator[SettablePath]:
@@ -157,8 +157,8 @@ def _place_of(
     if formula is None or parameter not in formula.parameters:
         return _Place(schema, meaning)
     low, high = map(_decimal, formula.parameters[parameter])
-    told = f"{parameter} of {formula.name}: {formula.summary}"
-    return _Place({"minimum": low, "maximum": high}, told)
+    parameter_meaning = f"{parameter} of {formula.name}: {formula.summary}"
+    return _Place({"minimum": low, "maximum": high}, parameter_meaning)
 
 
 def _decimal(number: Fraction) -> Decimal:
@@ -168,11 +168,11 @@ def _decimal(number: Fraction) -> Decimal:
 
 def _child(whole: DocumentSchema, schema: Schema, key: str | int, value: object) -> Schema:
     """Return the schema of what a key leads to, empty where it is not known."""
-    for each in (_selected(whole, schema, value), schema):
+    for part in (_selected(whole, schema, value), schema):
         if isinstance(key, int):
-            inner = each.get("items")
+            inner = part.get("items")
         else:
-            inner = each.get("properties", {}).get(key) or each.get("additionalProperties")
+            inner = part.get("properties", {}).get(key) or part.get("additionalProperties")
         if isinstance(inner, Mapping):
             return inner
     return {}
@@ -183,7 +183,7 @@ def _selected(whole: DocumentSchema, schema: Schema, value: object) -> Schema:
     for rule in schema.get("allOf", ()):
         wanted = rule.get("if", {}).get("properties", {})
         chosen = isinstance(value, Mapping) and all(
-            value.get(key) == each.get("const") for key, each in wanted.items()
+            value.get(key) == condition.get("const") for key, condition in wanted.items()
         )
         if wanted and chosen:
             return whole.resolved(rule.get("then", {}))

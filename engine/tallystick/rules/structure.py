@@ -1,4 +1,4 @@
-"""From the tables of a document to the frozen values of the model, and back.
+"""Structuring of a document's tables into the frozen values of the model, and back.
 
 The schema has validated the document before, with lines and readable expectations. This is the
 second net: exact types (no ``5`` for ``"5"``, no ``1`` for ``true``), no unknown keys.
@@ -49,8 +49,8 @@ def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) ->
         for name, section in named.items()
         if name in data
     }
-    kept = {name: value for name, value in values.items() if value != named[name].kind.default}
-    return attrs.evolve(rule_set, sections=kept)
+    changed = {name: value for name, value in values.items() if value != named[name].kind.default}
+    return attrs.evolve(rule_set, sections=changed)
 
 
 def unstructure(rule_set: RuleSet) -> dict[str, Any]:
@@ -69,9 +69,12 @@ def _structured(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # a
     try:
         return _converter().structure(data, cls)
     except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
-        found = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
+        messages = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
         raise RuleSetError(
-            [problem("", 0, f"{name}{path}".removeprefix("."), "", why) for why, _, path in found]
+            [
+                problem("", 0, f"{name}{path}".removeprefix("."), "", why)
+                for why, _, path in messages
+            ]
         ) from None
 
 
@@ -154,15 +157,15 @@ def _writer(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any], dict
 
 def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Any]:
     """Return how some attributes of a class are read and written, by name."""
-    found: dict[str, Any] = {}  # overrides, whose class cattrs does not export
+    overrides: dict[str, Any] = {}  # overrides, whose class cattrs does not export
     if cls is RuleSet:
-        found[_SECTIONS] = override(omit=True)
+        overrides[_SECTIONS] = override(omit=True)
     for field in attrs.fields(cls):
         if (key := key_of(field)) is not None:
-            found[field.name] = override(rename=key)
+            overrides[field.name] = override(rename=key)
         if (choice := choice_of(field)) is not None:
-            found[field.name] = _tables(choice, converter)
-    return found
+            overrides[field.name] = _tables(choice, converter)
+    return overrides
 
 
 def _tables(choice: Choice, converter: cattrs.Converter) -> Any:  # noqa: ANN401  # as above

@@ -15,12 +15,12 @@ U = TypeVar("U")
 
 @attrs.frozen
 class Timeline(Generic[T]):
-    """What holds in each epoch.
+    """The values in force, epoch by epoch.
 
     Attributes:
-        first: what holds from epoch 0.
-        later: what holds from an epoch on until the next, as (epoch, what), by ascending epochs,
-            each at least 1.
+        first: the value from epoch 0.
+        later: pairs of the epoch from which a value holds, and the value, by ascending epochs, each
+            at least 1.
     """
 
     first: T
@@ -37,7 +37,7 @@ class Timeline(Generic[T]):
             raise ValueError(f"found the epochs {epochs[1:]}, expected ascending ones from 1")
 
     def at(self, epoch: int) -> T:
-        """What holds in an epoch.
+        """Return the value in force in an epoch.
 
         Raises:
             ValueError: the epoch is negative.
@@ -46,8 +46,8 @@ class Timeline(Generic[T]):
             raise ValueError(f"found the epoch {epoch}, expected at least 0")
         if not self.later:
             return self.first
-        place = bisect_right(self.later, epoch, key=_epoch)
-        return self.later[place - 1][1] if place else self.first
+        index = bisect_right(self.later, epoch, key=_epoch)
+        return self.later[index - 1][1] if index else self.first
 
     def spans(self) -> Iterator[tuple[int, int | None, T]]:
         """The first epoch, the epoch behind the last (None without an end), and what holds."""
@@ -56,11 +56,11 @@ class Timeline(Generic[T]):
         return ((start, end, what) for (start, what), end in zip(starts, ends, strict=True))
 
     def values(self) -> tuple[T, ...]:
-        """What ever holds, in order; what holds again later comes again."""
+        """The values in order of their epochs; one that comes again is there again."""
         return (self.first, *(what for _, what in self.later))
 
     def begins(self, epoch: int) -> T | None:
-        """What begins exactly at an epoch; None where nothing does."""
+        """Return the value that begins exactly at an epoch; None where none does."""
         return self.first if epoch == 0 else dict(self.later).get(epoch)
 
     def map(self, change: Callable[[T], U]) -> Timeline[U]:

@@ -41,7 +41,7 @@ _LONG_INTEGER = re.compile(r"[0-9_]{4000,}")
 # Python writes no integer of more than 4300 decimal digits; one of so many bits has fewer
 _DECIMAL_BITS = 14000
 NUMBER = "a decimal of at most nine decimal places and thirty digits before the point"
-"""What a number of a rule set has to be."""
+"""The form of a number of a rule set, for messages."""
 
 
 @attrs.frozen
@@ -103,7 +103,7 @@ def _usable(value: Any, path: KeyPath, unusable: dict[KeyPath, object]) -> Any: 
     if isinstance(value, dict):
         return {key: _usable(item, (*path, key), unusable) for key, item in value.items()}
     if isinstance(value, list):
-        return [_usable(item, (*path, place), unusable) for place, item in enumerate(value)]
+        return [_usable(item, (*path, index), unusable) for index, item in enumerate(value)]
     if type(value) is int and not is_usable(value):
         value = UnusableNumber.of(value)
     if isinstance(value, UnusableNumber):
@@ -112,8 +112,8 @@ def _usable(value: Any, path: KeyPath, unusable: dict[KeyPath, object]) -> Any: 
 
 
 def _line_of_long_integer(text: str) -> int:
-    found = _LONG_INTEGER.search(text)
-    return text.count("\n", 0, found.start()) + 1 if found else 0
+    match = _LONG_INTEGER.search(text)
+    return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
 def _readable(reason: str) -> str:
@@ -146,7 +146,7 @@ def read_decimal(text: str) -> Decimal | UnusableNumber:
 
 
 def is_usable(value: Decimal | int) -> bool:
-    """Whether nine decimal places and thirty digits before the point hold the value."""
+    """Return whether nine decimal places and thirty digits before the point hold the value."""
     if isinstance(value, int) and value.bit_length() > _DECIMAL_BITS:
         return False
     try:
@@ -218,9 +218,9 @@ class _Scanner:
         self.at += 2 if of_array else 1
         path: KeyPath = ()
         keys = self._keys()
-        for place, key in enumerate(keys, 1):
+        for depth, key in enumerate(keys, 1):
             path = (*path, key)
-            final = place == len(keys)
+            final = depth == len(keys)
             self._note(path, line, again=final and not of_array)
             if final and of_array:
                 self._tables_in_array[path] = self._tables_in_array.get(path, 0) + 1
@@ -285,11 +285,11 @@ class _Scanner:
         return self.text[self.at : self.at + 1]
 
     def _take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        match = pattern.match(self.text, self.at)
+        if match is None:
             raise AssertionError(f"text at {self.at} that a TOML reader would not accept")
-        self.at = found.end()
-        return found.group()
+        self.at = match.end()
+        return match.group()
 
     def _note(self, path: KeyPath, line: int, *, again: bool = False) -> None:
         if len(path) > DEEPEST:

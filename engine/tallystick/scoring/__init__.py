@@ -1,1 +1,1 @@
-"""From facts to axes, composite, tier and emission: for one record, and for columns of them."""
+"""Scores: from facts to axes, composite, tier and emission, of one record and of columns."""

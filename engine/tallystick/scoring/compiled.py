@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tallystick.formula.domain import Domain
 
 _REMEMBERED = 1 << 10
-"""How many proofs are remembered: some dozen rule sets that have nothing in common."""
+"""Maximum number of proofs that are remembered: those of some dozen different rule sets."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -75,7 +75,7 @@ class LoweredFormula:
 
     @property
     def _inputs(self) -> list[Node]:
-        return [given.node for _, given in self.program.inputs]
+        return [atom.node for _, atom in self.program.inputs]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -100,7 +100,7 @@ class Compiled:
         return self.proved.program
 
     def nano(self, facts: Sequence[int], published: Mapping[str, int]) -> int:
-        """The published value of one record."""
+        """Return the published value of one record."""
         return self.proved.integers(
             *[facts[s] if isinstance(s, int) else published[s] for s in self.sources]
         )
@@ -108,18 +108,18 @@ class Compiled:
     def nano_columns(
         self, facts: Sequence[Column], published: Mapping[str, Column], rows: int
     ) -> Column:
-        """The published value of each row."""
+        """Return the published value of each row."""
         inputs = [facts[s] if isinstance(s, int) else published[s] for s in self.sources]
         return self.proved.columns(inputs, rows)
 
     def holds(self, facts: Sequence[int]) -> bool:
-        """Whether a condition on facts holds for one record."""
+        """Return whether a condition on facts holds for one record."""
         return self.nano(facts, {}) == NANO
 
     def exact(
         self, facts: Sequence[int], published: Published, trace: Trace | None = None
     ) -> Exact:
-        """The exact value of one record, by the reference evaluator."""
+        """Return the exact value of one record, by the reference evaluator."""
         # a formula that reads no facts knows none
         by_digest = dict(zip(self.facts, facts, strict=False))
         return evaluate(self.tree, by_digest, published, trace)
@@ -146,7 +146,7 @@ def compile_tree(
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
-        for node in (given.node for _, given in proved.program.inputs)
+        for node in (atom.node for _, atom in proved.program.inputs)
     )
     return Compiled(tree, proved, tuple(facts), sources)
 
@@ -171,7 +171,7 @@ RANGE_REMEDY = "use clip(), or change its parameters"
 
 @attrs.frozen(cache_hash=True)
 class ProofKey:
-    """What is asked of a tree: all that a proof depends on, by digests.
+    """A question to the proofs of ranges: all that the answer depends on, by digests.
 
     Labels are no part of a digest and none of a proof. They are of what is said of a tree that
     cannot be proved, which is not remembered.
@@ -198,7 +198,7 @@ class ProofKey:
         published: Mapping[str, Domain],
         requirements: Sequence[Node],
     ) -> ProofKey:
-        """The question, with the ranges of what it reads and no others."""
+        """Return the question, with the ranges of what it reads and no others."""
         trees = (tree, *requirements)
         read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
         names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))

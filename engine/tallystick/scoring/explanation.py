@@ -133,7 +133,7 @@ def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
 )
 @attrs.frozen
 class Explanation:
-    """Everything behind one result.
+    """An explanation of one result: its facts, and a step for each value.
 
     Attributes:
         result: the result itself.
@@ -255,15 +255,15 @@ class _Explaining:
         compiled, trace = value.compiled, dict[str, Exact]()
         published = value.read(self.values)
         exact = compiled.exact(self.facts, published, trace)
-        shown = value.formula.symbol or value.name
+        text = value.formula.symbol or value.name
         texts = substituted(input_texts(compiled, self.facts, published))
         return ValueStep(
             name=value.name,
             symbol=value.formula.symbol,
             formula=value.formula.name,
-            text=tuple(lines(shown, compiled.tree)),
-            values=tuple(lines(shown, compiled.tree, texts)),
-            intermediates={name: decimal_text(found) for name, found in trace.items()},
+            text=tuple(lines(text, compiled.tree)),
+            values=tuple(lines(text, compiled.tree, texts)),
+            intermediates={name: decimal_text(result) for name, result in trace.items()},
             exact=decimal_text(exact),
             value=self._published(value, nano),
             cliffs=tuple(_cliffs(compiled.tree, published)),
@@ -308,26 +308,26 @@ def _kind_of(value: Value) -> str:
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
-    """The comparisons of a published value with a number, each an edge."""
-    found = []
+    """Return the comparisons of a published value with a number, each an edge."""
+    result = []
     for node in walk(tree):
         if node.op not in ("lt", "le") or {a.op for a in node.args} != {"published", "const"}:
             continue
         value, edge = sorted(node.args, key=lambda argument: argument.op == "const")
         at, limit = published[str(value.data[0])], publish(value_of(edge))
         holds = bool(evaluate(node, {}, published))
-        found.append(_cliff(render(node), at, limit, passed=holds))
-    return found
+        result.append(_cliff(render(node), at, limit, passed=holds))
+    return result
 
 
 def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> Cliff:
-    """A comparison; unless it is said, it is passed at the edge and above."""
+    """Return a comparison; unless it is said, it is passed at the edge and above."""
     reached = value >= edge if passed is None else passed
     return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
 def _absent(value: FormulaValue) -> ValueStep:
-    """The step of what does not apply: a factor then counts as 1 whatever its formula."""
+    """Return the step of what does not apply: a factor then counts as 1 whatever its formula."""
     condition = render(value.applies.tree) if value.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
     return ValueStep(

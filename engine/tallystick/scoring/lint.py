@@ -41,7 +41,7 @@ class Figure:
         return "_".join(self.keys)
 
     def is_in(self, evidence: Mapping[str, Any]) -> bool:
-        """Whether a finding has the figure."""
+        """Return whether a finding has the figure."""
         return self.keys[0] in evidence
 
     def value(self, evidence: Mapping[str, Any]) -> Fraction | None:
@@ -57,7 +57,7 @@ class Figure:
         return Fraction(str(value).removesuffix("…"))
 
     def exceeds(self, value: Fraction | None, bound: Fraction | None) -> bool:
-        """Whether a value is worse than a bound; None is beyond every number."""
+        """Return whether a value is worse than a bound; None is beyond every number."""
         if value is None or bound is None:
             return value != bound and (value is None) == (self.worse == "more")
         return value > bound if self.worse == "more" else value < bound
@@ -97,11 +97,13 @@ class Check:
 
     def figure(self, name: str) -> Figure:
         """Return the figure of a name."""
-        return next(each for each in self.figures if each.name == name)
+        return next(figure for figure in self.figures if figure.name == name)
 
     def figures_of(self, evidence: Mapping[str, Any]) -> dict[str, Fraction | None]:
         """Return the figures that a finding has, by name."""
-        return {each.name: each.value(evidence) for each in self.figures if each.is_in(evidence)}
+        return {
+            figure.name: figure.value(evidence) for figure in self.figures if figure.is_in(evidence)
+        }
 
 
 def check(
@@ -136,6 +138,6 @@ def checks_in(*modules: ModuleType) -> tuple[Check, ...]:
 
 
 def nothing(scorer: Scorer) -> tuple[Finding, ...]:
-    """What a code finds by itself that loading, or the linter as a whole, tells."""
+    """Return no finding: loading, or the linter as a whole, finds those of the code."""
     del scorer
     return ()

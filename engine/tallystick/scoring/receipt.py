@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 """Told after every chunk how many bytes of how many were read."""
 
 RunPaths = tuple[Path, Path | None, Path | None]
-"""Where output, rejects and receipt go; None where a stream stands in."""
+"""Paths of output, rejects and receipt; None where a stream stands in."""
 
 
 @attrs.frozen
@@ -71,7 +71,7 @@ def run_paths(
     *,
     follow_links: bool = False,
 ) -> RunPaths:
-    """Where a run writes its output, its rejects and its receipt.
+    """Return the paths of a run's output, rejects and receipt.
 
     Args:
         source: what is read.
@@ -119,22 +119,22 @@ def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[Run
     places = [path for path in paths if path is not None and path != STANDARD]
     streams = standard_output(), standard_error(), nowhere()
     with atomic_files(*places) as files:
-        found: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
+        result: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
         pairs = zip(paths, streams, strict=True)
-        output, rejects, receipt = (found.get(path, stream) for path, stream in pairs)
+        output, rejects, receipt = (result.get(path, stream) for path, stream in pairs)
         yield RunFiles(output, rejects, receipt, progress)
 
 
 def _check_apart(source: Path, paths: Sequence[Path]) -> None:
-    """That input and outputs are different files, and that the next run reads none of these."""
+    """Refuse an input or output that is another one, or that the next run would read."""
     if not paths:
         return
     places, inside = [output_place(path) for path in paths], False
     # a name that leads nowhere is told when it is read
     with suppress(OSError, ValueError):
-        place = Path(os.path.realpath(source))
-        inside = place.is_dir() and any(each.parent == place for each in places)
-        places.append(place)
+        target = Path(os.path.realpath(source))
+        inside = target.is_dir() and any(each.parent == target for each in places)
+        places.append(target)
     if inside:
         raise OutputError(
             f"{paths[0]}: found an output in the folder of the records, expected another "
@@ -165,19 +165,19 @@ class RunReceipt:
 
 
 def engine_name() -> str:
-    """The engine and its version, as receipts name it."""
+    """Return the engine and its version, as receipts name it."""
     return f"tallystick {version('tallystick')}"
 
 
 def plugin_names(registry: Registry) -> dict[str, str]:
-    """The distribution and version of each plugin, as receipts name them."""
+    """Return the distribution and version of each plugin, as receipts name them."""
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
 @json_fields(empty=("internal_errors",))
 @attrs.frozen
 class Counts:
-    """How many records there were.
+    """Numbers of records that were read, scored and rejected.
 
     Attributes:
         records: all of them, good and bad.
@@ -270,11 +270,11 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     shadow_of: str | None = None,
     settings: str | None = None,
 ) -> Receipt:
-    """The receipt of scoring under the rules of each epoch."""
+    """Return the receipt of scoring under the rules of each epoch."""
     formulas = {
         name for each in rules.each() for name in used_formulas(each.rule_set, each.registry)
     }
-    held = tuple(_held(rules))
+    spans = tuple(_held(rules))
     return Receipt(
         rule_set=rules.rule_set.reference,
         rule_set_digest=rules.digest,
@@ -289,17 +289,17 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         rejects_digest=rejects_digest,
         counts=counts,
         shadow_of=shadow_of,
-        rules_by_epoch=held if len(held) > 1 else None,
+        rules_by_epoch=spans if len(spans) > 1 else None,
         settings=settings,
     )
 
 
 def _held(rules: BoundRules) -> Iterator[RulesFrom]:
-    """Each rule set with the epoch from which it holds, by epoch."""
-    known: dict[str, str] = {}
+    """Yield each rule set with the epoch from which it holds, by epoch."""
+    digests: dict[str, str] = {}
     for epoch, span in rules.spans():
-        for each in span.lines or (span,):
-            name = each.rule_set.rule_set.name
-            if known.get(name) != each.digest:
-                known[name] = each.digest
-                yield RulesFrom(epoch, each.rule_set.reference, each.digest)
+        for line in span.lines or (span,):
+            name = line.rule_set.rule_set.name
+            if digests.get(name) != line.digest:
+                digests[name] = line.digest
+                yield RulesFrom(epoch, line.rule_set.reference, line.digest)

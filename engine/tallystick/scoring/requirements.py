@@ -19,8 +19,8 @@ def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> N
     Raises:
         RecordError: with the code of the first requirement that is not met.
     """
-    found = (r for r, compiled in bound.requirements if not compiled.holds(facts))
-    _refuse([unmet(requirement, record) for requirement in found])
+    result = (r for r, compiled in bound.requirements if not compiled.holds(facts))
+    _refuse([unmet(requirement, record) for requirement in result])
 
 
 def check_task(bound: BoundType, missed: Record, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
@@ -40,19 +40,19 @@ def _refuse(found: list[RecordError]) -> None:
 
 
 def joined(found: Sequence[RecordError]) -> RecordError:
-    """The first of some errors of one record, with the others."""
+    """Return the first of some errors of one record, with the others."""
     first, *others = found
     return RecordError(first.code, first.path, first.value, first.expected, others)
 
 
 def unmet(requirement: Requirement, record: Any) -> RecordError:  # noqa: ANN401  # a line or a mapping
-    """What is said of a record that does not meet a requirement."""
+    """Return the error of a record that does not meet a requirement."""
     value = found_at(record, requirement.path)
     return RecordError(requirement.code, requirement.path, value, requirement.expected)
 
 
 def found_at(record: Any, path: str) -> str:  # noqa: ANN401  # a line or a mapping
-    """What a record has at a path of plain names, as short text."""
+    """Return the value of a record at a path of plain names, as short text."""
     value = record if isinstance(record, Mapping) else parse(_line(record))
     for name in path.split("."):
         if not isinstance(value, Mapping) or name not in value:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 PREFETCH = 32
-"""How many epochs are read at least, when a worker misses one."""
+"""Minimum number of epochs that are read when a worker misses one."""
 
 
 def score_file(  # noqa: PLR0913  # what a run needs
@@ -102,7 +102,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
                 epochs |= part.snapshots
                 files.tell(chunks)
         defects.close()
-        found = receipt_of(
+        result = receipt_of(
             rules,
             code=code,
             snapshots=_snapshot_digests(rules, epochs),
@@ -113,13 +113,13 @@ def score_file(  # noqa: PLR0913  # what a run needs
             shadow_of=shadow_of,
             settings=settings,
         )
-        files.receipt.write(found.to_json().encode())
+        files.receipt.write(result.to_json().encode())
     _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
-    return found
+    return result
 
 
 def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:
-    """The digests of the snapshots of some epochs; None without a state."""
+    """Return the digests of the snapshots of some epochs; None without a state."""
     if not rules.pinned:
         return None
     return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
@@ -127,7 +127,7 @@ def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | N
 
 @attrs.frozen
 class Part:
-    """What a chunk adds to the files of a run.
+    """The part of a run's files that a chunk adds.
 
     Attributes:
         results: encoded for the writer of the format.
@@ -181,7 +181,7 @@ class PartScoring:
         self._lock = Lock()
 
     def __call__(self, task: ScoringTask) -> Part:
-        """The part of one chunk.
+        """Return the part of one chunk.
 
         Raises:
             TallystickError: as scoring.
@@ -199,7 +199,7 @@ class PartScoring:
 
 @attrs.frozen
 class ScoringSpec:
-    """What a worker needs to score chunks.
+    """The specification of a scorer of chunks for a worker.
 
     Attributes:
         scorer: the rule set.
@@ -214,7 +214,7 @@ class ScoringSpec:
     shadow: bool = False
 
     def make(self) -> PartScoring:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
@@ -226,8 +226,8 @@ class ScoringSpec:
 
 @lru_cache(maxsize=2)
 def _unpickled(data: bytes) -> Mapping[int, ThresholdSnapshot]:
-    found: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
-    return found
+    result: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
+    return result
 
 
 @attrs.define(eq=False)
@@ -272,7 +272,7 @@ def parts(
     *,
     shadow: bool = False,
 ) -> Generator[Part, None, None]:
-    """The parts of the results of a source, in order; the same whoever makes them.
+    """Return the parts of the results of a source, in order; the same whoever makes them.
 
     Args:
         rules: the bound rule set.
@@ -298,7 +298,7 @@ def parts(
 
 @attrs.define(eq=False)
 class _Learning:
-    """What workers have been told of the snapshots of a state."""
+    """The snapshots of a state that workers have."""
 
     rules: BoundRules
     here: Callable[[ScoringTask], Part]
@@ -312,8 +312,8 @@ class _Learning:
         function: Callable[[ScoringTask], Part],
         chunks: Iterable[Chunk],
     ) -> Generator[Part, None, None]:
-        with closing(executor.map(function, self._tasks(chunks))) as found:
-            for part in found:
+        with closing(executor.map(function, self._tasks(chunks))) as result:
+            for part in result:
                 chunk = self.waiting.popleft()
                 yield self._again(chunk, part.missing) if part.missing else part
 

@@ -43,7 +43,7 @@ _LONGEST = 400
     type=click.FloatRange(min=0, min_open=True),
     default=300,
     show_default=True,
-    help="How long it may take.",
+    help="Maximum time that it may take.",
 )
 @as_json
 def check_command(target: str, record: bool, reset: bool, seconds: float, as_json: bool) -> None:
@@ -68,8 +68,8 @@ def lines(report: Report, *, record: bool = False) -> Iterator[str]:
     """A report as text: a block for each finding, and a line in the end."""
     from tallystick_conformance.report import lines_of  # only when it is used
 
-    for found in report.findings[:MOST_TOLD]:
-        yield from lines_of(found, _LONGEST)
+    for problem in report.findings[:MOST_TOLD]:
+        yield from lines_of(problem, _LONGEST)
         yield ""
     if len(report.findings) > MOST_TOLD:
         yield f"and {len(report.findings) - MOST_TOLD} more: --json has all of them"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NEXT = ("pip install --editable '.[test]'", "pytest", "tallystick plugins check .")
 _PARTS = ("tiers", "emission", "allocation", "reputation")
-"""As ``conformance.project.PARTS``, which is heavy to import."""
+"""A copy of ``conformance.project.PARTS``, whose module is heavy to import."""
 
 
 @click.command(
@@ -59,7 +59,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
     """
     from tallystick_conformance.project import files_of, project
 
-    chosen = [] if parts == "none" else [each.strip() for each in parts.split(",")]
+    chosen = [] if parts == "none" else [line.strip() for line in parts.split(",")]
     wanted = project(name, skill_type, chosen)
     _refuse_taken(wanted)
     folder = Path(name) if output is None else output
@@ -69,7 +69,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # click passes each option by name
         print_json({"project": str(folder), "files": sorted(files)})
     else:
         echo(f"{name}: {len(files)} files in {folder}")
-        echo("next, in that folder:", *(f"    {each}" for each in _NEXT))
+        echo("next, in that folder:", *(f"    {line}" for line in _NEXT))
 
 
 def _refuse_taken(wanted: Project) -> None:
@@ -92,12 +92,12 @@ def _write(files: Mapping[str, str], folder: Path, follow_links: bool) -> None:
     )
 
     _refuse_place(folder)
-    place = output_path(folder, follow_links=follow_links)
-    with atomic_folder(place, ()) as new, output_errors(folder):
+    target = output_path(folder, follow_links=follow_links)
+    with atomic_folder(target, ()) as new, output_errors(folder):
         for path, text in files.items():
-            place = new / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8", newline="\n")
+            target = new / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _refuse_place(folder: Path) -> None:

@@ -92,16 +92,18 @@ def _chosen(types: str | None) -> list[SkillType]:
     from tallystick.diagnostics import nearest
     from tallystick.plugins.registry import installed
 
-    known = installed().skill_types
+    skill_types = installed().skill_types
     if types is None:
-        return list(known.values())
-    names = list(dict.fromkeys(name for each in types.split(",") if (name := each.strip())))
-    unknown = [name for name in names if name not in known]
+        return list(skill_types.values())
+    names = list(dict.fromkeys(name for part in types.split(",") if (name := part.strip())))
+    unknown = [name for name in names if name not in skill_types]
     if unknown or not names:
-        found = ", ".join(unknown) or "no skill type"
-        hint = nearest(unknown[0], known) if unknown else ""
-        raise click.UsageError(f"--types: found {found}, expected some of {', '.join(known)}{hint}")
-    return [known[name] for name in names]
+        missing = ", ".join(unknown) or "no skill type"
+        hint = nearest(unknown[0], skill_types) if unknown else ""
+        raise click.UsageError(
+            f"--types: found {missing}, expected some of {', '.join(skill_types)}{hint}"
+        )
+    return [skill_types[name] for name in names]
 
 
 def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from tallystick.plugins.generator import Draw
 from tallystick_conformance.testing.random_values import DEPTH, value_maker
 
 FULL = 24
-"""How large a full list is that no test of time needs; larger ones only take longer."""
+"""Size of a full list in tests of values; larger ones only take longer."""
 
 _SIZES = (0, 1, 2, FULL)
 _INNER = 2
@@ -35,7 +35,7 @@ _AWKWARD = (3 * (1 / 10), 1 / 3, 1 - 2**-53, 2.5e-9, 57 / 200, 1e-300)
 
 @attrs.frozen
 class Boundary:
-    """Which boundary of a schema a value is built at.
+    """A boundary of a schema that a value is built at.
 
     Attributes:
         turn: which of its numbers, options and branches each part takes, counted around.
@@ -75,13 +75,13 @@ def built(schema: Any, root: Schema, boundary: Boundary, room: int = DEPTH) -> A
     Raises:
         SchemaError: no value meets the part.
     """
-    found, nullable = alternatives_of(schema, root)
+    alternatives, nullable = alternatives_of(schema, root)
     here = boundary.here()
-    if nullable and (not here.present or not found):
+    if nullable and (not here.present or not alternatives):
         return None
-    if not found:
+    if not alternatives:
         raise SchemaError("found a schema that no value meets, expected one that some do")
-    return _built(found[here.turn % len(found)], root, here, room)
+    return _built(alternatives[here.turn % len(alternatives)], root, here, room)
 
 
 def _built(part: Schema, root: Schema, boundary: Boundary, room: int) -> Any:  # noqa: ANN401  # a JSON value
@@ -120,8 +120,8 @@ def numbers_of(part: Schema) -> list[int] | list[float]:
     high = part.get("maximum", part.get("exclusiveMaximum", _UNBOUNDED))
     middle = low + (high - low) / 2
     if type_of(part) == "integer":
-        asked = [low, high, 0, int(middle), low + 1, high - 1, 1, 2]
-        whole = dict.fromkeys(int(number) for number in asked)
+        candidates = [low, high, 0, int(middle), low + 1, high - 1, 1, 2]
+        whole = dict.fromkeys(int(number) for number in candidates)
         return [number for number in whole if _is_within(number, part)]
     near = (low + _HALF_NANO, middle + _HALF_NANO, high - _HALF_NANO)
     wide = (low + (high - low) * part_of for part_of in _AWKWARD)
@@ -153,7 +153,7 @@ def _text(part: Schema, boundary: Boundary) -> str:
 def _list(part: Schema, root: Schema, boundary: Boundary, room: int) -> list[Any]:
     count = _count(boundary.size, part, "minItems", "maxItems") if room > 0 else 0
     items = part.get("items", True)
-    return [built(items, root, boundary.of_item(place), room - 1) for place in range(count)]
+    return [built(items, root, boundary.of_item(index), room - 1) for index in range(count)]
 
 
 def _object(part: Schema, root: Schema, boundary: Boundary, room: int) -> dict[str, Any]:
@@ -166,10 +166,10 @@ def _object(part: Schema, root: Schema, boundary: Boundary, room: int) -> dict[s
     if "properties" in part or not isinstance(part.get("additionalProperties"), Mapping):
         return made
     names = {"type": "string", "minLength": 1, **part.get("propertyNames", {})}
-    for place in range(_count(boundary.size, part, "minProperties", "maxProperties")):
-        of_item = attrs.evolve(boundary.of_item(place), turn=boundary.turn + place, same=False)
+    for index in range(_count(boundary.size, part, "minProperties", "maxProperties")):
+        of_item = attrs.evolve(boundary.of_item(index), turn=boundary.turn + index, same=False)
         key = built(names, root, attrs.evolve(of_item, draw=None, size=8), room - 1)
-        made[key] = built(part["additionalProperties"], root, boundary.of_item(place), room - 1)
+        made[key] = built(part["additionalProperties"], root, boundary.of_item(index), room - 1)
     return made
 
 
@@ -188,10 +188,10 @@ _KINDS = ((0, False), (1, True))
 
 def changed(value: Any, schema: Any, root: Schema, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  # JSON
     """A value changed in one place at a time, to every boundary of that place, with its path."""
-    found, nullable = alternatives_of(schema, root)
+    alternatives, nullable = alternatives_of(schema, root)
     if nullable and path:
         yield path, None
-    for part in found:
+    for part in alternatives:
         if path:
             for boundary in boundaries_of(part):
                 yield path, _built(part, root, boundary, DEPTH)
@@ -233,7 +233,7 @@ def _within(
                 for where, new in _inner(value[name], inner, root, at, boundary):
                     yield where, {**value, name: new}
                 if boundary is None and name in part.get("properties", {}):
-                    yield at, {key: kept for key, kept in value.items() if key != name}
+                    yield at, {key: field for key, field in value.items() if key != name}
             elif boundary is None:
                 yield at, {**value, name: built(inner, root, Boundary())}
     if isinstance(value, list) and value and type_of(part) == "array":

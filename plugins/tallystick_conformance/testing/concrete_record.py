@@ -22,9 +22,9 @@ from tallystick_conformance.testing.record_checker import FactReader
 from tallystick_conformance.testing.samples import JSON, examples_of
 
 _DRAWS = 20
-"""How many records are made from a schema to start from."""
+"""Number of records that are made from a schema to start from."""
 _DRAFTS = 50
-"""How many records are tried that may have the facts."""
+"""Maximum number of records that are tried for the facts."""
 
 
 def bases(skill_type: SkillType, reader: FactReader) -> Iterator[JSON]:
@@ -55,14 +55,14 @@ def concrete_record_of(
     demands = [(fact, values[fact.digest]) for fact in reader.facts if fact.digest in values]
     made = _value_maker(reader.schema)
     for record in islice(drafts(demands, base, reader.schema, made), _DRAFTS):
-        found = _integers(reader, record)
-        if found is not None and all(found[fact.digest] == value for fact, value in demands):
+        integers = _integers(reader, record)
+        if integers is not None and all(integers[fact.digest] == value for fact, value in demands):
             return record
     return None
 
 
 def _value_maker(schema: Schema) -> Callable[[Schema, str, int], Any]:
-    """What makes a value of a part of a schema that people can read, or any that is valid."""
+    """Return a maker of values of a part of a schema that people can read, or of any valid ones."""
 
     def make(kind: Schema, name: str, number: int) -> Any:  # noqa: ANN401  # a JSON value
         text = f"{name}-{number + 1}"

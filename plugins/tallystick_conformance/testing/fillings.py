@@ -66,12 +66,14 @@ def fillings(record: JSON, schema: Schema) -> Iterator[Filling]:
         record: a valid record.
         schema: its self-contained schema.
     """
-    found = {each.path: each for each in _containers(record, schema, schema, "", _DEEP)}
-    for each in found.values():
-        text = line(each.around(_HERE)).replace(line({"": _HERE})[4:-1], b"\0", 1)
+    containers = {
+        container.path: container for container in _containers(record, schema, schema, "", _DEEP)
+    }
+    for container in containers.values():
+        text = line(container.around(_HERE)).replace(line({"": _HERE})[4:-1], b"\0", 1)
         before, _, after = text.partition(b"\0")
-        for content, filled in _contents(each.part, schema):
-            yield Filling(each.path, content, before + filled.encode() + after)
+        for content, filled in _contents(container.part, schema):
+            yield Filling(container.path, content, before + filled.encode() + after)
 
 
 def _containers(
@@ -86,10 +88,10 @@ def _containers(
         if kind in ("array", "object"):
             yield _Container(path, part, lambda new: new)
         for step, inner, around in _inside(value, part, root, kind):
-            held = value.get(step) if isinstance(value, dict) else None
+            inner_value = value.get(step) if isinstance(value, dict) else None
             at = f"{path}.{step}" if path else step
-            for each in _containers(held, inner, root, at, room - 1):
-                yield attrs.evolve(each, around=partial(_nested, around, each.around))
+            for container in _containers(inner_value, inner, root, at, room - 1):
+                yield attrs.evolve(container, around=partial(_nested, around, container.around))
 
 
 def _nested(outer: Callable[[Any], Any], inner: Callable[[Any], Any], new: Any) -> Any:  # noqa: ANN401  # JSON
@@ -106,9 +108,9 @@ def _inside(
     if kind == "array":
         yield "0", part.get("items", True), lambda new: [new]
     elif kind == "object" and "properties" in part:
-        kept = value if isinstance(value, dict) else _built(part, root)
+        fields = value if isinstance(value, dict) else _built(part, root)
         for name, inner in part["properties"].items():
-            yield name, inner, partial(_with_field, kept, name)
+            yield name, inner, partial(_with_field, fields, name)
     elif kind == "object" and isinstance(part.get("additionalProperties"), Mapping):
         yield "0", part["additionalProperties"], lambda new: {"0": new}
 
@@ -118,7 +120,7 @@ def _with_field(record: JSON, name: str, new: Any) -> JSON:  # noqa: ANN401  # J
 
 
 def _contents(part: Schema, root: Schema) -> Iterator[tuple[str, str]]:
-    """What a container is filled with, as JSON text, each with what it is called."""
+    """Yield the contents of a container as JSON text, each with its name."""
     if type_of(part) == "array":
         good, most = _text(part.get("items", True), root), part.get("maxItems", _USUAL_MOST)
         for bad in dict.fromkeys((good, *_BAD)):

@@ -29,10 +29,12 @@ from tallystick_conformance.testing.random_values import DEPTH, Make, value_make
 
 _EVENTS = "events"
 _GROUPS = (3, 4, 5)
-"""How many miners a task may be given to; the first ones are its primaries, the others audit."""
+"""Numbers of miners that a task may be given to; the first ones are its primaries, the others
+audit.
+"""
 _PRIMARIES = 3
 _RECORDED = 85
-"""How many of 100 answers a validator records."""
+"""Answers that a validator records, of 100."""
 # a deadline is missed in (110 - skill) / 8 of 100 cases: by the worst in ten, by the best in one
 _ON_TIME = 110
 _SELDOM = 8
@@ -40,9 +42,9 @@ _BASE_58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _HOTKEY = 48
 _WORST, _BEST = 15, 98
 _BY_TYPE = 10
-"""How far the skill of a miner in one type may be from its skill altogether."""
+"""Maximum distance of a miner's skill in one type from its skill altogether."""
 _DECLARED = 70
-"""How many of 100 miners declare a type."""
+"""Miners that declare a type, of 100."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -66,7 +68,7 @@ class Miner:
 
 @attrs.frozen
 class Network:
-    """Who takes part.
+    """The participants of a network.
 
     Attributes:
         miners: by skill type, those that declare it.
@@ -78,9 +80,9 @@ class Network:
 
     def to_csv(self) -> bytes:
         """The miners and their slots, as ``tallystick miner sync`` takes them."""
-        found = {miner.uid: miner for miners in self.miners.values() for miner in miners}
+        by_uid = {miner.uid: miner for miners in self.miners.values() for miner in miners}
         rows = (
-            f"{m.uid},{m.hotkey},{' '.join(sorted(m.skills))}" for _, m in sorted(found.items())
+            f"{m.uid},{m.hotkey},{' '.join(sorted(m.skills))}" for _, m in sorted(by_uid.items())
         )
         return "".join(f"{row}\n" for row in ("uid,hotkey,types", *rows)).encode()
 
@@ -102,15 +104,19 @@ def _miner(seed: int, uid: int, types: Sequence[str]) -> Miner:
     draw = Draw.of(seed, "miner", uid)
     hotkey, skill = _hotkey(draw), draw.whole(_WORST, _BEST)
     skills = {name: _skill(seed, uid, name, skill) for name in types}
-    declared = {name: found for name, (declares, found) in skills.items() if declares or uid == 0}
+    declared = {
+        name: skill_in_type
+        for name, (declares, skill_in_type) in skills.items()
+        if declares or uid == 0
+    }
     return Miner(uid, hotkey, declared)
 
 
 def _skill(seed: int, uid: int, skill_type: str, skill: int) -> tuple[bool, int]:
-    """Whether the miner declares the type, and how well it does there."""
+    """Return whether the miner declares the type, and how well it does there."""
     draw = Draw.of(seed, "skill", uid, skill_type)
-    found = skill + draw.whole(-_BY_TYPE, _BY_TYPE)
-    return draw.chance(_DECLARED), min(CERTAIN, max(0, found))
+    in_type = skill + draw.whole(-_BY_TYPE, _BY_TYPE)
+    return draw.chance(_DECLARED), min(CERTAIN, max(0, in_type))
 
 
 def _hotkey(draw: Draw) -> str:
@@ -119,7 +125,7 @@ def _hotkey(draw: Draw) -> str:
 
 @attrs.frozen
 class History:
-    """What happened in a network.
+    """A history of a network.
 
     Attributes:
         seed: equal ones give equal bytes.
@@ -136,7 +142,7 @@ class History:
     rounds: int
 
     def lines(self, count: int) -> Iterator[bytes]:
-        """So many records, spread evenly over the rounds, each with its line end."""
+        """Yield ``count`` records, spread evenly over the rounds, each with its line end."""
         rounds = self.epochs * self.rounds
         for number in range(rounds):
             due = (number + 1) * count // rounds - number * count // rounds
@@ -162,13 +168,13 @@ class History:
         group = draw.some(pool, draw.one(_GROUPS))
         group.sort(key=lambda miner: (-miner.skills[maker.name], miner.uid))
         task = maker.generator.task(draw)
-        asked = {"skill_type": maker.name, **when, **maker.generator.fields(draw, task)}
-        for place, miner in enumerate(group):
-            role = maker.roles[0 if place < _PRIMARIES else -1]
+        about = {"skill_type": maker.name, **when, **maker.generator.fields(draw, task)}
+        for index, miner in enumerate(group):
+            role = maker.roles[0 if index < _PRIMARIES else -1]
             answer = maker.answer(draw, miner, task, alone=len(group) < min(_GROUPS))
             for validator in draw.kept(self.network.validators, _RECORDED):
-                shown = {"uid": miner.uid, "hotkey": miner.hotkey}
-                head = {**asked, "validator": validator, "miner": shown, "role": role}
+                identity = {"uid": miner.uid, "hotkey": miner.hotkey}
+                head = {**about, "validator": validator, "miner": identity, "role": role}
                 record = {**head, "task": task, **maker.verified(draw, task, answer)}
                 yield _encode(record) + b"\n"
 
@@ -192,24 +198,24 @@ class RecordMaker:
     misses: bool
 
     def answer(self, draw: Draw, miner: Miner, task: Mapping[str, Any], *, alone: bool) -> Fields:
-        """What is the same in the eyes of every validator: the submission, and how it compares."""
+        """Return the part that every validator sees alike: the submission, and how it compares."""
         draw.skill = miner.skills[self.name]
         if self.misses and draw.chance(max(1, (_ON_TIME - draw.skill) // _SELDOM)):
             return {}
         submission = self.generator.submission(draw, task)
         compared = {} if alone else {name: _given(m, draw) for name, m in self.optional.items()}
-        found = {name: value for name, value in compared.items() if value is not None}
-        return {"submission": submission, **found}
+        comparison = {name: value for name, value in compared.items() if value is not None}
+        return {"submission": submission, **comparison}
 
     def verified(self, draw: Draw, task: Mapping[str, Any], answer: Fields) -> Fields:
-        """What one validator records besides who, when and what was asked."""
+        """Return the part that one validator records besides who, when and what was asked."""
         if not answer:
             return {_EVENTS: [MISSED]}
         submission = answer["submission"]
         checks = self.generator.checks(draw, task, submission)
         events = self.generator.events(draw, checks)
-        found = {"submission": submission, "checks": checks, **answer}
-        return {**found, _EVENTS: list(events)} if events else found
+        fields = {"submission": submission, "checks": checks, **answer}
+        return {**fields, _EVENTS: list(events)} if events else fields
 
 
 def history_of(  # noqa: PLR0913  # one argument for each size of the network
@@ -234,10 +240,12 @@ def history_of(  # noqa: PLR0913  # one argument for each size of the network
     Raises:
         SchemaError: a type makes records that its schema refuses.
     """
-    ordered = sorted(types, key=lambda each: each.name)
-    names = [each.name for each in ordered]
+    ordered = sorted(types, key=lambda skill_type: skill_type.name)
+    names = [skill_type.name for skill_type in ordered]
     network = network_of(seed, names, miners, validators)
-    return History(seed, network, tuple(_maker(each) for each in ordered), epochs, rounds)
+    return History(
+        seed, network, tuple(_maker(skill_type) for skill_type in ordered), epochs, rounds
+    )
 
 
 def _maker(skill_type: SkillType) -> RecordMaker:
@@ -259,7 +267,7 @@ def _maker(skill_type: SkillType) -> RecordMaker:
 
 
 def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
-    """Whether the schema allows a record without an answer; it has to allow the others."""
+    """Return whether the schema allows a record without an answer; it has to allow the others."""
     validator, draw = RecordValidator(schema), Draw.of("sample", maker.name)
     miner = Miner(0, "sample", {maker.name: CERTAIN})
     task = maker.generator.task(draw)
@@ -284,5 +292,5 @@ def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
 
 def _given(make: Make, draw: Draw) -> object:
     """A value, which now and then is null; rarer than it is by the schema."""
-    found = make(draw, 0, DEPTH)
-    return make(draw, 0, DEPTH) if found is None else found
+    value = make(draw, 0, DEPTH)
+    return make(draw, 0, DEPTH) if value is None else value

@@ -68,11 +68,11 @@ class RandomRecords:
 
     def _missed(self, made: dict[str, Any], draw: Draw) -> dict[str, Any]:
         gone = draw.one((ANSWER, *((name,) for name in ANSWER)))
-        kept = {name: value for name, value in made.items() if name not in gone}
-        return kept | {_EVENTS: [*made.get(_EVENTS, ())[:3], MISSED]}
+        fields = {name: value for name, value in made.items() if name not in gone}
+        return fields | {_EVENTS: [*made.get(_EVENTS, ())[:3], MISSED]}
 
     def _always(self) -> list[str]:
-        """What every record has that answers: the schema may require it in a condition alone."""
+        """Return the fields of every record that answers; a condition may require them."""
         answer = (name for name in ANSWER if name in self.schema.get("properties", {}))
         return list(dict.fromkeys((*self.schema.get("required", ()), *answer)))
 
@@ -139,7 +139,7 @@ class _Drawn:
             parts = dict(zip(names, (*given, *rest), strict=True))
             if self.checker.unmet({**self._head(draw), **parts}) == []:
                 return rest[0]
-        asked = ", ".join(each.name for each in self.checker.requirements)
+        asked = ", ".join(requirement.name for requirement in self.checker.requirements)
         raise SchemaError(
             f"found no {names[len(given)]} of the skill type {skill_type_of(self.schema)!r} in "
             f"{_TRIES} with which a record meets its requirements ({asked}), expected one: give "
@@ -147,11 +147,12 @@ class _Drawn:
         )
 
     def _head(self, draw: Draw) -> dict[str, Any]:
-        """Everything else that a record must have."""
-        known = self.schema.get("properties", {})
+        """Return the other fields that a record must have."""
+        properties = self.schema.get("properties", {})
         names = [name for name in self.schema.get("required", ()) if name not in self.makers]
         return {
-            name: value_maker(self.schema, known.get(name, {}))(draw, 0, DEPTH) for name in names
+            name: value_maker(self.schema, properties.get(name, {}))(draw, 0, DEPTH)
+            for name in names
         }
 
 

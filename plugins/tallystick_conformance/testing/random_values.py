@@ -20,7 +20,7 @@ Make = Callable[[Draw, int, int], Any]
 """Makes a value from choices, how many of 100 are at an edge, and how deep values may nest."""
 
 DEPTH = 6
-"""How deeply values are nested by choice; where a schema demands more there is more."""
+"""Maximum depth of values nested by choice; where a schema demands more there is more."""
 
 _DEEPEST = 40
 _USUAL_ITEMS = 4
@@ -40,7 +40,7 @@ _OTHERS: Mapping[str, Schema] = {
 
 
 def value_maker(root: Schema, part: Any, *, skilled: bool = False) -> Make:  # noqa: ANN401  # or a boolean
-    """What makes values of a part of a self-contained schema.
+    """Return a maker of values of a part of a self-contained schema.
 
     Args:
         root: the whole schema, where references lead.
@@ -72,7 +72,7 @@ class _Compiler:
             return _one_of(schema["enum"])
         kind = schema.get("type", _kind_of(schema))
         if isinstance(kind, list):
-            return self._choice([{**schema, "type": each} for each in kind])
+            return self._choice([{**schema, "type": type_name} for type_name in kind])
         return self._typed(schema, kind)
 
     def _reference(self, reference: str) -> Make:
@@ -89,10 +89,10 @@ class _Compiler:
         rest: Schema = {name: value for name, value in schema.items() if name != word}
         if word == "allOf":
             merged = rest
-            for each in schema[word]:
-                merged = self._merged(merged, each)
+            for branch in schema[word]:
+                merged = self._merged(merged, branch)
             return self.compile(merged)
-        return self._choice([self._merged(rest, each) for each in schema[word]])
+        return self._choice([self._merged(rest, branch) for branch in schema[word]])
 
     def _merged(self, first: Schema, second: Any) -> Schema:  # noqa: ANN401  # or a boolean
         """Roughly both: what the second says counts where both say something."""
@@ -149,12 +149,12 @@ class _Compiler:
         most = schema.get("maxItems", least + _USUAL_LENGTH)
         # of a list that must contain something, everything is that
         item = self.compile(schema.get("items", schema.get("contains", True)))
-        first = [self.compile(each) for each in schema.get("prefixItems", ())]
+        first = [self.compile(maker) for maker in schema.get("prefixItems", ())]
 
         def make(draw: Draw, edges: int, room: int) -> list[Any]:
             count = _size(draw, edges, room, least, most)
             inner = edges if count <= _MANY_ITEMS else 0
-            made = [each(draw, inner, room - 1) for each in first[:count]]
+            made = [maker(draw, inner, room - 1) for maker in first[:count]]
             return made + [item(draw, inner, room - 1) for _ in range(count - len(made))]
 
         return _bounded(make)
@@ -163,14 +163,14 @@ class _Compiler:
         fields = {name: self.compile(part) for name, part in schema.get("properties", {}).items()}
         required = dict.fromkeys(schema.get("required", ()))
         anything = self.compile(True)
-        known = {name: fields.get(name, anything) for name in (*required, *fields)}
-        optional = frozenset(known.keys() - required.keys())
+        properties = {name: fields.get(name, anything) for name in (*required, *fields)}
+        optional = frozenset(properties.keys() - required.keys())
         extra = self._map(schema, len(required)) if "additionalProperties" in schema else None
 
         def make(draw: Draw, edges: int, room: int) -> dict[str, Any]:
             made = {
-                name: each(draw, edges, room - 1)
-                for name, each in known.items()
+                name: field(draw, edges, room - 1)
+                for name, field in properties.items()
                 if name not in optional or (room > 0 and not draw.chance(_LEFT_OUT))
             }
             return made if extra is None else {**extra(draw, edges, room), **made}
@@ -178,7 +178,7 @@ class _Compiler:
         return _bounded(make)
 
     def _map(self, schema: Schema, taken: int) -> Make | None:
-        """What makes the entries that no field is declared for."""
+        """Return a maker of the entries that no field is declared for."""
         inner = schema["additionalProperties"]
         if inner is False or (inner is True and schema.get("properties")):
             return None
@@ -194,13 +194,13 @@ class _Compiler:
         def make(draw: Draw, edges: int, room: int) -> dict[str, Any]:
             count = _size(draw, edges, room, least, max(least, most))
             inner = edges if count <= _MANY_ITEMS else 0
-            found: dict[str, Any] = {}
+            entries: dict[str, Any] = {}
             # a name that comes twice is one entry; another try is made, but not for ever
             for _ in range(2 * count + _MANY_ITEMS):
-                if len(found) >= count:
+                if len(entries) >= count:
                     break
-                found[name(draw, inner, room - 1)] = value(draw, inner, room - 1)
-            return found
+                entries[name(draw, inner, room - 1)] = value(draw, inner, room - 1)
+            return entries
 
         return make
 
@@ -237,7 +237,7 @@ def _bounded(make: Make) -> Make:
 
 
 def _size(draw: Draw, edges: int, room: int, least: int, most: int) -> int:
-    """How many items: few, or at an edge the least or the most; the least where nothing nests."""
+    """Return a number of items: few, or at an edge the least or the most."""
     if room <= 0:
         return least
     if draw.chance(edges):
@@ -262,7 +262,7 @@ def _text(schema: Schema) -> Make:
 
 
 def _whole(schema: Schema, *, skilled: bool) -> Make:
-    """What makes whole numbers.
+    """Return a maker of whole numbers.
 
     Args:
         schema: its bounds and its ``multipleOf`` count.
@@ -283,7 +283,7 @@ def _whole(schema: Schema, *, skilled: bool) -> Make:
 
 
 def _decimal(schema: Schema, *, skilled: bool) -> Make:
-    """What makes numbers of a few decimals; see ``_whole``."""
+    """Return a maker of numbers of a few decimals; see ``_whole``."""
     low, high = _bounds(schema, _SCALE)
     least: float = schema.get("minimum", low / _SCALE)
     most: float = schema.get("maximum", high / _SCALE)
@@ -304,8 +304,8 @@ def _narrow(schema: Schema) -> Make:
     """A range too narrow for a few decimals: its lower bound, or its middle."""
     low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
     high = schema.get("maximum", schema.get("exclusiveMaximum", low))
-    found = low if "minimum" in schema else (low + high) / 2
-    return lambda _draw, _edges, _room: found
+    only = low if "minimum" in schema else (low + high) / 2
+    return lambda _draw, _edges, _room: only
 
 
 def _spread(draw: Draw, low: int, high: int) -> int:
@@ -316,8 +316,8 @@ def _spread(draw: Draw, low: int, high: int) -> int:
 def _near_skill(draw: Draw, low: int, high: int) -> int:
     """About as far up in the range as the miner at hand does well."""
     reach = max(1, (high - low) * _SPREAD // CERTAIN)
-    found = low + (high - low) * min(CERTAIN, draw.skill + _SPREAD) // CERTAIN
-    return min(high, max(low, found + draw.whole(-reach, reach)))
+    middle = low + (high - low) * min(CERTAIN, draw.skill + _SPREAD) // CERTAIN
+    return min(high, max(low, middle + draw.whole(-reach, reach)))
 
 
 def _bounds(schema: Schema, scale: int) -> tuple[int, int]:
@@ -328,8 +328,8 @@ def _bounds(schema: Schema, scale: int) -> tuple[int, int]:
     lows.append(_down(above, scale) + 1 if above is not None else None)
     highs = [_down(high, scale) if high is not None else None]
     highs.append(_up(below, scale) - 1 if below is not None else None)
-    least = max((each for each in lows if each is not None), default=None)
-    most = min((each for each in highs if each is not None), default=None)
+    least = max((bound for bound in lows if bound is not None), default=None)
+    most = min((bound for bound in highs if bound is not None), default=None)
     if least is None:
         least = 0 if most is None or most >= 0 else most - _USUAL_SPAN * scale
     return least, max(_LARGEST, least + _USUAL_SPAN) if most is None else most

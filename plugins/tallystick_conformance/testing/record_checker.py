@@ -1,4 +1,4 @@
-"""Whether a record, as JSON values, is valid under a schema and meets requirements."""
+"""Checks of a record, as JSON values: validity under a schema, and requirements."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class FactReader:
 
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
         """The record as formulas get it; None if it is not valid, or has no submission."""
-        found = self._decoder.convert(record, 1)
-        return None if isinstance(found, Reject | MissedDeadline) else found
+        decoded = self._decoder.convert(record, 1)
+        return None if isinstance(decoded, Reject | MissedDeadline) else decoded
 
     def integers(self, record: Mapping[str, Any]) -> Mapping[str, int] | None:
         """The integers of the facts, by digest; None if the record has none.
@@ -52,10 +52,10 @@ class FactReader:
         Raises:
             RecordError: a fact that is code fails.
         """
-        found = self.decoded(record)
-        if found is None:
+        decoded = self.decoded(record)
+        if decoded is None:
             return None
-        values = self._facts_of(found)
+        values = self._facts_of(decoded)
         return {fact.digest: value for fact, value in zip(self.facts, values, strict=True)}
 
 

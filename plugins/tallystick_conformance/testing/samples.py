@@ -35,10 +35,10 @@ JSON = dict[str, Any]
 """A record as a mapping of JSON values."""
 
 COUNT = 100
-"""How many random records there are; as many have a boundary of its own in every place."""
+"""Number of random records; as many have a boundary of its own in every place."""
 SEED = 1
 MOST_BOUNDARIES = 500
-"""So many records are changed in one place; of more, every second, third … is kept."""
+"""Maximum number of records changed in one place; of more, every second, third … is kept."""
 
 _TRIES = 40
 _EDGES = (0, 0, 0, 8)
@@ -75,7 +75,7 @@ def of_type(
     count: int = COUNT,
     seed: int = SEED,
 ) -> tuple[JSON, ...]:
-    """As ``records``, with the examples of the type and what its generator makes first.
+    """Return ``records`` with the examples of the type and the first records of its generator.
 
     Args:
         skill_type: the type.
@@ -86,11 +86,11 @@ def of_type(
     Raises:
         SchemaError: no record was found that meets the requirements.
     """
-    asked = skill_type.requirements if requirements is None else requirements
-    checker = RecordChecker(load_schema(skill_type.schema), asked)
-    given = [*examples_of(skill_type), *_of_generator(skill_type, seed)]
-    kept = [record for record in given if checker.unmet(record) == []]
-    return tuple(_distinct([*kept, *_made(checker, kept, count, seed)]))
+    must_hold = skill_type.requirements if requirements is None else requirements
+    checker = RecordChecker(load_schema(skill_type.schema), must_hold)
+    candidates = [*examples_of(skill_type), *_of_generator(skill_type, seed)]
+    valid = [record for record in candidates if checker.unmet(record) == []]
+    return tuple(_distinct([*valid, *_made(checker, valid, count, seed)]))
 
 
 def largest(
@@ -136,9 +136,9 @@ def _made(checker: RecordChecker, given: Sequence[JSON], count: int, seed: int) 
             f"{count * _TRIES} that its schema allows, expected some: give it examples"
         )
     boundaries = [*_uniform(checker.schema), *_mixed(checker.schema, count, seed)]
-    found = (repaired(checker, record, donors) for record in boundaries)
-    kept = [record for record in found if record is not None]
-    return [*drawn, *kept, *_thinned(_changed(checker, donors[:_BASES]))]
+    repairs = (repaired(checker, record, donors) for record in boundaries)
+    valid = [record for record in repairs if record is not None]
+    return [*drawn, *valid, *_thinned(_changed(checker, donors[:_BASES]))]
 
 
 def _random(checker: RecordChecker, tries: int, seed: int) -> Iterator[JSON]:
@@ -165,7 +165,7 @@ def _mixed(schema: Schema, count: int, seed: int) -> Iterator[JSON]:
 
 def _changed(checker: RecordChecker, bases: Sequence[JSON]) -> list[JSON]:
     """Records changed in one place; what one of them cannot be, another one may."""
-    top, done, found = _top(checker.schema), set[tuple[str, int]](), list[JSON]()
+    top, done, records = _top(checker.schema), set[tuple[str, int]](), list[JSON]()
     for base in bases:
         turns: Counter[str] = Counter()
         for path, record in changed(base, top, checker.schema):
@@ -173,8 +173,8 @@ def _changed(checker: RecordChecker, bases: Sequence[JSON]) -> list[JSON]:
             key = path, turns[path]
             if key not in done and checker.unmet(record) == []:
                 done.add(key)
-                found.append(record)
-    return found
+                records.append(record)
+    return records
 
 
 def _whole(schema: Schema, boundary: Boundary) -> JSON:
@@ -185,8 +185,8 @@ def _whole(schema: Schema, boundary: Boundary) -> JSON:
 def _top(schema: Schema) -> Schema:
     """The schema with all that a record with an answer has required, and without conditions."""
     answer = [name for name in ANSWER if name in schema.get("properties", {})]
-    kept = {name: part for name, part in schema.items() if name not in ("if", "then", "else")}
-    return {**kept, "required": [*schema.get("required", ()), *answer]}
+    parts = {name: part for name, part in schema.items() if name not in ("if", "then", "else")}
+    return {**parts, "required": [*schema.get("required", ()), *answer]}
 
 
 def _thinned(found: list[JSON]) -> list[JSON]:
@@ -199,7 +199,7 @@ def _distinct(found: Iterable[JSON]) -> list[JSON]:
 
 
 def generated(skill_type: SkillType, seed: int) -> list[bytes]:
-    """Some lines of the history of a network that the generator of a type makes; none without one.
+    """Return lines of a network's history that the generator of a type makes; none without one.
 
     Raises:
         SchemaError: the schema refuses one of its records; and whatever the generator raises.
@@ -221,7 +221,7 @@ def examples_of(skill_type: SkillType) -> Iterator[JSON]:
 
 
 def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
-    """What the generator makes; why it makes nothing is told by another check."""
+    """Return the generator's records; another check reports why it makes none."""
     try:
         return [json.loads(line) for line in generated(skill_type, seed)]
     except Exception:  # noqa: BLE001  # a generator is code of the plugin
@@ -229,7 +229,7 @@ def _of_generator(skill_type: SkillType, seed: int) -> list[JSON]:
 
 
 def _paths(fact: Node) -> list[str]:
-    """Where a fact looks, up to the first list or map; nowhere for an opaque one."""
+    """Return the paths where a fact looks, up to the first list or map; none for an opaque one."""
     return [_plain_part(path) for path in reader_of(fact).paths(fact)]
 
 

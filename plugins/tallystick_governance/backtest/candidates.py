@@ -123,7 +123,7 @@ class Sweep:
     def values(self) -> list[Decimal]:
         """The values, ascending."""
         with localcontext(prec=_DIGITS):
-            return [self.start + self.step * place for place in range(self.count)]
+            return [self.start + self.step * n for n in range(self.count)]
 
 
 def parse_sweep(text: str) -> Sweep:
@@ -156,8 +156,8 @@ def points(sweeps: Sequence[Sweep], most: int) -> list[Point]:
     Raises:
         TallystickError: two sweeps are of one path, or there are more than ``most`` combinations.
     """
-    for place, sweep in enumerate(sweeps):
-        if any(sweep.path == other.path for other in sweeps[:place]):
+    for n, sweep in enumerate(sweeps):
+        if any(sweep.path == other.path for other in sweeps[:n]):
             raise TallystickError(f"found two sweeps of {sweep.path}, expected each path once")
     count = 1
     for sweep in sweeps:
@@ -166,7 +166,7 @@ def points(sweeps: Sequence[Sweep], most: int) -> list[Point]:
         raise TallystickError(
             f"found sweeps of {count} candidates, expected at most {most}: make the steps larger"
         )
-    axes = [[(each.path, value) for value in each.values] for each in sweeps]
+    axes = [[(sweep.path, value) for value in sweep.values] for sweep in sweeps]
     return list(product(*axes)) if axes else []
 
 
@@ -496,22 +496,22 @@ def proposal_of(baseline: BoundRules, candidate: BoundRules) -> Proposal:
     """Compare a rule set with a baseline; for the baseline itself there is no change."""
     own, before = candidate.rule_set.rule_set, baseline.rule_set.rule_set
     every = changes(baseline.rule_set, candidate.rule_set)
-    found = tuple(each for each in every if not each.path.startswith(_ASIDE))
+    changed = tuple(change for change in every if not change.path.startswith(_ASIDE))
     return Proposal(
         own_summary(baseline, candidate),
         own.source if own.source != before.source else "",
-        found,
+        changed,
         formula_changes(baseline, candidate),
-        tuple(_uses(candidate, found)),
+        tuple(_uses(candidate, changed)),
     )
 
 
-def _uses(rules: BoundRules, found: Iterable[Change]) -> Iterator[FormulaUse]:
+def _uses(rules: BoundRules, changed: Iterable[Change]) -> Iterator[FormulaUse]:
     """Yield the formulas of a rule set that read some changed values, in name order."""
     names = dict(_formula_names(unstructure(rules.rule_set)))
     parameters = defaultdict[str, list[str]](list)
-    for each in found:
-        table, _, key = each.path.rpartition(".")
+    for change in changed:
+        table, _, key = change.path.rpartition(".")
         if table in names and key != "formula":
             parameters[names[table]].append(key)
     for name, keys in sorted(parameters.items()):

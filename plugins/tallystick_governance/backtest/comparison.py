@@ -192,41 +192,41 @@ def distribution(
 
 def gaining(changes: Iterable[MinerChange]) -> int:
     """Count the miners that have a larger share."""
-    return sum(each.share_change > 0 for each in changes)
+    return sum(miner.share_change > 0 for miner in changes)
 
 
 def losing(changes: Iterable[MinerChange]) -> int:
     """Count the miners that have a smaller share."""
-    return sum(each.share_change < 0 for each in changes)
+    return sum(miner.share_change < 0 for miner in changes)
 
 
 def winners(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
     """Return the largest gains of share, the largest first; by hotkey among equals."""
-    return _largest(((each.share_change, each) for each in changes), limit)
+    return _largest(((miner.share_change, miner) for miner in changes), limit)
 
 
 def losers(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
     """Return the largest losses of share, the largest first; by hotkey among equals."""
-    return _largest(((-each.share_change, each) for each in changes), limit)
+    return _largest(((-miner.share_change, miner) for miner in changes), limit)
 
 
 def relative_winners(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
     """Return the largest gains as a part of the share before; a miner without one is left out."""
-    return _largest(((each.relative or 0, each) for each in changes), limit)
+    return _largest(((miner.relative or 0, miner) for miner in changes), limit)
 
 
 def relative_losers(changes: Iterable[MinerChange], limit: int) -> list[MinerChange]:
     """Return the largest losses as a part of the share before."""
-    return _largest(((-(each.relative or 0), each) for each in changes), limit)
+    return _largest(((-(miner.relative or 0), miner) for miner in changes), limit)
 
 
 def _largest(changes: Iterable[tuple[int, MinerChange]], limit: int) -> list[MinerChange]:
     """Return the miners with the largest values above 0; by hotkey among equals."""
     order = sorted(
-        ((-value, each.miner.hotkey, each) for value, each in changes if value > 0),
+        ((-value, change.miner.hotkey, change) for value, change in changes if value > 0),
         key=lambda entry: entry[:2],
     )
-    return [each for *_, each in order[:limit]]
+    return [change for *_, change in order[:limit]]
 
 
 @attrs.frozen
@@ -273,7 +273,7 @@ class Distances:
         return round_half_even(self.total, self.known) if self.known else None
 
     def __add__(self, other: Distances) -> Distances:
-        nearest = [each.nearest for each in (self, other) if each.nearest is not None]
+        nearest = [side.nearest for side in (self, other) if side.nearest is not None]
         return Distances(
             self.known + other.known,
             self.rose + other.rose,
@@ -338,8 +338,8 @@ class MeasureComparison:
 
 
 def _mean(total: Total) -> int | None:
-    records, found = total
-    return round_half_even(found, records) if records else None
+    records, amount = total
+    return round_half_even(amount, records) if records else None
 
 
 @attrs.frozen
@@ -447,27 +447,27 @@ class CandidateComparison:
     @property
     def compared(self) -> int:
         """The number of records that both rule sets score."""
-        return sum(each.tiers.compared for each in self.types.values() if each.tiers)
+        return sum(by_type.tiers.compared for by_type in self.types.values() if by_type.tiers)
 
     @property
     def tier_flips(self) -> int:
         """The number of records that change their tier."""
-        return sum(each.tiers.tier_flips for each in self.types.values() if each.tiers)
+        return sum(by_type.tiers.tier_flips for by_type in self.types.values() if by_type.tiers)
 
     @property
     def gate_flips(self) -> int:
         """The number of records that another gate decides."""
-        return sum(each.tiers.gate_flips for each in self.types.values() if each.tiers)
+        return sum(by_type.tiers.gate_flips for by_type in self.types.values() if by_type.tiers)
 
     @property
     def flips(self) -> int:
         """The number of records that flip in either way."""
-        return sum(each.tiers.flips for each in self.types.values() if each.tiers)
+        return sum(by_type.tiers.flips for by_type in self.types.values() if by_type.tiers)
 
     @property
     def distances(self) -> FlipDistances:
         """The distances of all flips."""
-        return sum((each.distances for each in self.types.values()), FlipDistances())
+        return sum((by_type.distances for by_type in self.types.values()), FlipDistances())
 
 
 BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
@@ -480,15 +480,15 @@ BEST_BY: Mapping[str, Callable[[CandidateComparison], int | None]] = {
 """Costs by which candidates are ordered: less is better; None is worst."""
 
 
-def ranked(found: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
+def ranked(comparisons: Iterable[CandidateComparison], best_by: str) -> list[CandidateComparison]:
     """Sort candidates by one of `BEST_BY`, the best first; by position among equals."""
     cost = BEST_BY[best_by]
 
-    def key(each: CandidateComparison) -> tuple[bool, int, int]:
-        value = cost(each)
-        return value is None, value or 0, each.position
+    def key(candidate: CandidateComparison) -> tuple[bool, int, int]:
+        value = cost(candidate)
+        return value is None, value or 0, candidate.position
 
-    return sorted(found, key=key)
+    return sorted(comparisons, key=key)
 
 
 @attrs.frozen
@@ -506,13 +506,13 @@ class Selection:
     best_by: str
 
     @classmethod
-    def of(cls, found: Sequence[CandidateComparison], best_by: str) -> Selection:
+    def of(cls, comparisons: Sequence[CandidateComparison], best_by: str) -> Selection:
         """Select the candidates of a back-test that are shown in full."""
-        every = tuple(found)
-        if len(every) <= _ALL:
-            return cls(every, every, best_by)
-        order = ranked(every, best_by)
-        return cls(every, (*order[:_ENDS], *order[-_ENDS:]), best_by)
+        all_candidates = tuple(comparisons)
+        if len(all_candidates) <= _ALL:
+            return cls(all_candidates, all_candidates, best_by)
+        order = ranked(all_candidates, best_by)
+        return cls(all_candidates, (*order[:_ENDS], *order[-_ENDS:]), best_by)
 
     @property
     def best(self) -> int:
@@ -558,8 +558,12 @@ _Sums = Mapping[str, Mapping[str, Counts]]
 
 def _sums(types: Mapping[str, TypeOutcome]) -> _Sums:
     return {
-        EMISSION: {n: each.emission for n, each in types.items() if each.emission is not None},
-        QUALITY: {n: each.quality for n, each in types.items() if each.quality is not None},
+        EMISSION: {
+            n: outcome.emission for n, outcome in types.items() if outcome.emission is not None
+        },
+        QUALITY: {
+            n: outcome.quality for n, outcome in types.items() if outcome.quality is not None
+        },
         NOTHING: {},
     }
 
@@ -599,8 +603,10 @@ def _one_type(
 
 def _members(before: CandidateOutcome, after: CandidateOutcome, skill_type: str) -> list[bool]:
     """Tell which miners have a scored record of a type under one of two candidates."""
-    types = [each.types[skill_type] for each in (before, after) if skill_type in each.types]
-    return [any(counts) for counts in zip(*(each.records for each in types), strict=True)]
+    types = [
+        outcome.types[skill_type] for outcome in (before, after) if skill_type in outcome.types
+    ]
+    return [any(counts) for counts in zip(*(outcome.records for outcome in types), strict=True)]
 
 
 def _compare_type(
@@ -635,7 +641,7 @@ def _compare_thresholds(
     before: CandidateOutcome, after: CandidateOutcome
 ) -> Iterator[ThresholdComparison]:
     for skill_type in dict.fromkeys([*before.thresholds, *after.thresholds]):
-        old, new = (each.thresholds.get(skill_type, {}) for each in (before, after))
+        old, new = (outcome.thresholds.get(skill_type, {}) for outcome in (before, after))
         for name in dict.fromkeys([*old, *new]):
             yield ThresholdComparison(skill_type, name, old.get(name), new.get(name))
 

@@ -112,8 +112,8 @@ class FactsWanted:
     @cached_property
     def _extractor(self) -> Extractor:
         selections = (
-            attrs.evolve(each.selection(self.wanted.get(name, ())), group=self.groups.get(name))
-            for name, each in self.catalogs.items()
+            attrs.evolve(catalog.selection(self.wanted.get(name, ())), group=self.groups.get(name))
+            for name, catalog in self.catalogs.items()
         )
         return Extractor(selections, (*self.fields, *_ALWAYS))
 
@@ -371,16 +371,16 @@ class Aggregate:
         miners = tuple(Miner(h, uids[self.positions[h]]) for h in sorted(self.positions))
         outcomes = tuple(
             CandidateOutcome(
-                each.identity,
+                candidate.identity,
                 self.types(position, miners),
-                proposal=each.proposal,
+                proposal=candidate.proposal,
                 thresholds={
                     name: {key: ThresholdRange(nano, nano) for key, nano in thresholds.items()}
-                    for name, thresholds in each.rules.thresholds.items()
+                    for name, thresholds in candidate.rules.thresholds.items()
                     if thresholds and self.records[name]
                 },
             )
-            for position, each in enumerate(candidates)
+            for position, candidate in enumerate(candidates)
         )
         plugins = plugin_names(candidates[0].rules.registry)
         return Outcome(history, miners, outcomes, plugins, tracks_thresholds(candidates))
@@ -456,12 +456,14 @@ class ChunkCounter:
     @cached_property
     def _begins(self) -> list[int]:
         """The epochs from which on some candidate has other rules, ascending."""
-        return sorted({epoch for each in self._candidates for epoch, _ in each.rules.spans()})
+        return sorted(
+            {epoch for candidate in self._candidates for epoch, _ in candidate.rules.spans()}
+        )
 
     @cached_property
     def _spans(self) -> list[list[Candidate]]:
         """The candidates from each of these epochs on."""
-        return [[each.at(begin) for each in self._candidates] for begin in self._begins]
+        return [[candidate.at(begin) for candidate in self._candidates] for begin in self._begins]
 
     @cached_property
     def _plans(self) -> dict[str, list[TypeCandidates]]:
@@ -486,14 +488,15 @@ class ChunkCounter:
         span = bisect_right(self._begins, epoch) - 1
         if self._tracked is None:
             return self._plans[name][span]
-        thresholds = tuple(each.at(epoch, name) for each in self._tracked)
+        thresholds = tuple(own.at(epoch, name) for own in self._tracked)
         key = (name, span, thresholds)
         if key not in self._by_thresholds:
             if len(self._by_thresholds) >= _PLANS:
                 self._by_thresholds.clear()
             pairs = zip(self._spans[span], thresholds, strict=True)
             self._by_thresholds[key] = TypeCandidates.of(
-                [each.with_thresholds(name, dict(tracked)) for each, tracked in pairs], name
+                [candidate.with_thresholds(name, dict(tracked)) for candidate, tracked in pairs],
+                name,
             )
         return self._by_thresholds[key]
 
@@ -505,13 +508,13 @@ class ChunkCounter:
         A record on which the engine fails under any candidate is rejected for all of them.
         """
         work = partial(_counted, plan, tracked=self._tracked, keeps_flips=self._flips)
-        (part, totals), kept, failed = isolated(work, rows, identity_at)
+        (part, totals), counted, failed = isolated(work, rows, identity_at)
         into.merge(part)
         into.rejects.update(reject.code for reject in failed)
         into.defects += defects_of(failed)
         if totals is not None:
             flips += totals.flips()
-        return kept
+        return counted
 
 
 def _counted(
@@ -594,7 +597,10 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     whole, flips = Aggregate(), on_flips is not None
     function = PortableFunction(
         lambda: CounterSpec(
-            tuple(ScorerSpec.of(each.rules) for each in candidates), flips, stretches, tracked
+            tuple(ScorerSpec.of(candidate.rules) for candidate in candidates),
+            flips,
+            stretches,
+            tracked,
         ),
         # this process adds each chunk where it belongs, which saves the merge
         ChunkCounter(candidates, flips=flips, into=whole, stretches=stretches, tracked=tracked),
@@ -604,8 +610,8 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     with closing(executor.map(function, chunks)) as counts:
         for part, rows in counts:
             if on_flips is not None:
-                for each in rows:
-                    on_flips(each)
+                for candidate in rows:
+                    on_flips(candidate)
             if part is not whole:
                 whole.merge(part)
             if progress is not None:

@@ -66,7 +66,9 @@ class Network:
 
     def part(self, validator: Validator) -> int:
         """Return the share of a validator in the stake of all, in nano."""
-        return round_half_even(validator.stake * NANO, sum(each.stake for each in self.validators))
+        return round_half_even(
+            validator.stake * NANO, sum(other.stake for other in self.validators)
+        )
 
     @classmethod
     def of(cls, validators: Path, parameters: Path | None = None) -> Network:
@@ -80,7 +82,7 @@ class Network:
             InputError: a file cannot be read.
             YumaError: a parameter is unknown, or out of its range.
         """
-        found = validators_of(validators)
+        every = validators_of(validators)
         values = {} if parameters is None else read(parameters)
         named = {**_YUMA3, **values} if isinstance(values, dict) else values
         chosen = parameters_of(named, str(parameters))
@@ -91,10 +93,10 @@ class Network:
                 str(chosen.owner_uid),
                 "none, as a list of validators has no uids",
             )
-        permitted = found[: chosen.max_validators]
+        permitted = every[: chosen.max_validators]
         if not permitted:
             raise InputError(f"{parameters}: found max_validators 0, expected one at least")
-        return cls(permitted, len(found) - len(permitted), chosen)
+        return cls(permitted, len(every) - len(permitted), chosen)
 
 
 @attrs.frozen
@@ -168,14 +170,14 @@ class Incentives:
 
     @cached_property
     def changing(self) -> tuple[int, ...]:
-        """The places of the miners whose consensus is another once all adopt the candidate."""
+        """The positions of the miners whose consensus is another once all adopt the candidate."""
         pairs = zip(self.nobody.consensus, self.scenarios[-1].consensus, strict=True)
-        return tuple(place for place, (old, new) in enumerate(pairs) if old != new)
+        return tuple(miner for miner, (old, new) in enumerate(pairs) if old != new)
 
     def flipped(self, scenario: Scenario) -> int:
         """Count the miners of `changing` whose consensus is the candidate's already."""
         new = self.scenarios[-1].consensus
-        return sum(scenario.consensus[place] == new[place] for place in self.changing)
+        return sum(scenario.consensus[miner] == new[miner] for miner in self.changing)
 
     def moved(self, scenario: Scenario) -> int:
         """Return the part of all incentive that goes to other miners, in nano."""
@@ -199,9 +201,13 @@ class Incentives:
 
         Of several with the same validators it is the first.
         """
-        found = {each.adopting: each for each in reversed(self.adopted) if self.flipped(each)}
-        found.pop(len(self.network.validators), None)
-        return tuple(found[adopting] for adopting in sorted(found))
+        by_number = {
+            scenario.adopting: scenario
+            for scenario in reversed(self.adopted)
+            if self.flipped(scenario)
+        }
+        by_number.pop(len(self.network.validators), None)
+        return tuple(by_number[adopting] for adopting in sorted(by_number))
 
     def most_changed(self, many: int) -> tuple[int, ...]:
         """Return the positions of the miners whose incentive changes most once all adopt."""
@@ -209,8 +215,8 @@ class Incentives:
             new - old
             for old, new in zip(self.nobody.incentive, self.scenarios[-1].incentive, strict=True)
         ]
-        ordered = sorted(range(len(changes)), key=lambda place: (-abs(changes[place]), place))
-        return tuple(place for place in ordered[:many] if changes[place])
+        ordered = sorted(range(len(changes)), key=lambda miner: (-abs(changes[miner]), miner))
+        return tuple(miner for miner in ordered[:many] if changes[miner])
 
 
 @attrs.frozen
@@ -254,8 +260,8 @@ def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -
         key: round_half_even(amount * NANO, largest)
         for key, amount in zip(keys, amounts, strict=True)
     }
-    found = weighed_by(chosen, scores)
-    return Weighed(found.weights, found.refused)
+    weighed = weighed_by(chosen, scores)
+    return Weighed(weighed.weights, weighed.refused)
 
 
 def incentives(
@@ -280,24 +286,24 @@ def incentives(
             f"found {many} miners and {validators} validators, expected at most {MOST_UIDS} in all "
             f"and {MOST_WEIGHTS} weights of them: leave --validators out"
         )
-    rows = [[each.weights.get(miner.hotkey, 0) for miner in miners] for each in (before, after)]
+    rows = [[side.weights.get(miner.hotkey, 0) for miner in miners] for side in (before, after)]
     subnet = _Subnet(network, (_row(rows[0]), _row(rows[1])))
     counts = {BASELINE: 0} | {name: subnet.fewest(name) for name in SCENARIOS}
     # several scenarios may be of the same validators
-    outcomes = {each: subnet.scenario(each) for each in sorted({*counts.values()})}
+    outcomes = {number: subnet.scenario(number) for number in sorted({*counts.values()})}
     return Incentives(
         network,
         miners,
-        tuple(attrs.evolve(outcomes[each], name=name) for name, each in counts.items()),
+        tuple(attrs.evolve(outcomes[number], name=name) for name, number in counts.items()),
         tuple(subnet.point(adopting) for adopting in range(validators + 1)),
         (before.reason, after.reason),
     )
 
 
-def _others(miners: Sequence[Miner], *found: Weighed) -> Iterator[Miner]:
+def _others(miners: Sequence[Miner], *sides: Weighed) -> Iterator[Miner]:
     """Yield the hotkeys and slots that have a weight and are no miner of the history."""
-    known = {miner.hotkey for miner in miners}
-    for key in sorted({key for each in found for key in each.weights} - known):
+    hotkeys = {miner.hotkey for miner in miners}
+    for key in sorted({key for side in sides for key in side.weights} - hotkeys):
         slot = slot_of(key)
         yield Miner(key, UNKNOWN if slot is None else slot)
 
@@ -308,7 +314,7 @@ class _Subnet:
     def __init__(self, network: Network, rows: tuple[Column, Column]) -> None:
         """Take the rows of weights of the baseline and the candidate; bonds are empty."""
         self.network, self.rows = network, rows
-        self.stakes = [each.stake for each in network.validators]
+        self.stakes = [validator.stake for validator in network.validators]
         self.validators, self.miners = len(self.stakes), len(rows[0])
         self.size = self.validators + self.miners
 
@@ -345,7 +351,7 @@ class _Subnet:
     def _epochs(self, adopting: int, many: int) -> Iterator[YumaOutput]:
         """Yield the outputs of some epochs, from empty bonds."""
         parameters, weights = self.network.parameters, self._weights(adopting)
-        given = YumaInput(
+        case = YumaInput(
             block=parameters.tempo + 2,
             emission=_EMISSION,
             last_update=(parameters.tempo + 2,) * self.size,
@@ -357,9 +363,9 @@ class _Subnet:
             permits=(True,) * self.validators,
         )
         for _ in range(many):
-            output = epoch(parameters, given)
+            output = epoch(parameters, case)
             yield output
-            given = attrs.evolve(given, bonds=output.bonds)
+            case = attrs.evolve(case, bonds=output.bonds)
 
     def _weights(self, adopting: int) -> Cells:
         """Return the weights of all validators, without zeros."""

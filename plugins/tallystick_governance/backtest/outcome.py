@@ -182,15 +182,17 @@ class TrackedThresholds:
             outcome: of the replay.
         """
         named = (
-            tuple((name, tuple(found.items())) for name, found in state.thresholds.items())
+            tuple(
+                (name, tuple(thresholds.items())) for name, thresholds in state.thresholds.items()
+            )
             for state in states
         )
         return cls(tuple(state.epoch for state in states), tuple(named), outcome.displaced)
 
     def at(self, epoch: int, skill_type: str) -> NamedThresholds:
         """Return the tracked thresholds of a type in an epoch; none before the first."""
-        place = bisect_right(self.epochs, epoch)
-        return self._types[place - 1].get(skill_type, ()) if place else ()
+        position = bisect_right(self.epochs, epoch)
+        return self._types[position - 1].get(skill_type, ()) if position else ()
 
     @cached_property
     def lines(self) -> Column:
@@ -199,7 +201,7 @@ class TrackedThresholds:
 
     @cached_property
     def _types(self) -> list[Mapping[str, NamedThresholds]]:
-        return [dict(each) for each in self.thresholds]
+        return [dict(by_type) for by_type in self.thresholds]
 
 
 @attrs.frozen
@@ -258,8 +260,8 @@ class Period:
     @property
     def rounds(self) -> tuple[int, int]:
         """The smallest and the largest number of a round."""
-        found = [key & ((1 << ROUND_BITS) - 1) for key in self.keys]
-        return min(found), max(found)
+        numbers = [key & ((1 << ROUND_BITS) - 1) for key in self.keys]
+        return min(numbers), max(numbers)
 
 
 @attrs.frozen
@@ -314,7 +316,7 @@ class Outcome:
     @property
     def thresholds(self) -> str:
         """The kind of thresholds that score records: ``replayed``, ``seed`` or ``fixed``."""
-        if any(each.state is not None for each in self.candidates):
+        if any(candidate.state is not None for candidate in self.candidates):
             return "replayed"
         return "seed" if self.tracks else "fixed"
 

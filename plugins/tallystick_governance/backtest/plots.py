@@ -21,13 +21,14 @@ from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
 from tallystick_governance.backtest.comparison import (
     CandidateComparison,
+    Concentration,
     Distribution,
     MinerChange,
     losers,
     winners,
 )
 from tallystick_governance.backtest.incentive import Incentives
-from tallystick_governance.backtest.statistics import PERCENT, Interval, Uncertainty
+from tallystick_governance.backtest.statistics import PERCENT, Uncertainty
 
 INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
 GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
@@ -98,48 +99,55 @@ class Plot:
         return "data:image/svg+xml;base64," + b64encode(self.svg.encode()).decode()
 
 
-def change(found: Distribution, known: Uncertainty | None) -> Plot:
+def change(overall: Distribution, uncertainty: Uncertainty | None) -> Plot:
     """Plot the shares that change most, from the largest gain to the largest loss."""
-    changes = found.changes()
+    changes = overall.changes()
     chosen = [*winners(changes, LARGEST), *reversed(losers(changes, LARGEST))]
-    rows = [
-        {
-            "miner": _label(n, each),
-            "points": each.share_change * 100 / NANO,
-            "side": "gain" if each.share_change > 0 else "loss",
-            **(_ends(known.shares[each.miner.hotkey]) if known else {}),
-        }
-        for n, each in enumerate(chosen, 1)
-    ]
+    rows = list[dict[str, Any]]()
+    for n, miner in enumerate(chosen, 1):
+        rows.append(
+            {
+                "miner": f"{n}. {short(miner.miner.hotkey)}",
+                "points": miner.share_change * 100 / NANO,
+                "side": "gain" if miner.share_change > 0 else "loss",
+            }
+        )
+        if uncertainty is not None:
+            interval = uncertainty.shares[miner.miner.hotkey]
+            rows[-1] |= {"low": interval.low * 100 / NANO, "high": interval.high * 100 / NANO}
     base = alt.Chart(_data(rows)).encode(y=alt.Y("miner:N", sort=None, title=None))
     bars = base.mark_bar(height=9).encode(
         x=alt.X("points:Q", title="change of the share, in points", axis=alt.Axis(tickCount=5)),
         color=alt.Color("side:N", scale=_SIDES, legend=None),
     )
-    said = f"The {len(chosen)} shares that change most"
-    if not known:
-        return _plot(bars.properties(height=alt.Step(15)), said)
+    title = f"The {len(chosen)} shares that change most"
+    if not uncertainty:
+        return _plot(bars.properties(height=alt.Step(15)), title)
     whiskers = base.mark_rule(color=INK).encode(x="low:Q", x2="high:Q")
     return _plot(
         (bars + whiskers).properties(height=alt.Step(15)),
-        f"{said}, with intervals of {PERCENT}\u00a0%",
+        f"{title}, with intervals of {PERCENT}\u00a0%",
     )
 
 
-def spread(found: Distribution) -> Plot:
+def spread(overall: Distribution) -> Plot:
     """Plot the number of miners by class of relative change of their share."""
     names = _classes()
     many = dict.fromkeys(names, 0)
-    for each in found.changes():
-        many[_class_of(each, names)] += 1
+    for miner in overall.changes():
+        many[_class_of(miner, names)] += 1
     unchanged = len(STEPS) // 2
     rows = [
         {
             "change": name,
             "miners": number,
-            "side": "none" if place == unchanged - 1 else "loss" if place < unchanged else "gain",
+            "side": "none"
+            if position == unchanged - 1
+            else "loss"
+            if position < unchanged
+            else "gain",
         }
-        for place, (name, number) in enumerate(many.items())
+        for position, (name, number) in enumerate(many.items())
     ]
     base = alt.Chart(_data(rows)).encode(
         y=alt.Y("change:N", sort=None, title=None),
@@ -153,19 +161,19 @@ def spread(found: Distribution) -> Plot:
     )
 
 
-def adoption(found: Incentives) -> Plot:
+def adoption(incentives: Incentives) -> Plot:
     """Plot the gain of the incentives that change most, by the stake that adopts."""
-    chosen = found.most_changed(DRAWN)
-    last = found.scenarios[-1].incentive
+    chosen = incentives.most_changed(DRAWN)
+    last = incentives.scenarios[-1].incentive
     rows = [
         {
-            "miner": f"{n}. {short(found.miners[place].hotkey)}",
+            "miner": f"{n}. {short(incentives.miners[miner].hotkey)}",
             "stake": point.stake * 100 / NANO,
-            "points": (point.incentive[place] - found.nobody.incentive[place]) * 100 / NANO,
-            "side": "gain" if last[place] > found.nobody.incentive[place] else "loss",
+            "points": (point.incentive[miner] - incentives.nobody.incentive[miner]) * 100 / NANO,
+            "side": "gain" if last[miner] > incentives.nobody.incentive[miner] else "loss",
         }
-        for n, place in enumerate(chosen, 1)
-        for point in found.curve
+        for n, miner in enumerate(chosen, 1)
+        for point in incentives.curve
     ]
     base = alt.Chart(_data(rows)).encode(
         x=alt.X("stake:Q", title="stake that adopts, in %", axis=alt.Axis(tickCount=5)),
@@ -180,24 +188,36 @@ def adoption(found: Incentives) -> Plot:
     )
 
 
-def across(found: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
+def across(candidates: Sequence[CandidateComparison], labels: Sequence[str]) -> list[Plot]:
     """Plot the candidates beside the baseline, a picture for each metric."""
-    swept = _swept(found)
-    if swept is None and len(found) > BESIDE:
+    swept = _swept(candidates)
+    if swept is None and len(candidates) > BESIDE:
         return []
     rows = [
-        {"candidate": _cut(number, label), "value": value, "is": "candidate", **_metrics(each)}
-        for number, (label, each, value) in enumerate(
-            zip(labels, found, swept or repeat(None), strict=False), 1
+        {
+            "candidate": _cut(number, label),
+            "value": value,
+            "is": "candidate",
+            **_metrics(overall.moved, overall.tau, overall.concentration_after),
+        }
+        for number, (label, overall, value) in enumerate(
+            zip(
+                labels,
+                (candidate.overall for candidate in candidates),
+                swept or repeat(None),
+                strict=False,
+            ),
+            1,
         )
     ]
-    first = found[0]
+    first = candidates[0]
     own = first.identity.changes[0].baseline if swept else None
     baseline = {
         "candidate": "the baseline",
         "value": None if own is None else float(own),
         "is": "baseline",
-        **_baseline_metrics(first),
+        # it differs from itself in nothing
+        **_metrics(0, NANO, first.overall.concentration_before),
     }
     if swept is None:
         return [_bars([baseline, *rows], name) for name in METRICS]
@@ -213,20 +233,10 @@ METRICS = {
 """Metrics by which candidates are compared, and the format of each."""
 
 
-def _metrics(found: CandidateComparison) -> Mapping[str, float | None]:
-    overall = found.overall
-    after = overall.concentration_after
-    values = (overall.moved, overall.tau, after.gini, after.hhi)
-    return {
-        name: None if value is None else value / NANO
-        for name, value in zip(METRICS, values, strict=True)
-    }
-
-
-def _baseline_metrics(found: CandidateComparison) -> Mapping[str, float | None]:
-    """Return the metrics of the baseline, which differs from itself in nothing."""
-    before = found.overall.concentration_before
-    values = (0, NANO, before.gini, before.hhi)
+def _metrics(
+    moved: int | None, tau: int | None, concentration: Concentration
+) -> Mapping[str, float | None]:
+    values = (moved, tau, concentration.gini, concentration.hhi)
     return {
         name: None if value is None else value / NANO
         for name, value in zip(METRICS, values, strict=True)
@@ -238,7 +248,9 @@ def _curve(
 ) -> Plot:
     """Plot a metric over the values of a sweep; a dashed line and a square are the baseline."""
     y = alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric))
-    x = alt.X("value:Q", title=_tail(path), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    # the end of a path tells it from others
+    tail = path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
+    x = alt.X("value:Q", title=tail, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     own = alt.Chart(_data([baseline]))
     # the baseline is a point of the sweep, though no candidate of its own
     line = [*rows, baseline] if baseline["value"] is not None else rows
@@ -254,8 +266,8 @@ def _curve(
 
 def _bars(rows: Sequence[Mapping[str, Any]], metric: str) -> Plot:
     """Plot a metric of every candidate, the largest first; another colour is the baseline."""
-    known = [row for row in rows if row[metric] is not None]
-    ordered = sorted(known, key=lambda row: (-row[metric], row["candidate"]))
+    defined = [row for row in rows if row[metric] is not None]
+    ordered = sorted(defined, key=lambda row: (-row[metric], row["candidate"]))
     bars = (
         alt.Chart(_data(ordered))
         .mark_bar(height=12)
@@ -278,12 +290,14 @@ def _field(name: str) -> str:
     return name.replace("'", "\\'") + ":Q"
 
 
-def _swept(found: Sequence[CandidateComparison]) -> list[float] | None:
+def _swept(candidates: Sequence[CandidateComparison]) -> list[float] | None:
     """Return the values of one swept number; None when candidates differ in something else."""
-    paths = {tuple(change.path for change in each.identity.changes) for each in found}
-    if len(found) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
+    paths = {
+        tuple(change.path for change in candidate.identity.changes) for candidate in candidates
+    }
+    if len(candidates) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
         return None
-    return [float(each.identity.changes[0].value) for each in found]
+    return [float(candidate.identity.changes[0].value) for candidate in candidates]
 
 
 def _classes() -> list[str]:
@@ -302,23 +316,10 @@ def _class_of(change: MinerChange, names: Sequence[str]) -> str:
     return names[max(above, 1) - 1]
 
 
-def _label(number: int, change: MinerChange) -> str:
-    return f"{number}. {short(change.miner.hotkey)}"
-
-
 def _cut(number: int, label: str) -> str:
     """Shorten the label of a candidate: a long one keeps its ends, after its number."""
     text = visible(label)
     return text if len(text) <= _WIDE else f"{number}. {text[:9]}…{text[-13:]}"
-
-
-def _ends(interval: Interval) -> Mapping[str, float]:
-    return {"low": interval.low * 100 / NANO, "high": interval.high * 100 / NANO}
-
-
-def _tail(path: str) -> str:
-    """Shorten a path to its end, which tells it from others."""
-    return path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
 
 
 def _data(rows: Sequence[Mapping[str, Any]]) -> alt.Data:
@@ -346,8 +347,8 @@ def _darkened(svg: str) -> str:
 
 def _renumbered(svg: str) -> str:
     """Count the identifiers from 0: the drawer counts on over all pictures."""
-    found = dict.fromkeys(re.findall(r' id="([a-z_]+\d+)"', svg))
-    new = {name: f"id{number}" for number, name in enumerate(found)}
+    identifiers = dict.fromkeys(re.findall(r' id="([a-z_]+\d+)"', svg))
+    new = {name: f"id{number}" for number, name in enumerate(identifiers)}
     return re.sub(
         r'(?<= id=")[a-z_]+\d+(?=")|(?<=url\(#)[a-z_]+\d+(?=\))',
         lambda match: new.get(match[0], match[0]),

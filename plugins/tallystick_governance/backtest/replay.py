@@ -89,7 +89,7 @@ class Calendar:
 
 def calendar_of(reader: Reader, defects: Iterable[Reject] = ()) -> Calendar:
     """Read a history for its calendar, without its known defects."""
-    lines = frozenset(each.line for each in defects)
+    lines = frozenset(defect.line for defect in defects)
     records, types = Counter[int](), defaultdict[str, set[str]](set)
     for batch in reader.batches(COUNTED):
         for name, every in batch.types.items():
@@ -170,7 +170,7 @@ class _EpochReplay:
         """Go by the rules of an epoch, and register miners for the types that are new in them."""
         self.scorer, self.rules = self.all_rules.rules_at(epoch), self.timeline.at(epoch)
         # many records have one consensus
-        self.arisen = lru_cache(maxsize=1 << 14)(partial(consensus_event, self.rules))
+        self.consensus_event = lru_cache(maxsize=1 << 14)(partial(consensus_event, self.rules))
         miners = _registered(self.state.miners, self.rules, self.types)
         self.state = attrs.evolve(self.state, miners=miners)
 
@@ -239,17 +239,17 @@ class _EpochReplay:
         if rows.skill_type not in self.scorer.types:
             return ()
         valid, refused = judged(rows, self.scorer)
-        events, kept, failed = isolated(self._scored, rows.select(valid), identity_at)
+        events, scored, failed = isolated(self._scored, rows.select(valid), identity_at)
         self.defects += [*defects_of(refused), *failed]
-        return zip(kept.record.tolist(), events, strict=True)
+        return zip(scored.record.tolist(), events, strict=True)
 
     def _distinct(self, events: Iterable[tuple[int, StateEvent]]) -> list[StateEvent]:
         """Return the first event of each record; the lines of the others are displaced."""
-        found: dict[tuple[str, str, str, str, int], StateEvent] = {}
+        first: dict[tuple[str, str, str, str, int], StateEvent] = {}
         for line, event in events:
-            if found.setdefault(_SAME(event), event) is not event:
+            if first.setdefault(_SAME(event), event) is not event:
                 self.displaced.append(line)
-        return list(found.values())
+        return list(first.values())
 
     def _scored(self, rows: FactRows) -> list[StateEvent]:
         """Return the events of accepted records of one type."""
@@ -262,13 +262,13 @@ class _EpochReplay:
         if bound.group is None:
             rows = attrs.evolve(rows, group=None)  # another candidate asked for it
         answered = rows.select(rows.answered)
-        given = self.state.thresholds.get(bound.name, {})
-        thresholds = bound.tiers.thresholds(given) if bound.tiers is not None else {}
+        tracked = self.state.thresholds.get(bound.name, {})
+        thresholds = bound.tiers.thresholds(tracked) if bound.tiers is not None else {}
         scores = columns_of(bound).score(answered.facts.__getitem__, thresholds, len(answered))
         agreed: list[int | None] = [None] * len(answered)
         for factor in bound.factors:
             if factor.name == CONSENSUS:
-                agreed = _given(scores.columns[factor], scores.given.get(factor))
+                agreed = _applying(scores.columns[factor], scores.given.get(factor))
         emission: list[int | None] = [None] * len(answered)
         if scores.emission is not None:
             emission = scores.emission.tolist()
@@ -284,7 +284,7 @@ class _EpochReplay:
     def _event(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
         validator, hotkey, task_id, role, events, group, number, epoch, missed = who
         quality, emission, agreed, measures = scored
-        arisen = None if agreed is None else self.arisen(agreed)
+        consensus = None if agreed is None else self.consensus_event(agreed)
         return StateEvent(
             validator=validator,
             hotkey=hotkey,
@@ -292,7 +292,7 @@ class _EpochReplay:
             task_id=task_id,
             round=number,
             epoch=epoch,
-            events=events_of_record(events or (), arisen),
+            events=events_of_record(events or (), consensus),
             role=role,
             missed=missed,
             quality=quality,
@@ -304,21 +304,23 @@ class _EpochReplay:
 
 def _measures(scores: ScoreColumns, rows: int) -> list[dict[str, int | Fraction]]:
     """Return the measures that apply to each row, as a state takes them."""
-    found: list[dict[str, int | Fraction]] = []
-    found += ({} for _ in range(rows))
+    by_row: list[dict[str, int | Fraction]] = []
+    by_row += ({} for _ in range(rows))
     for value in scores.bound.measures:
         column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
-        for measures, each in zip(found, _given(column, scores.given.get(value)), strict=True):
-            if each is not None:
-                measures[value.name] = each
-    return found
+        for measures, measure in zip(
+            by_row, _applying(column, scores.given.get(value)), strict=True
+        ):
+            if measure is not None:
+                measures[value.name] = measure
+    return by_row
 
 
-def _given(values: Any, given: Truths | None) -> list[Any]:  # noqa: ANN401  # nano or ratios
-    found: list[Any] = values.tolist()
-    if given is None:
-        return found
-    return [value if there else None for value, there in zip(found, given.tolist(), strict=True)]
+def _applying(values: Any, applies: Truths | None) -> list[Any]:  # noqa: ANN401  # nano or ratios
+    every: list[Any] = values.tolist()
+    if applies is None:
+        return every
+    return [value if there else None for value, there in zip(every, applies.tolist(), strict=True)]
 
 
 def _who(rows: FactRows) -> Iterator[_Who]:
@@ -326,7 +328,7 @@ def _who(rows: FactRows) -> Iterator[_Who]:
     groups = pa.nulls(len(rows)) if rows.group is None else rows.group
     texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events, groups)
     return zip(
-        *(pa.array(each).to_pylist() for each in texts),
+        *(pa.array(column).to_pylist() for column in texts),
         rows.round.tolist(),
         rows.epoch.tolist(),
         rows.missed.tolist(),
@@ -346,18 +348,18 @@ def _registered(
     """
     has_reputation = rules.rule_set.section(REPUTATION) is not None
     initial = initial_reputation(rules) if has_reputation else 0
-    found = dict(miners)
+    registered = dict(miners)
     for hotkey, names in types.items():
-        known = miners.get(hotkey, Miner(hotkey, None, (), {}))
-        new = names & rules.rule_set.skill_types.keys() - set(known.types)
+        miner = miners.get(hotkey, Miner(hotkey, None, (), {}))
+        new = names & rules.rule_set.skill_types.keys() - set(miner.types)
         if new:
-            begun = dict.fromkeys(sorted(new), initial) if has_reputation else {}
-            found[hotkey] = attrs.evolve(
-                known,
-                types=tuple(sorted({*known.types, *new})),
-                reputation={**begun, **known.reputation},
+            start = dict.fromkeys(sorted(new), initial) if has_reputation else {}
+            registered[hotkey] = attrs.evolve(
+                miner,
+                types=tuple(sorted({*miner.types, *new})),
+                reputation={**start, **miner.reputation},
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(registered.items()))
 
 
 def _skipped(state: State, epoch: int, rules: StateRules) -> State:
@@ -399,7 +401,7 @@ def replays(
     miners = tuple(miner.hotkey for miner in outcome.miners)
     function = PortableFunction(
         lambda: ReplaySpec(
-            tuple(ScorerSpec.of(each.rules) for each in candidates),
+            tuple(ScorerSpec.of(candidate.rules) for candidate in candidates),
             # workers may have another working directory
             reader.path.absolute(),
             outcome.history.digest,
@@ -474,7 +476,7 @@ class ReplaySpec:
     def make(self) -> Replay:
         """Return the function, which binds a candidate when it is its turn."""
         return Replay(
-            lambda place: Candidate.of_spec(self.scorers[place]),
+            lambda position: Candidate.of_spec(self.scorers[position]),
             self._reader,
             self.calendar,
             self.miners,

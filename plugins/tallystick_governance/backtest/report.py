@@ -138,15 +138,17 @@ class CandidateSection:
     def migrations(self) -> Mapping[str, Comparison]:
         """The types with tiers, and where the records of each tier go."""
         return {
-            name: each.tiers
-            for name, each in self.comparison.types.items()
-            if each.tiers is not None and each.tiers.migration and each.tiers.compared
+            name: comparison.tiers
+            for name, comparison in self.comparison.types.items()
+            if comparison.tiers is not None
+            and comparison.tiers.migration
+            and comparison.tiers.compared
         }
 
     def interval(self, change: MinerChange) -> Interval | None:
         """Return the interval of the change of a miner's share; None when it is unknown."""
-        known = self.comparison.uncertainty
-        return None if known is None else known.shares[change.miner.hotkey]
+        uncertainty = self.comparison.uncertainty
+        return None if uncertainty is None else uncertainty.shares[change.miner.hotkey]
 
     @staticmethod
     def heat(number: int, row: Sequence[int]) -> int:
@@ -180,8 +182,8 @@ class CandidateSection:
     @property
     def scenarios(self) -> tuple[str, ...]:
         """The scenarios of who adopts the candidate, as heads of columns."""
-        found = self.comparison.incentives
-        return tuple(each.name for each in found.scenarios) if found else ()
+        incentives = self.comparison.incentives
+        return tuple(scenario.name for scenario in incentives.scenarios) if incentives else ()
 
     @property
     def incentives(self) -> Iterator[tuple[Miner, tuple[int, ...]]]:
@@ -189,12 +191,12 @@ class CandidateSection:
 
         As many as the table of miners has.
         """
-        found = self.comparison.incentives
-        if found is None:
+        incentives = self.comparison.incentives
+        if incentives is None:
             return
-        for place in found.most_changed(self.rows):
-            values = tuple(each.incentive[place] for each in found.scenarios)
-            yield found.miners[place], values
+        for miner in incentives.most_changed(self.rows):
+            values = tuple(scenario.incentive[miner] for scenario in incentives.scenarios)
+            yield incentives.miners[miner], values
 
     @property
     def miners(self) -> list[MinerChange]:
@@ -204,8 +206,8 @@ class CandidateSection:
 
 
 def _mean_reputation(state: EpochState, skill_type: str) -> int | None:
-    found = [each[skill_type] for each in state.reputations.values() if skill_type in each]
-    return sum(found) // len(found) if found else None
+    reputations = [miner[skill_type] for miner in state.reputations.values() if skill_type in miner]
+    return sum(reputations) // len(reputations) if reputations else None
 
 
 @attrs.frozen
@@ -224,7 +226,7 @@ class Page:
 @cache
 def environment() -> Environment:
     """Return the templates: values are escaped and visible; one that is missing fails."""
-    found = Environment(
+    pages = Environment(
         loader=PackageLoader("tallystick_governance.backtest"),
         autoescape=True,
         finalize=_seen,
@@ -233,9 +235,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.filters.update({each.__name__: each for each in _FILTERS})
-    found.globals["glosses"] = GLOSSES
-    return found
+    pages.filters.update({function.__name__: function for function in _FILTERS})
+    pages.globals["glosses"] = GLOSSES
+    return pages
 
 
 def _seen(value: object) -> object:
@@ -264,6 +266,7 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
     drawing, labels = plots(), _labels(selection.every)
     sections = list(_sections(selection, labels, drawn=drawing is not None))
     pages = environment()
+    script = pages.get_template("script.js").render()
     html = pages.get_template("report.html").render(
         outcome=outcome,
         engine=f"tallystick {version('tallystick')}",
@@ -272,20 +275,15 @@ def report(outcome: Outcome, selection: Selection, command: str) -> Page:
         best_words=BEST_WORDS[selection.best_by],
         thresholds=THRESHOLDS[outcome.thresholds],
         labels=labels,
-        linked={each.position for each in selection.full},
+        linked={candidate.position for candidate in selection.full},
         sections=sections,
         plots=drawing,
         terms=Terms(),
-        script_digest=_script_digest(pages),
+        # the policy of the page allows this script alone
+        script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         command=command,
     )
     return Page(html, drawing is not None)
-
-
-def _script_digest(pages: Environment) -> str:
-    """Return the digest of the script, as a policy names it."""
-    script = pages.get_template("script.js").render()
-    return b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _sections(
@@ -293,11 +291,11 @@ def _sections(
 ) -> Iterator[CandidateSection]:
     many = len(selection.full)
     rows = max(_FEWEST, _ROWS // max(many, 1))
-    for place, each in enumerate(selection.full):
+    for number, candidate in enumerate(selection.full):
         yield CandidateSection(
-            each,
-            labels[each.position - 1],
-            _standing(selection, place),
+            candidate,
+            labels[candidate.position - 1],
+            _standing(selection, number),
             rows,
             alone=len(selection.every) == 1,
             drawn=drawn,
@@ -305,22 +303,22 @@ def _sections(
         )
 
 
-def _standing(selection: Selection, place: int) -> str:
+def _standing(selection: Selection, number: int) -> str:
     """Say the place of a candidate among many."""
     if not selection.best:
         return ""
     every, full = len(selection.every), len(selection.full)
-    rank = place + 1 if place < selection.best else every - full + place + 1
+    rank = number + 1 if number < selection.best else every - full + number + 1
     best = BEST_WORDS[selection.best_by]
     return f"{grouped(rank)} of {counted(every, 'candidate')}: {best} is best."
 
 
 def _labels(comparisons: Sequence[CandidateComparison]) -> list[str]:
     """Return the changes of each candidate, when a sweep makes them; else the names."""
-    names = [each.identity.name for each in comparisons]
+    names = [candidate.identity.name for candidate in comparisons]
     changes = [
-        ", ".join(f"{change.path} = {change.value}" for change in each.identity.changes)
-        for each in comparisons
+        ", ".join(f"{change.path} = {change.value}" for change in candidate.identity.changes)
+        for candidate in comparisons
     ]
     swept = all(changes) and len(set(changes)) == len(changes)
     return changes if swept and len(changes) > 1 else names
@@ -377,13 +375,15 @@ class Building:
             shown: every candidate but the baseline, and those that the report has in full.
             command: how to do it again, for the reader of the report.
         """
-        for each in shown.every:
-            self._append("miners.parquet", tables.miner_table(each))
-            self._append("migrations.parquet", tables.migration_table(each))
-            if each.incentives is not None:
-                name = each.identity.name
-                self._append("incentives.parquet", tables.incentive_table(each.incentives, name))
-                self._append("dividends.parquet", tables.dividend_table(each.incentives, name))
+        for candidate in shown.every:
+            self._append("miners.parquet", tables.miner_table(candidate))
+            self._append("migrations.parquet", tables.migration_table(candidate))
+            if candidate.incentives is not None:
+                name = candidate.identity.name
+                self._append(
+                    "incentives.parquet", tables.incentive_table(candidate.incentives, name)
+                )
+                self._append("dividends.parquet", tables.dividend_table(candidate.incentives, name))
         with output_errors(self._final):
             for rows in self._rows.values():
                 rows.close()
@@ -440,7 +440,7 @@ def building(folder: Path, names: Sequence[str]) -> Iterator[Building]:
             is as it was.
     """
     with atomic_folder(folder, FILES) as new, ExitStack() as stack:
-        found = Building(folder, new, names, stack)
-        yield found
-        if not found.finished:
+        build = Building(folder, new, names, stack)
+        yield build
+        if not build.finished:
             raise OutputError(f"{folder}: the back-test was not finished: nothing was left")

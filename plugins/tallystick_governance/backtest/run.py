@@ -89,7 +89,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
             is computed, too.
         follow_links: whether the name of the folder may be a link.
         executor: who counts and replays; by default this process.
-        progress: told how far it is.
+        progress: takes the number of lines so far.
 
     Raises:
         InputError: the history cannot be read, or has no record of a type of the baseline.
@@ -100,7 +100,7 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     output = output_path(path_of(folder, "a folder for results"), follow_links=follow_links)
     reader = reader_of(path_of(history, "a file or a folder of records or facts"), candidates)
     executor = executor or InProcess()
-    with building(output, [each.name for each in candidates]) as build:
+    with building(output, [candidate.name for candidate in candidates]) as build:
         outcome, tracked = _outcome_of(
             reader,
             candidates,
@@ -117,11 +117,11 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         intervals = _uncertainties(
             reader, outcome, candidates, chosen, bootstrap, executor, tracked
         )
-        for each in chosen:
-            compared[each.position - 1] = attrs.evolve(
-                each,
-                uncertainty=intervals.get(each.position),
-                incentives=None if network is None else _incentives(candidates, each, network),
+        for candidate in chosen:
+            compared[candidate.position - 1] = attrs.evolve(
+                candidate,
+                uncertainty=intervals.get(candidate.position),
+                incentives=None if network is None else _incentives(candidates, candidate, network),
             )
         return outcome, build.finish(outcome, Selection.of(compared, best_by), command)
 
@@ -145,7 +145,7 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
         return {}
     check_unchanged(reader.path, outcome.history.digest)
     stretches = RoundStretches.of(period.keys, len(outcome.miners))
-    positions = [0, *(each.position for each in chosen)]
+    positions = [0, *(compared.position for compared in chosen)]
     flips = np.zeros((len(positions), stretches.count), np.int64)
 
     def add_flips(rows: FlipRows) -> None:
@@ -161,12 +161,12 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
     )
     hotkeys = [miner.hotkey for miner in outcome.miners]
     uncertainties = dict[int, Uncertainty | None]()
-    for candidate, each in enumerate(chosen, 1):
+    for candidate, compared in enumerate(chosen, 1):
         before, after = (
-            stretches.amounts(aggregate, number, each.overall.measure, hotkeys)
+            stretches.amounts(aggregate, number, compared.overall.measure, hotkeys)
             for number in (0, candidate)
         )
-        known = uncertainty(
+        candidate_uncertainty = uncertainty(
             bootstrap,
             hotkeys,
             before,
@@ -176,10 +176,10 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
             epochs=stretches.epochs,
         )
         changes = ShareChanges.of(before, after)
-        if known is not None and changes is not None:
+        if candidate_uncertainty is not None and changes is not None:
             chance = chance_of(bootstrap.seed, bootstrap.draws, changes)
-            known = attrs.evolve(known, chance=chance)
-        uncertainties[each.position] = known
+            candidate_uncertainty = attrs.evolve(candidate_uncertainty, chance=chance)
+        uncertainties[compared.position] = candidate_uncertainty
     return uncertainties
 
 
@@ -208,10 +208,10 @@ def outcome_of(  # noqa: PLR0913  # as above
         reader: the history.
         candidates: the baseline first.
         on_flips: takes the flips.
-        on_epoch: given, the epochs are replayed, and it takes the states; everything is then by the
-            thresholds that the replays lead to.
+        on_epoch: takes the states; with it the epochs are replayed, and all of the outcome is by
+            the thresholds that the replays lead to.
         executor: who counts and replays; by default this process.
-        progress: told how far it is.
+        progress: takes the number of lines so far.
 
     Raises:
         InputError: as `backtest`.
@@ -249,8 +249,8 @@ def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
     check_unchanged(reader.path, outcome.history.digest)
     aggregate = count(reader.source(), candidates, executor, on_flips=on_flips, tracked=tracked)
     replayed = tuple(
-        attrs.evolve(each, types=aggregate.types(n, outcome.miners), seeded=each.types)
-        for n, each in enumerate(outcome.candidates)
+        attrs.evolve(candidate, types=aggregate.types(n, outcome.miners), seeded=candidate.types)
+        for n, candidate in enumerate(outcome.candidates)
     )
     return attrs.evolve(outcome, candidates=replayed), tracked
 
@@ -271,9 +271,9 @@ def _with_states(
         on_epoch(state)
 
     with closing(replays(reader, candidates, outcome, keep, executor)) as states:
-        for rules, each, state in zip(candidates, outcome.candidates, states, strict=True):
-            thresholds = _ranges(rules, each, epochs[0], state.final)
-            replayed.append(attrs.evolve(each, state=state, thresholds=thresholds))
+        for rules, candidate, state in zip(candidates, outcome.candidates, states, strict=True):
+            thresholds = _ranges(rules, candidate, epochs[0], state.final)
+            replayed.append(attrs.evolve(candidate, state=state, thresholds=thresholds))
             # the last is the state after the history
             tracked.append(TrackedThresholds.of(epochs[:-1], state))
             epochs.clear()
@@ -284,21 +284,21 @@ def _with_states(
         further = [failed[line] for line in sorted(failed)]
         _log_defects(reader, further)
         rejects = Counter(history.rejects)
-        rejects.update(each.code for each in further)
+        rejects.update(candidate.code for candidate in further)
         history = attrs.evolve(
             history,
             rejects=dict(sorted(rejects.items())),
             defects=(*history.defects, *defects_of(further)),
         )
-    found = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
-    return found, tuple(tracked)
+    replayed_outcome = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
+    return replayed_outcome, tuple(tracked)
 
 
 def _ranges(
     candidate: Candidate, outcome: CandidateOutcome, first: EpochState, last: EpochState
 ) -> dict[str, dict[str, ThresholdRange]]:
     """Return every threshold of a candidate from its first state to its last, by type."""
-    found = dict[str, dict[str, ThresholdRange]]()
+    ranges = dict[str, dict[str, ThresholdRange]]()
     for name in outcome.types:
         begin, end = (
             all_thresholds(
@@ -308,8 +308,8 @@ def _ranges(
         )
         both = {key: ThresholdRange(begin.get(key, nano), nano) for key, nano in end.items()}
         if both:
-            found[name] = both
-    return found
+            ranges[name] = both
+    return ranges
 
 
 def _log_defects(reader: Reader, rejects: Sequence[Reject]) -> None:
@@ -339,7 +339,7 @@ class Best:
 
 
 def best_of(
-    baseline: Candidate, found: Selection, file: Path, *, follow_links: bool = False
+    baseline: Candidate, shown: Selection, file: Path, *, follow_links: bool = False
 ) -> Best:
     """Write the best candidate that a sweep made of the baseline, as `revise` revises it.
 
@@ -347,13 +347,15 @@ def best_of(
         TallystickError: no candidate is of a sweep alone: each is one that was given.
         OutputError: the file cannot be written.
     """
-    swept = [each for each in found.every if each.identity.changes]
+    swept = [candidate for candidate in shown.every if candidate.identity.changes]
     if not swept:
         raise TallystickError(
             "found no candidate of a sweep beside those that were given, expected one to write"
         )
-    best = ranked(swept, found.best_by)[0].identity
-    revision = revise(baseline.rules, [(each.path, each.value) for each in best.changes])
+    best = ranked(swept, shown.best_by)[0].identity
+    revision = revise(
+        baseline.rules, [(candidate.path, candidate.value) for candidate in best.changes]
+    )
     revision.write(file, follow_links=follow_links)
     new = revision.loaded
-    return Best(best.name, found.best_by, new.rule_set.reference, new.digest, str(file))
+    return Best(best.name, shown.best_by, new.rule_set.reference, new.digest, str(file))

@@ -84,7 +84,7 @@ def published_share(part: int, whole: int) -> int:
 def shares(amounts: Sequence[int]) -> list[int]:
     """Return the share of each amount in all of them, in nano, rounded once."""
     whole = sum(amounts)
-    return [published_share(each, whole) for each in amounts]
+    return [published_share(amount, whole) for amount in amounts]
 
 
 def moved(before: Sequence[int], after: Sequence[int]) -> int | None:
@@ -103,12 +103,12 @@ def moved(before: Sequence[int], after: Sequence[int]) -> int | None:
 def ranks(amounts: Sequence[int]) -> list[int]:
     """Return the rank of each amount, the largest first, from 1.
 
-    A place is one more than the number of larger amounts: equals share one, as in 1, 2, 2, 4.
+    A rank is one more than the number of larger amounts: equals share one, as in 1, 2, 2, 4.
     """
-    place: dict[int, int] = {}
+    first: dict[int, int] = {}
     for position, amount in enumerate(sorted(amounts, reverse=True), 1):
-        place.setdefault(amount, position)
-    return [place[amount] for amount in amounts]
+        first.setdefault(amount, position)
+    return [first[amount] for amount in amounts]
 
 
 def gini(amounts: Sequence[int]) -> Fraction | None:
@@ -122,7 +122,7 @@ def gini(amounts: Sequence[int]) -> Fraction | None:
     whole, many = sum(amounts), len(amounts)
     if not whole:
         return None
-    weighted = sum((2 * i - many - 1) * each for i, each in enumerate(sorted(amounts), 1))
+    weighted = sum((2 * i - many - 1) * amount for i, amount in enumerate(sorted(amounts), 1))
     return Fraction(weighted, many * whole)
 
 
@@ -133,7 +133,7 @@ def hhi(amounts: Sequence[int]) -> Fraction | None:
     nothing to have.
     """
     whole = sum(amounts)
-    return Fraction(sum(each * each for each in amounts), whole * whole) if whole else None
+    return Fraction(sum(amount * amount for amount in amounts), whole * whole) if whole else None
 
 
 def tau_b(first: Sequence[int], second: Sequence[int]) -> int | None:
@@ -175,8 +175,8 @@ def _inversions(values: list[int]) -> tuple[int, list[int]]:
     left_count, left = _inversions(values[:middle])
     right_count, right = _inversions(values[middle:])
     crossing, position = 0, 0
-    for each in left:
-        while position < len(right) and right[position] < each:
+    for value in left:
+        while position < len(right) and right[position] < value:
             position += 1
         crossing += position
     return left_count + right_count + crossing, sorted(left + right)
@@ -205,7 +205,7 @@ class Bootstrap:
 
 @attrs.frozen
 class Interval:
-    """Two ends, both included, that hold a value in 95 of 100 histories of one kind."""
+    """Interval, both ends included, that holds a value in 95 of 100 histories of one kind."""
 
     low: int
     high: int
@@ -264,7 +264,7 @@ class Uncertainty:
     @property
     def clear(self) -> int:
         """The number of miners that gain, or lose, whichever epochs there are."""
-        return sum(each.is_clear for each in self.shares.values())
+        return sum(interval.is_clear for interval in self.shares.values())
 
     @property
     def unit(self) -> str:
@@ -321,7 +321,7 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
         return None
     # the first row is the history itself, which has every stretch once
     draws = np.vstack([np.ones((1, stretches), np.int64), draws_of(bootstrap, stretches)])
-    sides = [_fitting(each) for each in (before, after)]
+    sides = [_fitting(amounts) for amounts in (before, after)]
     totals = [draws @ side.sum(axis=1) for side in sides]
     if not all(total.all() for total in totals):
         return None
@@ -356,7 +356,7 @@ def _fitting(amounts: Amounts) -> Matrix:
     """Return the amounts in a unit of a power of two, such that every draw fits 64 bits."""
     largest = len(amounts) * max(map(sum, amounts))
     unit = max(0, largest.bit_length() - _SUM_BITS)
-    return np.array([[each >> unit for each in row] for row in amounts], np.int64)
+    return np.array([[amount >> unit for amount in row] for row in amounts], np.int64)
 
 
 def _draw_shares(amounts: Matrix, totals: Column) -> Matrix:
@@ -438,7 +438,7 @@ class ShareChanges:
                 2 * unit * (new * whole - old * other) - mean * epoch
                 for (old, new), mean in zip(pairs, means, strict=True)
             )
-            parts.append([((each << _SHARE_BITS) + unit**2) // (2 * unit**2) for each in exact])
+            parts.append([((change << _SHARE_BITS) + unit**2) // (2 * unit**2) for change in exact])
             dealt.append([bool(old or new) for old, new in pairs])
         return cls(np.array(parts, np.int64), np.array(dealt, np.bool_))
 
@@ -454,8 +454,8 @@ def chance_of(seed: str, draws: int, changes: ShareChanges) -> Chance | None:
     Returns:
         None without draws, and where no stretch has two miners to deal to.
     """
-    places = [np.flatnonzero(row) for row in changes.dealt]
-    if not draws or max(map(len, places), default=0) < 2:
+    members = [np.flatnonzero(row) for row in changes.dealt]
+    if not draws or max(map(len, members), default=0) < 2:
         return None
     cells, own = changes.parts.size, changes.parts.sum(axis=0)
     deals, step = min(draws, max(_FEWEST_DEALS, _CELLS // cells)), max(1, _TOGETHER // cells)
@@ -463,7 +463,7 @@ def chance_of(seed: str, draws: int, changes: ShareChanges) -> Chance | None:
     for begin in range(0, deals, step):
         numbers = range(begin, min(begin + step, deals))
         sums: Matrix = np.tile(own, (len(numbers), 1))
-        for stretch, who in enumerate(places):
+        for stretch, who in enumerate(members):
             parts = changes.parts[stretch]
             dealt = who[_orders(seed, stretch, numbers, len(who))]
             sums[:, who] += parts[dealt] - parts[who]

@@ -456,18 +456,18 @@ def _state(found: StateComparison) -> JsonObject:
 
 
 def miner_table(comparison: CandidateComparison) -> pa.Table:
-    """The miners of one candidate, all types first."""
+    """Return the miners of one candidate, all types first."""
     rows = list(_miner_rows(comparison, None, comparison.overall))
-    for name, each in comparison.types.items():
-        rows += _miner_rows(comparison, name, each.distribution)
+    for name, by_type in comparison.types.items():
+        rows += _miner_rows(comparison, name, by_type.distribution)
     return _table(MINERS, rows)
 
 
 def migration_table(comparison: CandidateComparison) -> pa.Table:
-    """The tier migrations of one candidate."""
+    """Return the tier migrations of one candidate."""
     rows: list[Row] = []
-    for name, each in comparison.types.items():
-        tiers = each.tiers
+    for name, by_type in comparison.types.items():
+        tiers = by_type.tiers
         if tiers is None or not (tiers.migration and tiers.tiers and tiers.candidate_tiers):
             continue
         for level, counts in zip(tiers.tiers, tiers.migration, strict=True):
@@ -479,7 +479,7 @@ def migration_table(comparison: CandidateComparison) -> pa.Table:
 
 
 def flip_table(rows: FlipRows, candidate: str) -> pa.Table:
-    """Some flips of one candidate."""
+    """Return some flips of one candidate."""
     many = len(rows)
     columns = {name: getattr(rows, name) for name in FLIPS.names if hasattr(rows, name)}
     columns |= {"candidate": pa.repeat(candidate, many)}
@@ -490,7 +490,7 @@ def flip_table(rows: FlipRows, candidate: str) -> pa.Table:
 
 
 def threshold_table(state: EpochState, candidate: str) -> pa.Table:
-    """The thresholds of one candidate as one epoch begins."""
+    """Return the thresholds of one candidate as one epoch begins."""
     rows = [
         (candidate, state.epoch, skill_type, name, to_decimal(nano))
         for skill_type, values in sorted(state.thresholds.items())
@@ -500,7 +500,7 @@ def threshold_table(state: EpochState, candidate: str) -> pa.Table:
 
 
 def reputation_table(state: EpochState, candidate: str) -> pa.Table:
-    """The reputations of one candidate as one epoch begins."""
+    """Return the reputations of one candidate as one epoch begins."""
     rows = [
         (candidate, state.epoch, hotkey, skill_type, to_decimal(nano))
         for hotkey, values in sorted(state.reputations.items())
@@ -509,71 +509,77 @@ def reputation_table(state: EpochState, candidate: str) -> pa.Table:
     return _table(REPUTATIONS, rows)
 
 
-def incentive_table(found: Incentives, candidate: str) -> pa.Table:
-    """What miners earn in each scenario of one candidate."""
+def incentive_table(incentives: Incentives, candidate: str) -> pa.Table:
+    """Return the incentive of miners in each scenario of one candidate."""
     rows: list[Row] = []
-    for scenario in found.scenarios:
+    for scenario in incentives.scenarios:
         head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
-        columns = (scenario.consensus, scenario.incentive, found.nobody.incentive)
+        columns = (scenario.consensus, scenario.incentive, incentives.nobody.incentive)
         rows += (
             (*head, miner.uid, miner.hotkey, *map(to_decimal, (agreed, new, new - old)))
-            for miner, agreed, new, old in zip(found.miners, *columns, strict=True)
+            for miner, agreed, new, old in zip(incentives.miners, *columns, strict=True)
         )
     return _table(INCENTIVES, rows)
 
 
-def dividend_table(found: Incentives, candidate: str) -> pa.Table:
-    """What validators earn in each scenario of one candidate."""
+def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
+    """Return the dividends of validators in each scenario of one candidate."""
     rows: list[Row] = []
-    validators = found.network.validators
-    for scenario in found.scenarios:
+    validators = incentives.network.validators
+    for scenario in incentives.scenarios:
         head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
-        for place, each in enumerate(validators):
-            new, old = scenario.dividends[place], found.nobody.dividends[place]
-            values = (scenario.trust[place], scenario.first_dividends[place], new, new - old)
-            who = (each.hotkey, to_decimal(found.network.part(each)), place < scenario.adopting)
+        for number, validator in enumerate(validators):
+            new, old = scenario.dividends[number], incentives.nobody.dividends[number]
+            values = (scenario.trust[number], scenario.first_dividends[number], new, new - old)
+            who = (
+                validator.hotkey,
+                to_decimal(incentives.network.part(validator)),
+                number < scenario.adopting,
+            )
             rows.append((*head, *who, *map(to_decimal, values)))
     return _table(DIVIDENDS, rows)
 
 
 def _miner_rows(
-    comparison: CandidateComparison, skill_type: str | None, found: Distribution
+    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
 ) -> Iterator[Row]:
-    tracked = _state_rows(comparison, skill_type, found)
-    for each in found.changes():
-        hotkey, relative = each.miner.hotkey, each.relative
+    tracked = _state_rows(comparison, skill_type, distribution)
+    for change in distribution.changes():
+        hotkey, relative = change.miner.hotkey, change.relative
         yield (
             comparison.identity.name,
             skill_type,
-            each.miner.uid,
+            change.miner.uid,
             hotkey,
-            found.measure,
-            *map(to_decimal, (each.before, each.after)),
-            *map(to_decimal, (each.share_before, each.share_after, each.share_change)),
+            distribution.measure,
+            *map(to_decimal, (change.before, change.after)),
+            *map(to_decimal, (change.share_before, change.share_after, change.share_change)),
             None if relative is None else to_decimal(relative),
-            each.rank_before,
-            each.rank_after,
+            change.rank_before,
+            change.rank_after,
             *tracked.get(hotkey, (None,) * 6),
         )
 
 
 def _state_rows(
-    comparison: CandidateComparison, skill_type: str | None, found: Distribution
+    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
 ) -> Mapping[str, Row]:
-    """By hotkey, what the replay of the epochs says."""
+    """Return the results of the replay of the epochs, by hotkey."""
     state = comparison.state
     if state is None:
         return {}
     tracked = state.overall if skill_type is None else state.types.get(skill_type)
-    if tracked is None or tracked.measure != found.measure:
+    if tracked is None or tracked.measure != distribution.measure:
         return {}
     return {
-        each.miner.hotkey: (
-            *map(to_decimal, (each.before, each.after, each.share_before, each.share_after)),
-            _reputation(state.before, each.miner.hotkey, skill_type),
-            _reputation(state.after, each.miner.hotkey, skill_type),
+        change.miner.hotkey: (
+            *map(
+                to_decimal, (change.before, change.after, change.share_before, change.share_after)
+            ),
+            _reputation(state.before, change.miner.hotkey, skill_type),
+            _reputation(state.after, change.miner.hotkey, skill_type),
         )
-        for each in tracked.changes()
+        for change in tracked.changes()
     }
 
 
@@ -595,7 +601,7 @@ def _table(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
 
 
 def _column(values: object, wanted: pa.DataType, many: int) -> pa.Array:
-    """A column of flips; nano become decimals by another look at the same 128 bits."""
+    """Convert a column of flips; nano become decimals by another view of the same 128 bits."""
     if values is None:
         return pa.nulls(many, wanted)
     if wanted != VALUE:

@@ -5,7 +5,7 @@ Numbers are shortened for reading, from the published ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from tallystick.io.text import short
 from tallystick.numbers.nano import NANO, round_half_even, to_text
@@ -28,7 +28,6 @@ from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, P
 from tallystick_governance.backtest.statistics import (
     PERCENT,
     Chance,
-    Interval,
     Uncertainty,
     published_share,
 )
@@ -130,9 +129,9 @@ class Terms:
 
     def first(self, names: Iterable[str]) -> list[tuple[str, str]]:
         """Return those of some terms that occur for the first time, with their meanings."""
-        found = [name for name in dict.fromkeys(names) if name not in self._known]
-        self._known.update(found)
-        return [(name, TERMS[name]) for name in found]
+        new = [name for name in dict.fromkeys(names) if name not in self._known]
+        self._known.update(new)
+        return [(name, TERMS[name]) for name in new]
 
 
 def named(change: MinerChange) -> str:
@@ -140,36 +139,36 @@ def named(change: MinerChange) -> str:
     return f"{short(change.miner.hotkey)} (uid {change.miner.uid})"
 
 
-def sentences(found: CandidateComparison, changes: list[MinerChange]) -> Iterator[str]:
+def sentences(candidate: CandidateComparison, changes: list[MinerChange]) -> Iterator[str]:
     """Yield a sentence or two on each question about a candidate.
 
     Args:
-        found: the candidate against the baseline.
+        candidate: the candidate against the baseline.
         changes: what becomes of each miner, over all types.
     """
-    overall = found.overall
+    overall = candidate.overall
     yield total(overall)
     yield moved(overall, changes)
     yield from extremes(changes)
     yield order(overall, changes)
-    yield flips(found)
+    yield flips(candidate)
     yield concentration(overall)
-    yield from certainty(found)
-    refused = sum(sum(each.rejected.values()) for each in found.types.values())
+    yield from certainty(candidate)
+    refused = sum(sum(by_type.rejected.values()) for by_type in candidate.types.values())
     if refused:
         yield f"It refuses {counted(refused, 'record')} by a requirement of its own."
-    if found.state is not None:
-        yield replayed(found)
-    if found.incentives is not None:
-        yield from adoption(found.incentives)
+    if candidate.state is not None:
+        yield replayed(candidate)
+    if candidate.incentives is not None:
+        yield from adoption(candidate.incentives)
 
 
-def total(found: Distribution) -> str:
+def total(overall: Distribution) -> str:
     """Say the total under both."""
-    if found.measure == NOTHING:
+    if overall.measure == NOTHING:
         return "No type has an emission or a quality: see their measures."
-    what = "emission" if found.measure == EMISSION else "quality (no type has an emission)"
-    before, after = found.total_before, found.total_after
+    what = "emission" if overall.measure == EMISSION else "quality (no type has an emission)"
+    before, after = overall.total_before, overall.total_after
     change = after - before
     if not change:
         return f"The total {what} stays {decimal(before)}."
@@ -178,27 +177,27 @@ def total(found: Distribution) -> str:
     return f"The total {what} goes from {decimal(before)} to {decimal(after)}, {part}{direction}."
 
 
-def moved(found: Distribution, changes: list[MinerChange]) -> str:
+def moved(overall: Distribution, changes: list[MinerChange]) -> str:
     """Say how much changes hands."""
     up, down = gaining(changes), losing(changes)
-    if found.moved is None:
+    if overall.moved is None:
         return "Under one of the two rule sets nobody has anything, so shares cannot be compared."
     if not up and not down:
         return f"Nobody's share changes: all {counted(len(changes), 'miner')} keep theirs."
     return (
-        f"{percent(found.moved)} of everything changes hands: of {counted(len(changes), 'miner')}, "
-        f"{grouped(up)} have a larger share, {grouped(down)} a smaller one, "
-        f"{grouped(len(changes) - up - down)} the same."
+        f"{percent(overall.moved)} of everything changes hands: of "
+        f"{counted(len(changes), 'miner')}, {grouped(up)} have a larger share, "
+        f"{grouped(down)} a smaller one, {grouped(len(changes) - up - down)} the same."
     )
 
 
 def extremes(changes: list[MinerChange]) -> Iterator[str]:
     """Say who gains most and who loses most."""
     for verb, chosen in (("gains", winners(changes, 1)), ("loses", losers(changes, 1))):
-        for each in chosen:
+        for miner in chosen:
             yield (
-                f"{named(each)} {verb} most: from {percent(each.share_before)} to "
-                f"{percent(each.share_after)} of everything, {_places(each)}."
+                f"{named(miner)} {verb} most: from {percent(miner.share_before)} to "
+                f"{percent(miner.share_after)} of everything, {_places(miner)}."
             )
 
 
@@ -208,30 +207,31 @@ def _places(change: MinerChange) -> str:
     return f"from rank {grouped(change.rank_before)} to {grouped(change.rank_after)}"
 
 
-def order(found: Distribution, changes: list[MinerChange]) -> str:
+def order(overall: Distribution, changes: list[MinerChange]) -> str:
     """Say how the ranking changes."""
-    if found.tau is None:
+    if overall.tau is None:
         return "All miners have the same under one of the two rule sets: there is no order."
-    said = next((s for least, s in _SAME_ORDER if found.tau >= least), "is rather the reverse")
-    many = counted(sum(each.climb != 0 for each in changes), "miner")
-    tau = decimal(found.tau)
+    verdict = next((s for least, s in _SAME_ORDER if overall.tau >= least), "is rather the reverse")
+    many = counted(sum(miner.climb != 0 for miner in changes), "miner")
+    tau = decimal(overall.tau)
     return (
-        f"The order of the miners {said} (Kendall's tau-b {tau}, where 1 is the same order and −1 "
-        f"its reverse); {many} change rank."
+        f"The order of the miners {verdict} (Kendall's tau-b {tau}, where 1 is the same order and "
+        f"−1 its reverse); {many} change rank."
     )
 
 
-def flips(found: CandidateComparison) -> str:
+def flips(candidate: CandidateComparison) -> str:
     """Say how many records are on the other side of a threshold, and how far."""
-    if not found.flips:
-        return f"Of {counted(found.compared, 'record')} that both score, none changes tier or gate."
-    part = percent(published_share(found.flips, found.compared))
-    said = (
-        f"Of {counted(found.compared, 'record')} that both score, {grouped(found.flips)} ({part}) "
-        f"flip: {grouped(found.tier_flips)} change tier, {grouped(found.gate_flips)} change gate."
+    scored = f"Of {counted(candidate.compared, 'record')} that both score"
+    if not candidate.flips:
+        return f"{scored}, none changes tier or gate."
+    part = percent(published_share(candidate.flips, candidate.compared))
+    sentence = (
+        f"{scored}, {grouped(candidate.flips)} ({part}) flip: {grouped(candidate.tier_flips)} "
+        f"change tier, {grouped(candidate.gate_flips)} change gate."
     )
-    distances = found.distances.tier + found.distances.gate
-    return f"{said} {near(distances)}" if distances.known else said
+    distances = candidate.distances.tier + candidate.distances.gate
+    return f"{sentence} {near(distances)}" if distances.known else sentence
 
 
 def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
@@ -244,160 +244,158 @@ def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
     yield f"{history.lines} lines: {numbered(good, 'record')}{refused}"
     if history.period is not None:
         yield f"period  {span(history.period)}"
-        known = [each.uncertainty for each in shown.full if each.uncertainty is not None]
+        uncertainties = [
+            candidate.uncertainty for candidate in shown.full if candidate.uncertainty is not None
+        ]
         if len(history.period.keys) == 1:
             yield "intervals  none, as the history has one round"
-        elif known:
-            yield f"intervals  {drawn_of(known[0])}"
+        elif uncertainties:
+            yield f"intervals  {drawn_of(uncertainties[0])}"
     yield f"{outcome.baseline.identity.name}  the baseline"
-    for each in shown.full:
-        yield from _candidate_lines(each)
+    for candidate in shown.full:
+        yield from _candidate_lines(candidate)
     others = len(shown.every) - len(shown.full)
     if others:
         yield f"{numbered(others, 'more candidate')} between the best and the worst of these"
 
 
-def _candidate_lines(found: CandidateComparison) -> Iterator[str]:
-    known, overall = found.uncertainty, found.overall
+def _candidate_lines(candidate: CandidateComparison) -> Iterator[str]:
+    uncertainty, overall = candidate.uncertainty, candidate.overall
     changes = overall.changes()
-    hands = (
-        f"{percent(overall.moved)} changes hands{_between(known.moved if known else None, percent)}"
-    )
-    flip = f"{numbered(found.flips, 'record')} change tier or gate"
-    yield f"{found.identity.name}  {hands}; {flip}{_between(known.flips if known else None, str)}"
-    if overall.moved and known is not None and known.chance is not None:
-        yield f"    {by_chance(known.chance)}"
-    if found.incentives is not None:
-        yield from _adoption_lines(found.incentives)
+    hands = f"{percent(overall.moved)} changes hands"
+    flip = f"{numbered(candidate.flips, 'record')} change tier or gate"
+    if uncertainty is not None:
+        hands += f" ({percent(uncertainty.moved.low)} to {percent(uncertainty.moved.high)})"
+        flip += f" ({uncertainty.flips.low} to {uncertainty.flips.high})"
+    yield f"{candidate.identity.name}  {hands}; {flip}"
+    if overall.moved and uncertainty is not None and uncertainty.chance is not None:
+        yield f"    {by_chance(uncertainty.chance)}"
+    if candidate.incentives is not None:
+        yield from _adoption_lines(candidate.incentives)
     for title, chosen in (("gain", winners(changes, 1)), ("loss", losers(changes, 1))):
-        for each in chosen:
-            change = f"{points(each.share_change)} points, {percent(each.share_before, 3)} →"
-            yield f"    largest {title}  {named(each)}: {change} {percent(each.share_after, 3)}"
+        for miner in chosen:
+            change = f"{points(miner.share_change)} points, {percent(miner.share_before, 3)} →"
+            yield f"    largest {title}  {named(miner)}: {change} {percent(miner.share_after, 3)}"
 
 
-def _adoption_lines(found: Incentives) -> Iterator[str]:
-    for each in found.adopted:
-        agreed = f"{found.flipped(each)} of {len(found.changing)}"
+def _adoption_lines(incentives: Incentives) -> Iterator[str]:
+    for scenario in incentives.adopted:
+        agreed = f"{incentives.flipped(scenario)} of {len(incentives.changing)}"
         yield (
-            f"    {each.name:10} adopts  {percent(each.stake):>7} of the stake: "
-            f"{percent(found.moved(each))} of the incentive moves, consensus of {agreed}"
+            f"    {scenario.name:10} adopts  {percent(scenario.stake):>7} of the stake: "
+            f"{percent(incentives.moved(scenario))} of the incentive moves, consensus of {agreed}"
         )
-    for code, text in warnings(found):
+    for code, text in warnings(incentives):
         yield f"    warning {code}: {text}"
 
 
-def adoption(found: Incentives) -> Iterator[str]:
+def adoption(incentives: Incentives) -> Iterator[str]:
     """Say what happens while only some validators adopt a candidate."""
-    every, one = found.scenarios[-1], found.adopted[0]
+    every, one = incentives.scenarios[-1], incentives.adopted[0]
     yield (
-        f"Once all {counted(len(found.network.validators), 'validator')} adopt it, "
-        f"{percent(found.moved(every))} of all incentive goes to other miners."
+        f"Once all {counted(len(incentives.network.validators), 'validator')} adopt it, "
+        f"{percent(incentives.moved(every))} of all incentive goes to other miners."
     )
     if one.adopting < every.adopting:
-        trust, _ = found.trust(one)
+        trust, _ = incentives.trust(one)
         yield (
             f"Who adopts it first and alone, with {percent(one.stake)} of the stake, has a trust "
-            f"of {decimal(trust)} where it had {decimal(found.nobody.trust[0])}; its dividends "
-            f"change by {points(found.gained(one))} points."
+            f"of {decimal(trust)} where it had {decimal(incentives.nobody.trust[0])}; its "
+            f"dividends change by {points(incentives.gained(one))} points."
         )
-    yield from (text for _, text in warnings(found))
+    yield from (text for _, text in warnings(incentives))
 
 
-def warnings(found: Incentives) -> Iterator[tuple[str, str]]:
+def warnings(incentives: Incentives) -> Iterator[tuple[str, str]]:
     """Yield the codes and the texts of warnings to a council about a network."""
-    for which, reason in zip(("baseline", "candidate"), found.unweighed, strict=True):
+    for which, reason in zip(("baseline", "candidate"), incentives.unweighed, strict=True):
         if reason:
             yield NO_WEIGHTS, f"Under the {which} nobody has a weight, so nobody earns: {reason}."
-    for each in found.flips:
-        _, trust = found.trust(each)
+    for scenario in incentives.flips:
+        _, trust = incentives.trust(scenario)
         text = (
-            f"With {counted(each.adopting, 'validator')}, who have {percent(each.stake)} of the "
-            f"stake, kappa flips: of {counted(len(found.changing), 'miner')} whose consensus "
-            f"changes, {grouped(found.flipped(each))} have that of the candidate, and who stays "
-            f"behind has a trust of {decimal(trust)} or more."
+            f"With {counted(scenario.adopting, 'validator')}, who have {percent(scenario.stake)} "
+            f"of the stake, kappa flips: of {counted(len(incentives.changing), 'miner')} whose "
+            f"consensus changes, {grouped(incentives.flipped(scenario))} have that of the "
+            f"candidate, and who stays behind has a trust of {decimal(trust)} or more."
         )
         yield KAPPA_FLIP, text
 
 
-def _between(interval: Interval | None, shown: Callable[[int], str]) -> str:
-    """Write an interval after its value; nothing where it is unknown."""
-    if interval is None:
-        return ""
-    return f" ({shown(interval.low)} to {shown(interval.high)})"
-
-
-def span(found: Period) -> str:
+def span(period: Period) -> str:
     """Write rounds and epochs, such as ``60 rounds, 0 to 59, of 6 epochs, 0 to 5``."""
-    (first, last), epochs = found.rounds, found.epochs
-    rounds = f"{counted(len(found.keys), 'round')}, {first} to {last}"
+    (first, last), epochs = period.rounds, period.epochs
+    rounds = f"{counted(len(period.keys), 'round')}, {first} to {last}"
     return f"{rounds}, of {counted(len(epochs), 'epoch')}, {epochs[0]} to {epochs[-1]}"
 
 
-def drawn_of(known: Uncertainty) -> str:
+def drawn_of(uncertainty: Uncertainty) -> str:
     """Say what intervals are drawn of, and what that leaves out."""
-    if known.epochs > 1:
-        return f"of {PERCENT} %, drawn from {counted(known.epochs, 'epoch')}"
+    if uncertainty.epochs > 1:
+        return f"of {PERCENT} %, drawn from {counted(uncertainty.epochs, 'epoch')}"
     return (
-        f"of {PERCENT} %, drawn from the {counted(known.rounds, 'round')} of one epoch: too narrow "
-        "where rounds have tasks in common, so take a history of several epochs"
+        f"of {PERCENT} %, drawn from the {counted(uncertainty.rounds, 'round')} of one epoch: too "
+        "narrow where rounds have tasks in common, so take a history of several epochs"
     )
 
 
-def by_chance(found: Chance) -> str:
+def by_chance(chance: Chance) -> str:
     """Say how much changes hands where gains and losses are dealt at random."""
     return (
-        f"chance alone: {percent(found.median)} in the middle one of {counted(found.deals, 'deal')}"
-        f", as much as here with probability {decimal(found.probability)}"
+        f"chance alone: {percent(chance.median)} in the middle one of "
+        f"{counted(chance.deals, 'deal')}, as much as here with probability "
+        f"{decimal(chance.probability)}"
     )
 
 
-def certainty(found: CandidateComparison) -> Iterator[str]:
+def certainty(candidate: CandidateComparison) -> Iterator[str]:
     """Say how far the changes depend on the epochs that the history happens to have."""
-    known = found.uncertainty
-    if known is None:
+    uncertainty = candidate.uncertainty
+    if uncertainty is None:
         return
+    moves, flipped = uncertainty.moved, uncertainty.flips
     yield (
-        f"In other epochs like these {percent(known.moved.low)} to {percent(known.moved.high)} of "
-        f"everything would change hands, and {grouped(known.flips.low)} to "
-        f"{grouped(known.flips.high)} records would flip: intervals {drawn_of(known)}."
+        f"In other epochs like these {percent(moves.low)} to {percent(moves.high)} of everything "
+        f"would change hands, and {grouped(flipped.low)} to {grouped(flipped.high)} records would "
+        f"flip: intervals {drawn_of(uncertainty)}."
     )
-    if found.overall.moved and known.chance is not None:
-        chance = known.chance
+    if candidate.overall.moved and uncertainty.chance is not None:
+        chance = uncertainty.chance
         verdict = (
             "the change favours some miners"
             if chance.probability <= RARE
             else "which miners it favours may be chance"
         )
         yield (
-            f"Were the gains and losses of each {known.unit} dealt to its miners at random, "
+            f"Were the gains and losses of each {uncertainty.unit} dealt to its miners at random, "
             f"{percent(chance.median)} would change hands in the middle one of "
             f"{counted(chance.deals, 'deal')}, and as much as here with a probability of "
             f"{decimal(chance.probability)}: {verdict}."
         )
-    clear, many = known.clear, len(known.shares)
+    clear, many = uncertainty.clear, len(uncertainty.shares)
     yield (
         f"Of {counted(many, 'miner')}, {grouped(clear)} have an interval on one side of 0; for the "
         f"other {grouped(many - clear)} a change may be chance."
     )
 
 
-def near(found: Distances) -> str:
+def near(distances: Distances) -> str:
     """Say how many flips are close to their cliff."""
-    edge, within = EDGES[1], found.within[1]
-    nearest = f"is {to_text(found.nearest)} away" if found.nearest else "lies on it"
+    edge, within = EDGES[1], distances.within[1]
+    nearest = f"is {to_text(distances.nearest)} away" if distances.nearest else "lies on it"
     return (
         f"{grouped(within)} of these lie within {decimal(edge)} of the threshold; the nearest "
-        f"{nearest}, the mean distance is {decimal(found.mean)}."
+        f"{nearest}, the mean distance is {decimal(distances.mean)}."
     )
 
 
-def concentration(found: Distribution) -> str:
+def concentration(overall: Distribution) -> str:
     """Say whether fewer miners get more."""
-    before, after = found.concentration_before, found.concentration_after
+    before, after = overall.concentration_before, overall.concentration_after
     if before.gini is None or after.gini is None:
         return "Concentration cannot be compared: one side pays nothing."
     return (
-        f"{_trend(found.measure, before, after)}: Gini {decimal(before.gini)} → "
+        f"{_trend(overall.measure, before, after)}: Gini {decimal(before.gini)} → "
         f"{decimal(after.gini)} (0 is equal, 1 that one has all), HHI {decimal(before.hhi, 4)} → "
         f"{decimal(after.hhi, 4)} (the sum of squared shares), as if {equals(before.hhi)} → "
         f"{equals(after.hhi)} miners shared equally."
@@ -415,7 +413,7 @@ def _trend(measure: str, before: Concentration, after: Concentration) -> str:
 
 
 def _direction(before: int | None, after: int | None, places: int) -> int:
-    old, new = (round_half_even(each or 0, 10 ** (9 - places)) for each in (before, after))
+    old, new = (round_half_even(value or 0, 10 ** (9 - places)) for value in (before, after))
     return (new > old) - (new < old)
 
 
@@ -424,13 +422,13 @@ def equals(hhi: int | None) -> str:
     return decimal(round_half_even(NANO * NANO, hhi), 1) if hhi else UNDEFINED
 
 
-def replayed(found: CandidateComparison) -> str:
+def replayed(candidate: CandidateComparison) -> str:
     """Say what is by the replay of the epochs, and what a new network would see instead."""
-    epochs = counted(found.state.epochs if found.state else 0, "epoch")
-    said = f"All of this is by the replay of {epochs}, whose thresholds and reputations follow."
-    if found.new_network is None:
-        return said
+    epochs = counted(candidate.state.epochs if candidate.state else 0, "epoch")
+    sentence = f"All of this is by the replay of {epochs}, whose thresholds and reputations follow."
+    if candidate.new_network is None:
+        return sentence
     return (
-        f"{said} With the thresholds of a new network in every epoch, "
-        f"{percent(found.new_network.moved)} of everything would change hands."
+        f"{sentence} With the thresholds of a new network in every epoch, "
+        f"{percent(candidate.new_network.moved)} of everything would change hands."
     )

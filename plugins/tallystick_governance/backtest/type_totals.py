@@ -206,8 +206,8 @@ class TypeTotals:
         self.records.count(groups)
         self.quality.add(scores.quality, groups)
         for value in scores.bound.measures:
-            column, given = scores.columns[value], scores.given.get(value)
-            applying = column if given is None else column[given]
+            column, applies = scores.columns[value], scores.given.get(value)
+            applying = column if applies is None else column[applies]
             # a sum of 64-bit numbers may need more bits; of halves of them it does not
             total = (int((applying >> _HALF).sum()) << _HALF) + int((applying & _MASK).sum())
             self._add_measure(value.name, (len(applying), total))
@@ -450,7 +450,7 @@ class TypeCandidates:
     @classmethod
     def of(cls, candidates: Sequence[Candidate], name: str) -> TypeCandidates:
         """Plan a skill type of the baseline under all candidates that have it."""
-        rules = {p: each.rules for p, each in enumerate(candidates) if name in each.rules.types}
+        rules = {p: own.rules for p, own in enumerate(candidates) if name in own.rules.types}
         bounds = {position: own.types[name] for position, own in rules.items()}
         alike: dict[tuple[str, ...], dict[int, BoundType]] = {}
         for position, bound in bounds.items():
@@ -500,15 +500,15 @@ def totals_of(spans: Sequence[TypeCandidates]) -> dict[int, TypeTotals]:
     whole: dict[int, TypeTotals] = {}
     for by_position in (span.totals() for span in spans):
         for position, totals in by_position.items():
-            known = whole.setdefault(position, totals)
-            if known.tiers != totals.tiers:
+            earlier = whole.setdefault(position, totals)
+            if earlier.tiers != totals.tiers:
                 raise TallystickError(
-                    f"found the tiers {totals.tiers} in epochs after those with {known.tiers}, "
+                    f"found the tiers {totals.tiers} in epochs after those with {earlier.tiers}, "
                     "expected the same in all: compare the rule sets without an adoption"
                 )
             if totals.most is not None:
-                most, has_quality = max(known.most or 0, totals.most), known.has_quality
-                whole[position] = TypeTotals(most, known.tiers, has_quality or totals.has_quality)
+                most, has_quality = max(earlier.most or 0, totals.most), earlier.has_quality
+                whole[position] = TypeTotals(most, earlier.tiers, has_quality or totals.has_quality)
     return whole
 
 

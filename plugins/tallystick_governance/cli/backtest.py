@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
 _ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
-"""What is told elsewhere, or changes no result."""
+"""The options that are told elsewhere, or change no result."""
 
 
 with_state_option = click.option(
@@ -143,7 +143,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """What would each rule set have made of the HISTORY?
+    """Compare rule sets over one history.
 
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
     to the folder OUTPUT. What changes hands and what flips is told with an interval that says how
@@ -202,7 +202,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 
 def _command() -> str:
-    """How to do it again: every option that was given, but for who does the work."""
+    """Return the command that repeats it, without the options of the executor."""
     context = click.get_current_context()
     words = ["tallystick", "backtest", str(context.params["history"])]
     for option in context.command.params:
@@ -219,7 +219,7 @@ def _words(option: str, value: object) -> list[str]:
     if isinstance(value, bool):
         return [option] if value else []
     values = value if isinstance(value, tuple) else (value,)
-    return [word for each in values for word in (option, str(each))]
+    return [word for item in values for word in (option, str(item))]
 
 
 def _described(outcome: Outcome, written: Written) -> dict[str, object]:
@@ -227,7 +227,7 @@ def _described(outcome: Outcome, written: Written) -> dict[str, object]:
 
     return {
         **headlines(outcome, written.shown.every),
-        "candidates": [each.identity.name for each in outcome.candidates],
+        "candidates": [candidate.identity.name for candidate in outcome.candidates],
         "files": written.digests,
         "folder": str(written.folder),
         "lines": outcome.history.lines,

@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
 ) -> None:
-    """What NEW changes in OLD: values, formulas, types, and what that can do to a score.
+    """Compare OLD and NEW: values, formulas, types, and the effect on a score.
 
     The intervals hold every change that a score can have, by bounds. The versioning policy says
-    which part of the version the change has to raise.
+    which part of the version the change has to raise. The exit status is 1 when a value differs
+    that no bound is known for because of its kind.
 
     With --state, the bounds are those of its thresholds as they are; and who would enter and leave
     each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
@@ -63,22 +64,25 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         before, after = load(old), load(new)
         effect = None if where is None else _effect(where, before, after)
         if effect is None:
-            found = difference(before, after)
+            result = difference(before, after)
         else:
-            found = difference(before, after, effect.bounds, effect.epoch)
+            result = difference(before, after, effect.bounds, effect.epoch)
     if as_json:
-        said = {} if effect is None else {"state": json_value(effect)}
-        print_json({**render.as_json(found), **said})
+        more = {} if effect is None else {"state": json_value(effect)}
+        print_json({**render.as_json(result), **more})
     else:
-        print_text(render.as_markdown(found) if markdown else render.as_text(found))
+        print_text(render.as_markdown(result) if markdown else render.as_text(result))
         if effect is not None:
             of_state = adoption_text.as_markdown if markdown else adoption_text.as_text
             print_text(of_state(effect))
-    if check and not found.is_enough:
+    if check and not result.is_enough:
         complain(
-            f"found {found.new} after {found.old}, expected a {found.needed} version: raise it as "
-            "docs/versioning.md says"
+            f"found {result.new} after {result.old}, expected a {result.needed} version: "
+            "raise it as docs/versioning.md says"
         )
+        sys.exit(1)
+    if result.unknown:
+        complain("; ".join(map(str, result.unknown)))
         sys.exit(1)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 _WIDTH = 100
 _SAID = ("code", "severity", "summary", "documentation", "remedy")
-"""What --explain tells of a check."""
+"""The fields of a check that --explain prints."""
 
 
 @click.command(
@@ -53,7 +53,9 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     markdown: bool,
     sarif: bool,
 ) -> None:
-    """What RULES does that may not be meant, with figures; exit status 1 with an error.
+    """Find what RULES may not mean to do, with figures; exit status 1 with an error.
+
+    The exit status is 1 too when RULES has a value of a kind that no check knows.
 
     --explain needs no RULES; `--explain all` prints every check. A rule set silences a code with
     [[lint.silence]]: code, reason, the figures that it is for, and perhaps path. With --against, an
@@ -71,7 +73,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         checks = _explained(explain)
         _tell_refused(installed_lints().refused)
         if as_json:
-            print_json([{key: getattr(each, key) for key in _SAID} for each in checks])
+            print_json([{key: getattr(check, key) for key in _SAID} for check in checks])
         else:
             print_text("\n\n".join(map(_documentation, checks)))
         return
@@ -79,18 +81,19 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("missing argument 'RULES': name a rule set, or give --explain CODE")
     chosen = _codes(select, "--select"), _codes(ignore, "--ignore")
     with working("linting"):
-        found = report(reference)
+        result = report(reference)
     if against is not None:
-        found = found.since(_loading(against))
-    found = found.of(*chosen)
+        result = result.since(_loading(against))
+    result = result.of(*chosen)
     if as_json or sarif:
-        print_json(as_sarif(found) if sarif else render.as_json(found), is_closed=sarif)
+        print_json(as_sarif(result) if sarif else render.as_json(result), is_closed=sarif)
     elif markdown:
-        print_text(render.as_markdown(found))
+        print_text(render.as_markdown(result))
     else:
-        print_text(render.as_text(found, verbose=verbose))
-    _tell_refused(found.refused)
-    sys.exit(1 if any(finding.severity == "error" for finding in found.findings) else 0)
+        print_text(render.as_text(result, verbose=verbose))
+    _tell_refused(result.refused)
+    is_error = any(finding.severity == "error" for finding in result.findings)
+    sys.exit(1 if is_error or result.not_analysed else 0)
 
 
 def _tell_refused(refused: Mapping[str, str]) -> None:
@@ -100,18 +103,18 @@ def _tell_refused(refused: Mapping[str, str]) -> None:
 
 
 def _loading(reference: str) -> Report:
-    """The findings of a rule set that has to load, so that they are all that there are."""
+    """Return the findings of a rule set that has to load, so that they are all that there are."""
     from tallystick.errors import RuleSetError
     from tallystick_governance.lint.linting import report
 
-    found = report(reference)
-    if not found.loaded:
-        raise RuleSetError(found.findings)
-    return found
+    result = report(reference)
+    if not result.loaded:
+        raise RuleSetError(result.findings)
+    return result
 
 
 def _codes(given: str | None, option: str) -> frozenset[str] | None:
-    """The codes of an option; None when it is not given."""
+    """Return the codes of an option; None when it is not given."""
     if given is None:
         return None
     codes = frozenset(code.strip() for code in given.split(","))

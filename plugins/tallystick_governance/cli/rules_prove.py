@@ -69,7 +69,8 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     is gained by repeating items, nobody is treated differently, what the plugins promise, and two
     laws of the consensus of a group; of an [allocation], that weights sum to 1, are not negative
     and prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine
-    confirms, or undecided. The exit status is 1 when one is refuted. The budget counts the solver's
+    confirms, or undecided. The exit status is 1 when one is refuted, and when a kind of value or
+    step is not known, so that nothing is proved of it. The budget counts the solver's
     steps, so a busy machine gives the same answers, unless the seconds are over first. What is
     answered by then is printed, and so is what was answered before Ctrl-C. It needs the extra
     `prove`.
@@ -77,6 +78,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick.io.atomic import atomic_files, output_path
     from tallystick.scoring.scorer import load
     from tallystick_governance.prove import process, proving, render
+    from tallystick_governance.prove.property import is_not_analysed
     from tallystick_governance.prove.render import is_long
 
     if sum((as_json, verbose, markdown)) > 1:
@@ -89,23 +91,24 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         files = stack.enter_context(atomic_files(*places))
         progress = stack.enter_context(progress_bar("proving"))
         outcome = process.prove_within(scorer, limit, only=only, budget=most, progress=progress)
-        found = outcome.answers
+        answers = outcome.answers
         for file in files:
             # what `score` takes; a law of groups alone gives what `consensus` takes
-            saved = (a for a in found if a.skill_type in scorer.types or (only and is_long(a)))
+            saved = (a for a in answers if a.skill_type in scorer.types or (only and is_long(a)))
             lines = (line for answer in saved for line in render.records(answer))
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference
     if as_json:
-        print_json(render.as_json(found))
+        print_json(render.as_json(answers))
     elif markdown:
-        print_text(render.as_markdown(name, scorer.digest, found, most))
+        print_text(render.as_markdown(name, scorer.digest, answers, most))
     else:
-        print_text(render.as_text(name, found, verbose=verbose))
+        print_text(render.as_text(name, answers, verbose=verbose))
     if outcome.is_stopped:
         raise click.Abort
     failed = {"counterexample", "undecided"} if strict else {"counterexample"}
-    sys.exit(1 if failed & {answer.status for answer in found} else 0)
+    is_failed = any(answer.status in failed or is_not_analysed(answer) for answer in answers)
+    sys.exit(1 if is_failed else 0)
 
 
 def _limited(seconds: float | None) -> float | None:
@@ -118,7 +121,7 @@ def _limited(seconds: float | None) -> float | None:
 
 
 def _checked(millions: float | None) -> int | None:
-    """A number of steps from millions of them."""
+    """Return a number of steps from millions of them."""
     if millions is None:
         return None
     if isnan(millions):

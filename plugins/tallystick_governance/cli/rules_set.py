@@ -49,23 +49,23 @@ def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_governance.revision import parse_assignment, revise
 
     with working("comparing"):
-        found = revise(load(reference), map(parse_assignment, assignments), summary=summary)
-    found.write(output, follow_links=follow_links)
-    new = found.loaded
+        revision = revise(load(reference), map(parse_assignment, assignments), summary=summary)
+    revision.write(output, follow_links=follow_links)
+    new = revision.loaded
     if as_json:
         print_json(
             {
-                "old": found.old,
+                "old": revision.old,
                 "rule_set": new.rule_set.reference,
                 "digest": new.digest,
-                "needed": str(found.needed),
+                "needed": str(revision.needed),
                 "summary": new.rule_set.rule_set.summary or None,
-                "changes": [attrs.asdict(change) for change in found.changes],
+                "changes": [attrs.asdict(change) for change in revision.changes],
                 "file": str(output),
             }
         )
         return
-    lines = [f"{c.path}: {c.old or '–'} → {c.new or '–'}" for c in found.changes]
+    lines = [f"{c.path}: {c.old or '–'} → {c.new or '–'}" for c in revision.changes]
     echo(f"{new.rule_set.reference}  {new.digest}", *lines, str(output))
     if not new.rule_set.rule_set.summary:
         echo("no summary of its own: --summary TEXT says to voters what it is for", err=True)

@@ -36,7 +36,7 @@ def shadow() -> None:
 def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     folder: Path, with_state: bool, output: Path, follow_links: bool, as_json: bool, held: Held
 ) -> None:
-    """What the rules that were tried would have changed so far, as a back-test tells it.
+    """Tell what the rules that were tried would have changed so far, as a back-test does.
 
     FOLDER is that of `round close --shadow-folder`: all records that were recorded while the rules
     were tried. They are compared with the rules that were in force last.
@@ -47,13 +47,13 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     from tallystick_governance.backtest.text import terminal_lines
     from tallystick_governance.shadow import FACTS, candidates
 
-    found = candidates(folder, installed_plugins())
-    held.require(found[0].rules)
+    compared = candidates(folder, installed_plugins())
+    held.require(compared[0].rules)
     replays = " --with-state" if with_state else ""
     with line_count("reading") as progress:
         outcome, written = backtest(
             folder / FACTS,
-            found,
+            compared,
             output,
             with_state=with_state,
             command=f"tallystick shadow report {folder}{replays} -o {output}",
@@ -64,7 +64,7 @@ def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         print_json(
             {
                 **headlines(outcome, written.shown.every),
-                "candidates": [each.name for each in found],
+                "candidates": [candidate.name for candidate in compared],
                 "files": written.digests,
                 "folder": str(written.folder),
                 "records": dict(outcome.history.records),

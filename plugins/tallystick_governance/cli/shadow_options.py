@@ -35,7 +35,7 @@ class ShadowPass:
 
     @contextmanager
     def scoring(self) -> Iterator[Scorer]:
-        """Give the scorer, with the thresholds of the state."""
+        """Yield the scorer, with the thresholds of the state."""
         if self.where is None:
             yield self.rules
             return

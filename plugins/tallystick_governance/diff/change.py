@@ -1,4 +1,4 @@
-"""What two rule sets say differently: values of the file, and formulas behind the names."""
+"""The changes between two rule sets: values of the file, and formulas behind the names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallystick.scoring.bound_rules import BoundRules
 
 Kind = Literal["added", "removed", "changed"]
 _EMPTY = "{}"
-"""How a table without values is told."""
+"""The text of a table without values."""
 
 
 @attrs.frozen
@@ -63,8 +63,8 @@ class FormulaChange:
 
 
 def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
-    """Every value that differs, in the order of the paths; names and versions are left out."""
-    before, after = (dict(_flat(_said(each))) for each in (old, new))
+    """Return the values that differ, by path; names and versions are left out."""
+    before, after = (dict(_flat(_said(rule_set))) for rule_set in (old, new))
     every = sorted(before.keys() | after.keys())
     return tuple(
         Change(path, _kind(path in before, path in after), before.get(path), after.get(path))
@@ -74,21 +74,21 @@ def changes(old: RuleSet, new: RuleSet) -> tuple[Change, ...]:
 
 
 def _is_filled(path: str, *sides: Mapping[str, str]) -> bool:
-    """Whether a table is empty in one rule set and only has other values in the other."""
+    """Return whether a table is empty in one rule set and only has other values in the other."""
     empty = any(side.get(path) == _EMPTY for side in sides)
     return empty and any(other.startswith(f"{path}.") for side in sides for other in side)
 
 
 def formula_changes(old: BoundRules, new: BoundRules) -> tuple[FormulaChange, ...]:
-    """Every formula that only one rule set uses, or that means something else, in name order."""
-    before, after = (_formulas(each) for each in (old, new))
-    found = []
+    """Return the formulas that one rule set alone uses, or that mean something else, by name."""
+    before, after = (_formulas(rules) for rules in (old, new))
+    differing = []
     for name in sorted(before.keys() | after.keys()):
         first, second = before.get(name), after.get(name)
         if first is None or second is None or first.digest != second.digest:
             kind = _kind(first is not None, second is not None)
-            found.append(FormulaChange(name, kind, _lines(first), _lines(second)))
-    return tuple(found)
+            differing.append(FormulaChange(name, kind, _lines(first), _lines(second)))
+    return tuple(differing)
 
 
 def _formulas(rules: BoundRules) -> Mapping[str, Formula]:
@@ -109,31 +109,31 @@ def _kind(was: bool, is_now: bool) -> Kind:
 def _said(rule_set: RuleSet) -> dict[str, Any]:
     document = dict(unstructure(rule_set))
     header = document.pop("rule_set")
-    said = {key: value for key, value in header.items() if key not in ("name", "version")}
+    header_values = {key: value for key, value in header.items() if key not in ("name", "version")}
     # a silence is told by what it is about, not by its place in the list
     silence: dict[str, str] = {}
-    for each in rule_set.lint.silence:
-        name = f"{each.code} at {each.path or 'any place'}"
-        figures = ", ".join(f"{key} {decimal_text(n)}" for key, n in each.figures.items())
-        text = f"{each.reason} (for {figures})" if figures else each.reason
+    for entry in rule_set.lint.silence:
+        name = f"{entry.code} at {entry.path or 'any place'}"
+        figures = ", ".join(f"{key} {decimal_text(n)}" for key, n in entry.figures.items())
+        text = f"{entry.reason} (for {figures})" if figures else entry.reason
         silence[name] = f"{silence[name]}; {text}" if name in silence else text
-    told = {"lint": {"silence": silence}} if silence else {}
-    return {"rule_set": said, **document, **told}
+    lint = {"lint": {"silence": silence}} if silence else {}
+    return {"rule_set": header_values, **document, **lint}
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every value that is no table, or an empty one, with its path; tables of a list go by name."""
+    """Yield each value that is no filled table, with its path; tables of a list by name."""
     match value:
         case dict() if path and not value:
             yield path, _EMPTY
         case dict():
             for key, inner in value.items():
                 yield from _flat(inner, f"{path}.{key}".removeprefix("."))
-        case list() if any(isinstance(each, dict) for each in value):
-            if all("name" in each for each in value):
-                yield path, ", ".join(each["name"] for each in value)
-            for number, each in enumerate(value):
-                yield from _flat(each, f"{path}[{each.get('name', number)}]")
+        case list() if any(isinstance(item, dict) for item in value):
+            if all("name" in item for item in value):
+                yield path, ", ".join(item["name"] for item in value)
+            for number, item in enumerate(value):
+                yield from _flat(item, f"{path}[{item.get('name', number)}]")
         case list():
             yield path, ", ".join(map(str, value)) or "[]"
         case bool():

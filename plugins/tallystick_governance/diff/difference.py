@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 
 from tallystick.rules.compatibility import gone
+from tallystick.rules.section_lookup import formulas_of, sections_of
+from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.diff.change import (
     Change,
@@ -50,6 +52,9 @@ class Difference:
         summary: what the new rule set says it is for; None without words of its own.
         epoch: the open epoch of the state whose thresholds bound the effects; None without one.
         documentation: the paths of either rule set that no result depends on.
+        other_sections: the sections that use a formula which differs.
+        unknown: the requirements that differ, and the values that differ and whose kind has no
+            bounds; what they do to a score is not known.
     """
 
     old: str
@@ -68,6 +73,8 @@ class Difference:
     summary: str | None = None
     epoch: int | None = None
     documentation: tuple[str, ...] = ()
+    other_sections: tuple[str, ...] = ()
+    unknown: tuple[NotAnalysed, ...] = ()
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -79,11 +86,12 @@ class Difference:
         """The sections that change a result in another way than by the score of a record."""
         paths = [change.path for change in self.changes]
         changing = (path for path in paths if can_change_a_result(path, self.documentation))
-        return tuple(sorted({path.partition(".")[0] for path in changing} - _OF_SCORES))
+        named = {path.partition(".")[0] for path in changing} - _OF_SCORES
+        return tuple(sorted({*named, *self.other_sections}))
 
     @property
     def moves_thresholds(self) -> bool:
-        """Whether later thresholds of a state follow other rules than its present ones."""
+        """True if later thresholds of a state follow other rules than its present ones."""
         paths = [change.path for change in self.changes]
         return any(
             path.startswith(("tiers.thresholds.", "epochs.")) or path.endswith(".baseline")
@@ -93,16 +101,16 @@ class Difference:
     @property
     def any_tier(self) -> tuple[str, ...]:
         """The skill types of which any record can reach any tier, so that bounds say little."""
-        return tuple(each.skill_type for each in self.effects if each.any_tier)
+        return tuple(effect.skill_type for effect in self.effects if effect.any_tier)
 
     @property
     def is_breaking(self) -> bool:
-        """Whether something is gone that records, states or readers of results name."""
+        """True if something is gone that records, states or readers of results name."""
         return bool(self.gone)
 
     @property
     def is_enough(self) -> bool:
-        """Whether the version is raised as far as the change needs; other lines are free."""
+        """True if the version is raised as far as the change needs; other lines are free."""
         return not self.same_line or self.raised >= self.needed
 
 
@@ -122,24 +130,58 @@ def difference(
     """
     pairs = bounds or {}
     before, after = old.rule_set, new.rule_set
-    said, meant = changes(before, after), formula_changes(old, new)
+    changed, meant = changes(before, after), formula_changes(old, new)
     lost, documentation = gone(before, after, new.registry), without_result(old, new)
-    both = [name for name in old.types if name in new.types]
+    effects = tuple(
+        effect(old.types[name], new.types[name], pairs.get(name))
+        for name in old.types
+        if name in new.types
+    )
+    values = (value for type_effect in effects for value in type_effect.not_analysed)
+    needed = level_of(changed, meant, lost, documentation)
+    unknown = (*_changed_requirements(old, new), *values)
+    if unknown or any(type_effect.recomputed for type_effect in effects):
+        needed = max(needed, Level.MINOR)
     return Difference(
         old=before.reference,
         new=after.reference,
         old_digest=old.digest,
         new_digest=new.digest,
         same_line=before.rule_set.name == after.rule_set.name,
-        changes=said,
+        changes=changed,
         formulas=meant,
         added_types=tuple(name for name in new.types if name not in old.types),
         removed_types=tuple(name for name in old.types if name not in new.types),
         gone=lost,
-        effects=tuple(effect(old.types[name], new.types[name], pairs.get(name)) for name in both),
-        needed=level_of(said, meant, lost, documentation),
+        effects=effects,
+        needed=needed,
         raised=raised(before.rule_set.version, after.rule_set.version),
         summary=own_summary(old, new),
         epoch=epoch,
         documentation=documentation,
+        other_sections=_sections_with({type_effect.name for type_effect in meant}, old, new),
+        unknown=unknown,
     )
+
+
+def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]:
+    """Return the sections of rule sets that name one of some formulas."""
+    names = {
+        section.name
+        for scorer in rules
+        for section, values in sections_of(scorer.rule_set, scorer.registry)
+        if any(reference.formula in formulas for reference in formulas_of(section, values))
+    }
+    return tuple(sorted(names))
+
+
+def _changed_requirements(old: Scorer, new: Scorer) -> Iterator[NotAnalysed]:
+    """Yield the requirements of types of both rule sets that have one name and two meanings."""
+    before, after = (
+        {r.name: r.digest for bound in rules.types.values() for r, _ in bound.requirements}
+        for rules in (old, new)
+    )
+    for name in sorted(before.keys() & after.keys()):
+        if before[name] != after[name]:
+            reason = "which records it refuses is not compared"
+            yield NotAnalysed(name, "requirement", "rules diff", reason)

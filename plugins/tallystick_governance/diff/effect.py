@@ -1,4 +1,4 @@
-"""What a change of rules can do to the scores of a skill type, by bounds.
+"""The effect of a change of rules on the scores of a skill type, by bounds.
 
 Each interval holds how far the new value of a record is from the old one, for every record that
 both rule sets score. It comes from proofs, not from records: no difference lies outside, but a
@@ -7,19 +7,28 @@ difference at its ends need not exist.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import attrs
 
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.value import Value
+from tallystick_governance.analysed import is_analysed, not_analysed
 from tallystick_governance.diff.interval import Interval
-from tallystick_governance.diff.move import Move, ThresholdPair, moves, range_of
+from tallystick_governance.diff.move import (
+    UNKNOWN,
+    Move,
+    ThresholdPair,
+    has_same_thresholds,
+    moves,
+    range_of,
+)
 
 
 @attrs.frozen
 class Effect:
-    """What a change can do to the records of one skill type.
+    """The effect of a change on the records of one skill type.
 
     Attributes:
         skill_type: the type.
@@ -36,6 +45,10 @@ class Effect:
         has_quality: whether there is one after.
         any_tier: whether a record of any tier may be in any other, so that the bounds of its
             emission are those of every pair of tiers.
+        others: by name, how far a value can move that no value above reads; None where no bound is
+            known.
+        recomputed: the names of the values that either type computes in another way, or alone.
+        not_analysed: the values among these whose kind has no bounds.
     """
 
     skill_type: str
@@ -49,26 +62,30 @@ class Effect:
     had_quality: bool = True
     has_quality: bool = True
     any_tier: bool = False
+    others: Mapping[str, Interval | None] = attrs.field(factory=dict)
+    recomputed: tuple[str, ...] = ()
+    not_analysed: tuple[NotAnalysed, ...] = ()
 
     @property
     def pays(self) -> bool:
-        """Whether there is an emission before and after."""
+        """True if there is an emission before and after."""
         return self.old_emission is not None and self.new_emission is not None
 
     @property
     def compares_quality(self) -> bool:
-        """Whether there is a quality before and after."""
+        """True if there is a quality before and after."""
         return self.had_quality and self.has_quality
 
     @property
     def is_none(self) -> bool:
-        """Whether no score of the type can change, and none comes or goes."""
+        """True if no score of the type can change, and none comes or goes."""
         moved = [*self.axes.values(), *self.measures.values()]
         moved += [self.quality] if self.compares_quality else []
         moved += [self.emission] if self.pays else []
         alike = self.pays or (self.old_emission is None and self.new_emission is None)
-        alike = alike and self.had_quality == self.has_quality
-        return alike and all(each is not None and each.is_zero for each in moved)
+        alike = alike and self.had_quality == self.has_quality and not self.not_analysed
+        moved += self.others.values()
+        return alike and all(move is not None and move.is_zero for move in moved)
 
 
 def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None) -> Effect:
@@ -79,25 +96,79 @@ def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = No
         new: the type after.
         thresholds: those of a state before and after; without them any can hold.
     """
-    found = moves(old, new, thresholds)
-    emission = found.get("emission", Move(None))
+    bounds = moves(old, new, thresholds)
+    emission = bounds.get("emission", Move(None))
+    recomputed = _recomputed(old, new)
     return Effect(
         skill_type=old.name,
-        axes={axis.name: found[axis.name].difference for axis in new.axes if axis.name in found},
-        quality=found["quality"].difference,
+        axes={axis.name: bounds[axis.name].difference for axis in new.axes if axis.name in bounds},
+        quality=_quality(old, new, bounds),
         emission=emission.difference,
         emission_ratio=emission.ratio,
         old_emission=_range(old.emission),
         new_emission=_range(new.emission),
-        measures={m.name: found[m.name].difference for m in new.measures if m.name in found},
+        measures={m.name: bounds[m.name].difference for m in new.measures if m.name in bounds},
         had_quality=old.has_quality,
         has_quality=new.has_quality,
-        any_tier=_is_any_tier(found.get("tier"), old, new),
+        any_tier=_is_any_tier(bounds.get("tier"), old, new),
+        others=_others(old, new, recomputed, bounds),
+        recomputed=recomputed,
+        not_analysed=tuple(_not_analysed(old, new, recomputed)),
     )
 
 
+def _quality(old: BoundType, new: BoundType, found: Mapping[str, Move]) -> Interval | None:
+    """Return how far the quality moves; None where other values are the qualities."""
+    before, after = old.quality.name, new.quality.name
+    return found[after].difference if before == after else None
+
+
+def _recomputed(old: BoundType, new: BoundType) -> tuple[str, ...]:
+    """Return the names of the values whose digests differ, or that one type alone has."""
+    before, after = ({v.name: v.digest for v in bound.values} for bound in (old, new))
+    names = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+    # the digest of a tier has the formulas of thresholds, not the seeds that they begin with
+    if new.tier is not None and new.tier.name not in names and not has_same_thresholds(old, new):
+        names.append(new.tier.name)
+    return tuple(names)
+
+
+def _others(
+    old: BoundType, new: BoundType, recomputed: Collection[str], found: Mapping[str, Move]
+) -> dict[str, Interval | None]:
+    """Return how far values move that are not shown and that no shown value reads."""
+    hidden = set(recomputed)
+    for bound in (old, new):
+        visible: set[Value] = {*bound.axes, *bound.measures}
+        visible |= {bound.quality} if bound.has_quality else set()
+        visible |= {bound.emission} if bound.emission is not None else set()
+        pending: list[Value] = list(visible)
+        while pending:
+            value = pending.pop()
+            hidden.discard(value.name)
+            pending += value.inputs
+    if not (old.has_quality or new.has_quality):
+        # the constants that stand for a quality where there is none
+        hidden -= {old.quality.name, old.composite.name, new.quality.name, new.composite.name}
+    moved = {name: found.get(name, UNKNOWN).difference for name in recomputed if name in hidden}
+    return {name: move for name, move in moved.items() if move is None or not move.is_zero}
+
+
+def _not_analysed(
+    old: BoundType, new: BoundType, recomputed: Collection[str]
+) -> Iterator[NotAnalysed]:
+    """Yield the values that are recomputed and whose kind is not known."""
+    after, before = ({v.name: v for v in bound.values} for bound in (new, old))
+    for name in recomputed:
+        values = (side[name] for side in (after, before) if name in side)
+        unknown = [value for value in values if not is_analysed(value)]
+        for value in unknown[:1]:
+            bound = new if value in new.values else old
+            yield not_analysed(value, bound, "rules diff", "no bound is known for this kind")
+
+
 def _is_any_tier(move: Move | None, old: BoundType, new: BoundType) -> bool:
-    """Whether nothing keeps a record of one level from every other."""
+    """Return whether nothing keeps a record of one level from every other."""
     if move is None or old.tiers is None or new.tiers is None:
         return False
     levels = len(old.tiers.levels), len(new.tiers.levels)

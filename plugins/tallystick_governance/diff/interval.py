@@ -10,24 +10,24 @@ import attrs
 
 _DIGITS = 40
 _OUTWARD = Fraction(1, 10**20)
-"""More than what the powers of a bound are off by at so many digits."""
+"""Margin added to each power: exceeds the rounding error of 40-digit Decimal."""
 
 
 @attrs.frozen
 class Interval:
-    """All numbers from ``low`` to ``high``."""
+    """The numbers from ``low`` to ``high``."""
 
     low: Fraction
     high: Fraction
 
     @classmethod
     def of(cls, low: Fraction | int, high: Fraction | int) -> Interval:
-        """The interval between two numbers."""
+        """Return the interval between two numbers."""
         return cls(Fraction(low), Fraction(high))
 
     @property
     def is_zero(self) -> bool:
-        """Whether it holds 0 alone."""
+        """True if the interval is 0 alone."""
         return not self.low and not self.high
 
     def __iter__(self) -> Iterator[Fraction]:
@@ -48,19 +48,19 @@ class Interval:
         return Interval(1 / self.high, 1 / self.low)
 
     def times(self, other: Interval) -> Interval:
-        """The products; no number of either is below 0."""
+        """Return the products; no number of either is below 0."""
         return Interval(self.low * other.low, self.high * other.high)
 
     def power(self, exponent: int) -> Interval:
-        """The powers of its numbers, none of which is below 0."""
+        """Return the powers of its numbers, none of which is below 0."""
         return Interval(self.low**exponent, self.high**exponent)
 
     def within(self, other: Interval) -> Interval:
-        """What both hold; they are known to meet."""
+        """Return the intersection; the intervals are known to meet."""
         return Interval(max(self.low, other.low), min(self.high, other.high))
 
     def around(self, other: Interval) -> Interval:
-        """The smallest interval that holds both."""
+        """Return the smallest interval that holds both."""
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
 
@@ -69,7 +69,7 @@ ONE = Interval.of(1, 1)
 
 
 def reweighted(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Interval:
-    """How far a geometric mean of values in [0, 1] moves when its weights change.
+    """Bound the move of a geometric mean of values in [0, 1] whose weights change.
 
     With r the least and R the largest ratio of a new weight to its old one, the new mean lies
     between G^R and G^r for the old mean G; and u^r − u is largest at u = r^(1/(1−r)).
@@ -87,7 +87,7 @@ def reweighted(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Inte
 
 
 def moved(weights: Mapping[str, Fraction], moves: Mapping[str, Interval]) -> Interval:
-    """How far a geometric mean of values in [0, 1] moves when its values do.
+    """Bound the move of a geometric mean of values in [0, 1] by those of its values.
 
     A power w ≤ 1 of a value moves by at most the power w of what the value moves by.
     """
@@ -97,7 +97,7 @@ def moved(weights: Mapping[str, Fraction], moves: Mapping[str, Interval]) -> Int
 
 
 def _gap(ratio: Fraction) -> Fraction:
-    """The largest u^r − u for u in [0, 1] and r in [0, 1], or a little more."""
+    """Return the largest u^r − u for u in [0, 1] and r in [0, 1], or a little more."""
     if not ratio:
         return Fraction(1)
     at = _power(ratio, 1 / (1 - ratio))
@@ -105,7 +105,7 @@ def _gap(ratio: Fraction) -> Fraction:
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    """A power of a number in [0, 1], or a little more; 0 for a number below 0."""
+    """Return a power of a number in [0, 1], or a little more; 0 for a number below 0."""
     if base <= 0 or not exponent:
         return Fraction(0)
     if base >= 1:

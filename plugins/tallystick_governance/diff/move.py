@@ -1,9 +1,10 @@
-"""How far each value of a skill type can move, from one rule set to another.
+"""Bounds on the move of each value of a skill type, from one rule set to another.
 
 The values are walked in their order, so that what a value reads has been bounded before. A formula
 is compared with the old one as one tree: what moved stands in it as the old value plus how far it
 moved, so that whatever both have alike cancels. Levels of tiers go in pairs, each with its own
-multipliers. What no structure is found in has no bound: the ranges of both values say no more.
+multipliers. What no structure is found in has no bound: the ranges of both values say no more. A
+value of a kind that is not known here has none either, unless its digest is the same.
 
 Thresholds are those of a state: where none is given, no bound supposes any.
 """
@@ -30,6 +31,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.tiers import MultiplierValue, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
+from tallystick_governance.analysed import is_analysed
 from tallystick_governance.diff.interval import ONE, ZERO, Interval, moved, reweighted
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
@@ -37,13 +39,13 @@ ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
 Pair = tuple[int, int]
 """An old and a new level, or an old and a new multiplier in nano."""
 _ANY = Interval.of(-1, 1)
-"""How far an axis moves of which nothing is known."""
+"""The move of an axis of which nothing is known."""
 _UNIT = Interval.of(0, 1)
 
 
 @attrs.frozen
 class Move:
-    """How far a value can move.
+    """Bounds on the move of a value.
 
     Attributes:
         difference: the new value less the old one; None where no bound is known.
@@ -60,7 +62,7 @@ class Move:
 
     @property
     def is_none(self) -> bool:
-        """Whether the value cannot move."""
+        """True if the value cannot move."""
         return self.difference is not None and self.difference.is_zero
 
 
@@ -86,19 +88,28 @@ def moves(
     return comparison.found
 
 
+def has_same_thresholds(old: BoundType, new: BoundType) -> bool:
+    """Return whether one quality reaches the same level in both, whatever the state tracks."""
+    before, after = (
+        tiers and (tiers.cuts, tiers.tracked, {n: v.digest for n, v in tiers.formulas.items()})
+        for tiers in (old.tiers, new.tiers)
+    )
+    return before == after and old.seeds == new.seeds
+
+
 def _regions(
     tier: TierValue, thresholds: Mapping[str, int], qualities: Interval
 ) -> dict[int, Interval]:
     """Return the qualities of each level that some quality has."""
     starts = tier.tiers.starts(thresholds)
     ends = [0, *starts, NANO + 1]
-    found: dict[int, Interval] = {}
+    regions: dict[int, Interval] = {}
     for level, (begin, end) in enumerate(pairwise(ends)):
         low = max(Fraction(begin, NANO), qualities.low)
         high = min(Fraction(end - 1, NANO), qualities.high)
         if low <= high and begin < end:
-            found[level] = Interval(low, high)
-    return found
+            regions[level] = Interval(low, high)
+    return regions
 
 
 class _Comparison:
@@ -109,14 +120,16 @@ class _Comparison:
         self.found: dict[str, Move] = {}
 
     def move(self, old: Value, new: Value) -> Move:
-        """How far a value can move; what it reads has been asked before."""
+        """Return how far a value can move, after those that it reads."""
+        if not (is_analysed(old) and is_analysed(new)):
+            same = old.digest == new.digest and self._has_same_inputs(old, new)
+            return STILL if same and self._goes_by_same_thresholds else UNKNOWN
         match old, new:
             case TierValue(), TierValue():
                 return self._tier(old, new)
             case MultiplierValue(), MultiplierValue():
                 return self._multiplier(old, new)
-        read = {value.name for value in (*old.inputs, *new.inputs)}
-        if old.operation == new.operation and all(self._is_still(name) for name in read):
+        if old.operation == new.operation and self._has_same_inputs(old, new):
             return STILL
         match old, new:
             case ConstantValue(), ConstantValue():
@@ -129,31 +142,39 @@ class _Comparison:
                 return self._formula(old, new)
         return UNKNOWN
 
+    def _has_same_inputs(self, old: Value, new: Value) -> bool:
+        return all(self._is_still(value.name) for value in (*old.inputs, *new.inputs))
+
+    @property
+    def _goes_by_same_thresholds(self) -> bool:
+        pair = self.thresholds
+        return self.old.seeds == self.new.seeds and (pair is None or pair[0] == pair[1])
+
     def _is_still(self, name: str) -> bool:
         move = self.found.get(name)
         return move is not None and move.is_none
 
     def _axis(self, name: str) -> Interval:
-        """How far an axis can move; 0 for one that only one type has, which is no axis of both."""
+        """Return the move of an axis; 0 for one that only one type has."""
         if name not in self.before or name not in self.after:
             return ZERO
         return self.found[name].difference or _ANY
 
     def _known(self, old: Value, new: Value, most: Interval | None) -> Move:
-        """A move that is at most an interval, if that says more than the ranges do."""
+        """Return a move within an interval, if that is narrower than the ranges."""
         apart = range_of(new) - range_of(old)
         if most is None:
             return UNKNOWN
-        known = most.within(apart)
-        if known == apart and apart.low != apart.high:
+        narrowed = most.within(apart)
+        if narrowed == apart and apart.low != apart.high:
             return UNKNOWN
-        return Move(known, _ratio_of(known, range_of(old)))
+        return Move(narrowed, _ratio_of(narrowed, range_of(old)))
 
     # tiers
 
     def _tier(self, old: TierValue, new: TierValue) -> Move:
         levels = range(len(old.tiers.levels)), range(len(new.tiers.levels))
-        quality, same = self.found["quality"].difference, self._has_same_thresholds(old, new)
+        quality, same = self._input_difference(old, new), has_same_thresholds(self.old, self.new)
         if self.thresholds is not None:
             return Move(None, pairs=tuple(self._pairs_by(self.thresholds, old, new, quality)))
         pairs = [
@@ -173,23 +194,20 @@ class _Comparison:
         difference: Interval | None,
     ) -> Iterator[Pair]:
         """Yield the levels that a quality can have before and after, by thresholds that hold."""
-        before = _regions(old, thresholds[0], range_of(self.old.quality))
-        after = _regions(new, thresholds[1], range_of(self.new.quality))
+        before = _regions(old, thresholds[0], range_of(old.inputs[0]))
+        after = _regions(new, thresholds[1], range_of(new.inputs[0]))
         for (first, low), (second, high) in product(before.items(), after.items()):
             reached = low if difference is None else low + difference
             if difference is None or not (reached.high < high.low or high.high < reached.low):
                 yield first, second
 
-    def _has_same_thresholds(self, old: TierValue, new: TierValue) -> bool:
-        """Whether one quality reaches the same level in both, whatever the state tracks."""
-        first, second = (
-            (t.cuts, t.tracked, {name: value.digest for name, value in t.formulas.items()})
-            for t in (old.tiers, new.tiers)
-        )
-        return first == second and self.old.seeds == self.new.seeds
+    def _input_difference(self, old: Value, new: Value) -> Interval | None:
+        """Return how far the first input moves; None where there is another one, or no bound."""
+        before, after = old.inputs[0].name, new.inputs[0].name
+        return self.found[after].difference if before == after else None
 
     def _multiplier(self, old: MultiplierValue, new: MultiplierValue) -> Move:
-        levels = self.found["tier"].pairs
+        levels = self.found[new.inputs[0].name].pairs
         pairs = tuple(dict.fromkeys((old.multipliers[i], new.multipliers[j]) for i, j in levels))
         steps = [Fraction(after - before, NANO) for before, after in pairs]
         ratios = [_of_pair(pair) for pair in pairs if pair != (0, 0)]
@@ -209,44 +227,44 @@ class _Comparison:
         return apart
 
     def _gated(self, old: GatedValue, new: GatedValue) -> Interval | None:
-        """Every pair of what happens: both open, both closed, or one gate closes or opens."""
-        free = self.found["composite"].difference
+        """Bound each pair of cases: both open, both closed, or one gate closes or opens."""
+        free = self._input_difference(old, new)
         if free is None:
             free = range_of(new.ungated) - range_of(old.ungated)
         closed, closed_now = _closed(old), _closed(new)
-        found = [free]
+        outcomes = [free]
         if closed is not None and closed_now is not None:
             same = old.gates == new.gates and all(self._axis(g.axis).is_zero for g in old.gates)
-            found.append(ZERO if same else closed_now - closed)
+            outcomes.append(ZERO if same else closed_now - closed)
         for axis in {gate.axis for gate in (*old.gates, *new.gates)}:
             below, below_now = _below(old, axis), _below(new, axis)
             way = self._axis(axis) if axis in self.before and axis in self.after else _ANY
             falls, rises = _nano(-way.low), _nano(way.high)
             if closed_now is not None and below_now and below < below_now + falls:
                 lost = _composite_range(old.ungated, axis, below, below_now + falls - 1)
-                found.append(closed_now - lost)
+                outcomes.append(closed_now - lost)
             if closed is not None and below and below_now < below + rises:
                 won = _composite_range(new.ungated, axis, below_now, below + rises - 1)
-                found.append(won - closed)
-        return _hull(found)
+                outcomes.append(won - closed)
+        return _hull(outcomes)
 
     # formulas
 
     def _formula(self, old: FormulaValue, new: FormulaValue) -> Move:
-        """A formula: the new tree less the old one, over what both read."""
+        """Bound the new tree less the old one, over the inputs of both."""
         exact, product = self._difference(old, new), self._product(old, new)
         if product is not None and product.ratio is not None and product.is_exact:
             scaled = [(end - 1) * value for end in product.ratio for value in range_of(old)]
             most = Interval(min(scaled), max(scaled))
             exact = most if exact is None else exact.within(most)
-        known = self._known(old, new, None if exact is None else _published(exact))
+        move = self._known(old, new, None if exact is None else _published(exact))
         if product is not None and product.ratio is not None:
-            return attrs.evolve(known, ratio=product.ratio, is_exact=product.is_exact)
+            return attrs.evolve(move, ratio=product.ratio, is_exact=product.is_exact)
         quotient = self._quotient(old, new)
-        return known if quotient is None else attrs.evolve(known, ratio=quotient, is_exact=False)
+        return move if quotient is None else attrs.evolve(move, ratio=quotient, is_exact=False)
 
     def _difference(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
-        found = []
+        intervals = []
         first, second = _whole(old), _whole(new)
         for numbers in self._multipliers(first, second):
             domains: dict[str, Domain] = {}
@@ -255,11 +273,11 @@ class _Comparison:
             program = self._lowered(_joined(after, before, sub), domains)
             if program is None:
                 return None
-            found.append(Interval(program.low, program.high))
-        return _hull(found)
+            intervals.append(Interval(program.low, program.high))
+        return _hull(intervals)
 
     def _multipliers(self, old: Node, new: Node) -> Iterator[Mapping[str, Pair]]:
-        """Every pair of multipliers, by the name of the value; one without any if none is read."""
+        """Yield each pair of multipliers, by name of the value; an empty one if none is read."""
         read = [n for n in names(old, "published") if n in names(new, "published")]
         paired = [n for n in read if n in self.found and self.found[n].pairs]
         for pairs in product(*(self.found[name].pairs for name in paired)):
@@ -268,7 +286,7 @@ class _Comparison:
     def _old(
         self, other: Node, domains: dict[str, Domain], numbers: Mapping[str, Pair], name: str
     ) -> Node:
-        """What stands for a value in the old tree: itself, or 1 and more where it went away."""
+        """Return the node for a value in the old tree: itself, or 1 and more where it went away."""
         if name in numbers:
             return const(Fraction(numbers[name][0], NANO))
         if name not in names(other, "published"):
@@ -279,7 +297,7 @@ class _Comparison:
     def _new(
         self, other: Node, domains: dict[str, Domain], numbers: Mapping[str, Pair], name: str
     ) -> Node:
-        """What stands for a value in the new tree: the old one, and how far it moved."""
+        """Return the node for a value in the new tree: the old one, and its move."""
         if name in numbers:
             return const(Fraction(numbers[name][1], NANO))
         if name not in names(other, "published"):
@@ -295,7 +313,7 @@ class _Comparison:
         return published(name) + published(f"{name}, moved")
 
     def _lowered(self, tree: Node, published: Mapping[str, Domain]) -> Program | None:
-        """A tree over the facts of both types; None where it cannot be bounded."""
+        """Return a tree over the facts of both types; None where it cannot be bounded."""
         facts = {**self.old.domains, **self.new.domains}
         required = [r.condition for bound in (self.old, self.new) for r, _ in bound.requirements]
         try:
@@ -304,7 +322,7 @@ class _Comparison:
             return None
 
     def _quotient(self, old: FormulaValue, new: FormulaValue) -> Interval | None:
-        """What a formula is multiplied by, case by case, where all that it reads is as it was."""
+        """Return the factor of a formula, case by case, where all its inputs are as they were."""
         if any(not self._is_still(value.name) for value in (*old.inputs, *new.inputs)):
             return None
         domains = {value.name: value.domain for value in (*old.inputs, *new.inputs)}
@@ -319,7 +337,7 @@ class _Comparison:
         return None if rest is None or rest.low or rest.high else Interval(scale, scale)
 
     def _product(self, old: FormulaValue, new: FormulaValue) -> Move | None:
-        """A product of published values: its ratio is the product of theirs."""
+        """Return a product of published values: its ratio is the product of theirs."""
         first, second = _factors(old.compiled.program), _factors(new.compiled.program)
         if first is None or second is None or old.applies is not None or new.applies is not None:
             return None
@@ -351,7 +369,7 @@ def _constant(old: ConstantValue, new: ConstantValue) -> Move:
 
 
 def _of_pair(pair: Pair) -> Interval | None:
-    """The ratio of two numbers; none of a number to 0."""
+    """Return the ratio of two numbers; none of a number to 0."""
     if pair[0] == pair[1]:
         return ONE
     ratio = Fraction(pair[1], pair[0]) if pair[0] else None
@@ -359,7 +377,7 @@ def _of_pair(pair: Pair) -> Interval | None:
 
 
 def _ratio_of(move: Interval, old: Interval) -> Interval | None:
-    """How far a positive value is scaled when it moves so far."""
+    """Return the ratio of new to old of a positive value, from its move."""
     if old.low <= 0:
         return None
     ends = [1 + step / value for step in (move.low, move.high) for value in (old.low, old.high)]
@@ -367,17 +385,17 @@ def _ratio_of(move: Interval, old: Interval) -> Interval | None:
 
 
 def _hull(intervals: Iterable[Interval | None]) -> Interval | None:
-    """The smallest interval that holds all of some; None with one that is not known."""
-    found: Interval | None = None
-    for each in intervals:
-        if each is None:
+    """Return the smallest interval that holds all of some; None with one that is not known."""
+    union: Interval | None = None
+    for interval in intervals:
+        if interval is None:
             return None
-        found = each if found is None else found.around(each)
-    return found
+        union = interval if union is None else union.around(interval)
+    return union
 
 
 def _published(exact: Interval) -> Interval:
-    """How far two published values are apart when the exact ones are; rounding keeps the order."""
+    """Return the move of published values from that of exact ones; rounding keeps the order."""
     low, high = (
         Fraction(floor(exact.low * NANO) - 1, NANO),
         Fraction(ceil(exact.high * NANO) + 1, NANO),
@@ -390,33 +408,33 @@ def _published(exact: Interval) -> Interval:
 
 
 def range_of(value: Value) -> Interval:
-    """What a value can be."""
+    """Return the range of a value."""
     return Interval(Fraction(value.domain.low, NANO), Fraction(value.domain.high, NANO))
 
 
 def _nano(value: Fraction) -> int:
-    """In nano, rounded up."""
+    """Return a number in nano, rounded up."""
     return ceil(value * NANO)
 
 
 def _shares(mean: MeanValue) -> dict[str, Fraction]:
-    """The share of each axis that is weighed."""
+    """Return the share of each axis that is weighed."""
     return {v.name: Fraction(n, mean.weights.denominator) for v, n in mean.weighed.items()}
 
 
 def _below(value: GatedValue, axis: str) -> int:
-    """Below what an axis closes a gate, in nano."""
+    """Return the limit below which an axis closes a gate, in nano."""
     return max((gate.below for gate in value.gates if gate.axis == axis), default=0)
 
 
 def _closed(value: GatedValue) -> Interval | None:
-    """What the quality can be where a gate is closed; None without gates."""
-    found = [Fraction(gate.composite, NANO) for gate in value.gates]
-    return Interval(min(found), max(found)) if found else None
+    """Return the range of the quality where a gate is closed; None without gates."""
+    composites = [Fraction(gate.composite, NANO) for gate in value.gates]
+    return Interval(min(composites), max(composites)) if composites else None
 
 
 def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interval:
-    """What a composite can be while one axis is in a range, in nano."""
+    """Return the range of a composite while one axis is in a range, in nano."""
     if not isinstance(composite, MeanValue):
         return range_of(composite)
     ranges = {value: (value.domain.low, value.domain.high) for value in composite.inputs}
@@ -429,25 +447,25 @@ def _composite_range(composite: Value, axis: str, low: int, high: int) -> Interv
 
 
 def _whole(value: FormulaValue) -> Node:
-    """The tree of a formula; 1 where it does not apply."""
+    """Return the tree of a formula; 1 where it does not apply."""
     if value.applies is None:
         return value.compiled.tree
     return cases((value.applies.tree, value.compiled.tree), otherwise=1)
 
 
 def _one_and_more(name: str, domain: Domain, domains: dict[str, Domain]) -> Node:
-    """A value that only one tree reads, as what it is more than 1."""
+    """Return a value that only one tree reads, as 1 and what exceeds it."""
     domains[f"{name}, less 1"] = Domain(domain.low - NANO, domain.high - NANO)
     return 1 + published(f"{name}, less 1")
 
 
 def _replaced(tree: Node, value: Callable[[str], Node]) -> Node:
-    """A tree with other nodes in the place of published values."""
+    """Return a tree with other nodes in the place of published values."""
     if tree.op == "published":
         return value(str(tree.data[0]))
     if not names(tree, "published"):
         return tree
-    return attrs.evolve(tree, args=tuple(_replaced(each, value) for each in tree.args))
+    return attrs.evolve(tree, args=tuple(_replaced(arg, value) for arg in tree.args))
 
 
 def _joined(
@@ -457,7 +475,7 @@ def _joined(
     true: frozenset[str] = frozenset(),
     false: frozenset[str] = frozenset(),
 ) -> Node:
-    """Two trees as one, case by case, so that a bound sees which cases meet.
+    """Join two trees as one, case by case, so that a bound sees which cases meet.
 
     Args:
         new: the one tree.
@@ -471,17 +489,17 @@ def _joined(
     if split.op != "cases":
         return join(new, old)
     arms, otherwise = arms_of(split)
-    found = []
+    joined_arms = []
     for when, value in arms:
         one, other = (value, old) if split is new else (new, value)
-        found.append((when, _joined(one, other, join, true | {when.digest}, false)))
+        joined_arms.append((when, _joined(one, other, join, true | {when.digest}, false)))
         false |= {when.digest}
     one, other = (otherwise, old) if split is new else (new, otherwise)
-    return cases(*found, otherwise=_joined(one, other, join, true, false))
+    return cases(*joined_arms, otherwise=_joined(one, other, join, true, false))
 
 
 def _decided(tree: Node, true: frozenset[str], false: frozenset[str]) -> Node:
-    """A tree without the cases that conditions, by digest, rule out."""
+    """Return a tree without the cases that conditions, by digest, rule out."""
     tree = tree.unlabelled
     if tree.op != "cases":
         return tree
@@ -497,19 +515,19 @@ def _decided(tree: Node, true: frozenset[str], false: frozenset[str]) -> Node:
 
 
 def _scale(old: Program, new: Program) -> Fraction | None:
-    """The number by which a formula might have been scaled, by a term of an arm that has one."""
+    """Return the factor by which a formula may have been scaled, by a term of an arm."""
     for before, after in zip(old.arms, new.arms, strict=False):
         for monomial, coefficient in before.numerator.items():
             below, above = before.denominator, after.denominator
             number = after.numerator.get(monomial)
-            shared = next((each for each in below if each in above), None)
+            shared = next((term for term in below if term in above), None)
             if number and shared is not None:
                 return Fraction(number * below[shared], coefficient * above[shared])
     return None
 
 
 def _factors(program: Program) -> tuple[dict[str, int], Fraction] | None:
-    """The powers of a product of published values, and its coefficient; None of anything else.
+    """Return the powers of a product of published values, and its coefficient; None otherwise.
 
     None of them is below 0, so the product is 0 only where a factor is.
     """

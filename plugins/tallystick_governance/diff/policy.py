@@ -17,7 +17,7 @@ from tallystick_governance.diff.change import Change, FormulaChange
 
 
 class Level(IntEnum):
-    """How much of a version a change raises."""
+    """The part of a version that a change raises."""
 
     NONE = 0
     PATCH = 1
@@ -34,7 +34,7 @@ def level_of(
     lost: Iterable[str],
     documentation: Collection[str],
 ) -> Level:
-    """The part of the version that a difference has to raise.
+    """Return the part of the version that a difference has to raise.
 
     Args:
         changes: the values that differ.
@@ -56,19 +56,20 @@ def without_result(*rules: BoundRules) -> tuple[str, ...]:
     Args:
         rules: the rule sets, for the sections that they have.
     """
-    schemas = [document_schema(each.rule_set, each.registry) for each in rules]
+    schemas = [document_schema(rule_set.rule_set, rule_set.registry) for rule_set in rules]
     return tuple(dict.fromkeys(dotted(path) for s in schemas for path in s.documentation))
 
 
 def can_change_a_result(path: str, documentation: Collection[str]) -> bool:
-    """Whether a result can depend on the value at a path, given those that none depends on."""
+    """Return whether a result can depend on the value at a path that is no documentation."""
     return not any(
-        path == told or path.startswith((f"{told}.", f"{told}[")) for told in documentation
+        path == documented or path.startswith((f"{documented}.", f"{documented}["))
+        for documented in documentation
     )
 
 
 def raised(old: str, new: str) -> Level:
-    """The part of a version that another one raises; ``NONE`` if it raises none.
+    """Return the part of a version that another one raises; ``NONE`` if it raises none.
 
     Args:
         old: a version such as ``1.0.0``; a pre-release counts as a part that is not yet reached.
@@ -84,11 +85,11 @@ def raised(old: str, new: str) -> Level:
 
 
 def successor(version: str, level: Level) -> str:
-    """The next version that raises a part of another; a pre-release counts as its version."""
+    """Return the next version that raises a part; a pre-release counts as its version."""
     parts = _parts(version)
     if level is not Level.NONE:
-        place = Level.MAJOR - level
-        parts = [*parts[:place], parts[place] + 1, *(0 for _ in parts[place + 1 :])]
+        index = Level.MAJOR - level
+        parts = [*parts[:index], parts[index] + 1, *(0 for _ in parts[index + 1 :])]
     return ".".join(map(str, parts))
 
 

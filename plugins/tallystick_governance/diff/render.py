@@ -40,6 +40,7 @@ def as_json(found: Difference) -> JsonObject:
         },
         "sections": json_value(found.sections),
         "not_analysed": json_value(found.not_analysed),
+        **({"not_analysed_values": json_value(found.unknown)} if found.unknown else {}),
         "thresholds_of_epoch": found.epoch,
         "measure": _command(found) if _is_to_measure(found) else None,
         "changes": json_value(found.changes),
@@ -56,7 +57,7 @@ def as_json(found: Difference) -> JsonObject:
 
 
 def as_text(found: Difference) -> str:
-    """The difference for a terminal."""
+    """Return the difference for a terminal."""
     lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}"]
     lines += [f"    {_summary(found)}", ""]
     lines += [f"it changes: {', '.join(found.sections)}", ""] if found.sections else []
@@ -74,7 +75,7 @@ def as_text(found: Difference) -> str:
 
 
 def as_markdown(found: Difference) -> str:
-    """The difference as a part of a proposal."""
+    """Return the difference as a part of a proposal."""
     sides = (found.old, found.old_digest), (found.new, found.new_digest)
     changes = ((code(c.path), cell(c.old), cell(c.new)) for c in found.changes)
     moves = (
@@ -82,6 +83,7 @@ def as_markdown(found: Difference) -> str:
         for effect in found.effects
         for name, low, high in _moves(effect)
     )
+    recomputed = dict.fromkeys(name for effect in found.effects for name in effect.recomputed)
     effects = table(("skill type", "value", "at least", "at most"), moves)
     names = ("Added", found.added_types), ("Removed", found.removed_types), ("Gone", found.gone)
     return page(
@@ -91,13 +93,15 @@ def as_markdown(found: Difference) -> str:
         table(("", "digest"), ((cell(name), f"`{digest}`") for name, digest in sides)),
         section("Changes", table(("value", "old", "new"), changes)),
         *(
-            section(f"Formula {each.name}, {each.kind}", fenced("diff", _formula_lines(each)))
-            for each in found.formulas
+            section(
+                f"Formula {formula.name}, {formula.kind}", fenced("diff", _formula_lines(formula))
+            )
+            for formula in found.formulas
         ),
         *(section(title, bullets(map(code, listed))) for title, listed in names),
         section(
             f"What it can do to a score{_of_state(found)}",
-            (effects or paragraph(_NO_SCORE)) if found.effects else (),
+            (effects or paragraph(_no_score(recomputed))) if found.effects else (),
         ),
         *map(paragraph, _limits(found)),
     )
@@ -115,7 +119,7 @@ def _of_state(found: Difference) -> str:
 
 def _is_to_measure(found: Difference) -> bool:
     later = found.epoch is not None and found.moves_thresholds
-    return bool(found.any_tier or found.not_analysed or later)
+    return bool(found.any_tier or found.not_analysed or found.unknown or later)
 
 
 def _command(found: Difference) -> str:
@@ -142,12 +146,13 @@ def _limits(found: Difference) -> Iterator[str]:
             f"not analysed: {', '.join(found.not_analysed)}. These change, and decide what becomes "
             "of scores, not the score of a record"
         )
+    yield from map(str, found.unknown)
     if _is_to_measure(found):
         yield f"on records it is measured by: {_command(found)}"
 
 
 def verdict(found: Difference) -> str:
-    """One sentence: which part of the version the change needs, and whether it has it."""
+    """Return the part of the version that the change needs, and whether it is raised."""
     if found.needed is Level.NONE:
         return "no difference in meaning"
     breaking = "breaking: " if found.is_breaking else ""
@@ -159,8 +164,8 @@ def verdict(found: Difference) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
-    found = [f"    {line}" for line in lines]
-    return [title, *found, ""] if found else []
+    indented = [f"    {line}" for line in lines]
+    return [title, *indented, ""] if indented else []
 
 
 def _change_text(change: Change) -> str:
@@ -184,7 +189,7 @@ def _formula_lines(formula: FormulaChange) -> list[str]:
 
 def _effect_text(effect: Effect) -> Iterator[str]:
     if effect.is_none:
-        yield f"{effect.skill_type}: {_NO_SCORE}"
+        yield f"{effect.skill_type}: {_no_score(effect.recomputed)}"
         return
     yield effect.skill_type
     for name, low, high in _moves(effect):
@@ -194,15 +199,22 @@ def _effect_text(effect: Effect) -> Iterator[str]:
         yield f"    emission at most: {old} → {new}"
 
 
+def _no_score(recomputed: Iterable[str]) -> str:
+    """Return that no score moves, with the values that are proved equal but computed otherwise."""
+    names = ", ".join(recomputed)
+    return f"{_NO_SCORE}, though computed in another way: {names}" if names else _NO_SCORE
+
+
 def _most(emission: Interval | None) -> str:
     return "none" if emission is None else _ends(emission)[1]
 
 
 def _moves(effect: Effect) -> Iterator[tuple[str, str, str]]:
-    """Every value that can move, and from where to where; one text where that is not known."""
+    """Yield each value that can move, with its bounds; one text where none is known."""
     every = [*effect.axes.items(), *effect.measures.items()]
     every += [("quality", effect.quality)] if effect.compares_quality else []
     every += [("emission", effect.emission)] if effect.pays else []
+    every += effect.others.items()
     for name, move in every:
         if move is None:
             yield name, _UNKNOWN, ""
@@ -218,7 +230,7 @@ def _line(value: str | None) -> str:
 
 
 def _ends(interval: Interval) -> tuple[str, str]:
-    """The ends as text of nine places, rounded outwards."""
+    """Return the ends as text of nine places, rounded outwards."""
     return to_text(floor(interval.low * NANO)), to_text(ceil(interval.high * NANO))
 
 
@@ -231,6 +243,7 @@ def _bounds(interval: Interval | None) -> JsonObject:
 def _effect(effect: Effect) -> JsonObject:
     pays = effect.pays
     measures = {name: _bounds(move) for name, move in effect.measures.items()}
+    others = {name: _bounds(move) for name, move in effect.others.items()}
     return {
         "skill_type": effect.skill_type,
         "axes": {name: _bounds(move) for name, move in effect.axes.items()},
@@ -241,6 +254,7 @@ def _effect(effect: Effect) -> JsonObject:
         "old_emission": json_value(effect.old_emission),
         "new_emission": json_value(effect.new_emission),
         "any_tier": effect.any_tier,
+        **({"others": others} if others else {}),
     }
 
 

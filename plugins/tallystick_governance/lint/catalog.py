@@ -30,7 +30,7 @@ tallystick_api = 1
 LINTS = checks_in(
     load_errors, weights, formulas, gates, cliffs, zeros, tiers, emission, suppressions
 )
-"""Those of what scores a record, and of silences."""
+"""The checks of the rules that score a record, and of silences."""
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEXTS = ("summary", "documentation", "remedy")
@@ -101,7 +101,7 @@ def refuse_unsound(entry: EntryPoint, checks: tuple[Any, ...]) -> None:
 
 
 def _is_code(code: object, head: str) -> bool:
-    """Whether a code is one of an owner, which it begins with; those of the engine have no head."""
+    """Return whether a code is one of an owner, with the head of its name if it has one."""
     if not isinstance(code, str) or not code.startswith(head):
         return False
     return _CODE.fullmatch(code.removeprefix(head)) is not None

@@ -35,18 +35,18 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, name_of
 
 HEIGHT = NANO // 20
-"""A composite that moves by more is a cliff, in nano."""
+"""Largest move of a composite that is no cliff, in nano."""
 _STEEP = 1000
-"""An axis without a jump moves less between neighbours, in nano: not so its root in a mean."""
+"""Largest move of an axis between neighbours without a jump, in nano; its root can move more."""
 _ROUNDS = 2
-"""How often each fact is improved."""
+"""Number of times that each fact is improved."""
 _FEW = 8
-"""A fact with at most so many values has each of them tried."""
+"""Maximum number of values of a fact of which each is tried."""
 _MEANING: Mapping[str, Callable[[Exact, Exact], bool]] = {"lt": lt, "le": le, "eq": eq}
 _SURROUNDINGS = 64
-"""So many combinations of the other facts of a comparison are tried."""
+"""Maximum number of combinations of the other facts of a comparison that are tried."""
 _ENOUGH = 6
-"""So many discontinuities of one comparison and one fact are enough."""
+"""Maximum number of discontinuities that are sought for one comparison and one fact."""
 
 
 @attrs.frozen(eq=False)
@@ -93,40 +93,42 @@ def _cliff(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _cliffs(bound: BoundType) -> Iterator[_Cliff]:
-    """The highest cliff of each comparison of a type."""
+    """Yield the highest cliff of each comparison of a type."""
     probe = TypeProbe(bound)
     starts = _starts(probe)
     for comparison, path, is_gate in _comparisons(bound):
         best = [_best(probe, discontinuities_of(probe, comparison, start)) for start in starts]
-        found = [_seen(probe, each, path) for each in best if each is not None]
-        high = [c for c in found if c.height > HEIGHT and (is_gate or _jumps(c))]
+        cliffs = [
+            _seen(probe, discontinuity, path) for discontinuity in best if discontinuity is not None
+        ]
+        high = [c for c in cliffs if c.height > HEIGHT and (is_gate or _jumps(c))]
         if high:
             yield max(high, key=lambda cliff: (cliff.height, max(cliff.qualities)))
 
 
 def _comparisons(bound: BoundType) -> Iterator[tuple[Node, KeyPath, bool]]:
-    """Each comparison once, where it stands, and whether it is a gate."""
+    """Yield each comparison once, with its path, and whether it is a gate."""
     seen: set[str] = set()
     for axis in bound.axes:
         for comparison in comparisons_of(axis.compiled.tree):
             if comparison.digest not in seen:
                 seen.add(comparison.digest)
                 yield comparison, ("axes", axis.name), False
-    for place, gate in enumerate(bound.gates):
+    for index, gate in enumerate(bound.gates):
         edge = published(gate.axis) < const(to_fraction(gate.below))
-        yield edge, ("skill_types", bound.name, "gates", place), True
+        yield edge, ("skill_types", bound.name, "gates", index), True
 
 
 def _starts(probe: TypeProbe) -> list[tuple[int, ...]]:
-    """The record with every fact at its highest, and the one at its lowest."""
+    """Return the record with every fact at its highest, and the one at its lowest."""
     return [tuple(d.high for d in probe.domains), tuple(d.low for d in probe.domains)]
 
 
 def _best(probe: TypeProbe, discontinuities: Iterator[Discontinuity]) -> Discontinuity | None:
-    """The most promising of some discontinuities in better surroundings, if records can have it."""
+    """Return the most promising discontinuity in better surroundings, if records can have it."""
     first = max(discontinuities, key=lambda each: _merit(probe, each), default=None)
-    found = None if first is None else _improved(probe, first)
-    return None if found is None or _faults(probe, found) else found
+    improved = None if first is None else _improved(probe, first)
+    return None if improved is None or _faults(probe, improved) else improved
 
 
 def _faults(probe: TypeProbe, discontinuity: Discontinuity) -> int:
@@ -134,15 +136,15 @@ def _faults(probe: TypeProbe, discontinuity: Discontinuity) -> int:
 
 
 def _improved(probe: TypeProbe, discontinuity: Discontinuity) -> Discontinuity:
-    """The same in better surroundings: other facts are changed while the axes move further."""
+    """Return the discontinuity in surroundings in which the axes move further."""
     best, merit = discontinuity, _merit(probe, discontinuity)
     for _ in range(_ROUNDS):
-        for place, domain in enumerate(probe.domains):
-            if place in discontinuity.fixed or probe.bound.facts[place].digest not in probe.read:
+        for index, domain in enumerate(probe.domains):
+            if index in discontinuity.fixed or probe.bound.facts[index].digest not in probe.read:
                 continue
-            for other in (best.moved(place, value) for value in _options(domain)):
-                if (found := _merit(probe, other)) > merit:
-                    best, merit = other, found
+            for other in (best.moved(index, value) for value in _options(domain)):
+                if (rank := _merit(probe, other)) > merit:
+                    best, merit = other, rank
     return best
 
 
@@ -153,7 +155,7 @@ def _options(domain: Domain) -> range | tuple[int, ...]:
 
 
 def _merit(probe: TypeProbe, discontinuity: Discontinuity) -> tuple[int, int, int]:
-    """Whether records can be so, then how far the axes move, then how high they are."""
+    """Return the rank of a discontinuity: possible records, then move of the axes, then height."""
     faults = _faults(probe, discontinuity)
     if faults:
         return -faults, 0, 0
@@ -210,22 +212,22 @@ def _figures(cliff: _Cliff, types: list[str]) -> dict[str, Any]:
 
 
 def _position(cliff: _Cliff) -> str:
-    """What is compared with, at the discontinuity: a constant where there is one."""
+    """Return the number that is compared with at the discontinuity: a constant if there is one."""
     left, right = _compared(cliff)
     is_constant = cliff.discontinuity.comparison.args[0].unlabelled.op == "const"
     return to_text(publish(left if is_constant else right))
 
 
 def _compared(cliff: _Cliff) -> tuple[Exact, Exact]:
-    found = sides(cliff.probe, cliff.discontinuity.comparison, cliff.discontinuity.below)
-    return found or (Fraction(0), Fraction(0))
+    pair = sides(cliff.probe, cliff.discontinuity.comparison, cliff.discontinuity.below)
+    return pair or (Fraction(0), Fraction(0))
 
 
 def _values(cliff: _Cliff) -> dict[str, str]:
-    """The fact on both sides."""
-    place = cliff.discontinuity.place
-    scale = scale_of(cliff.probe.bound.facts[place])
-    both = (cliff.discontinuity.below[place], cliff.discontinuity.above[place])
+    """Return the fact on both sides."""
+    index = cliff.discontinuity.place
+    scale = scale_of(cliff.probe.bound.facts[index])
+    both = (cliff.discontinuity.below[index], cliff.discontinuity.above[index])
     return _pair(*(decimal_text(Fraction(value, scale)) for value in both))
 
 
@@ -235,7 +237,7 @@ def _pair(below: str, above: str) -> dict[str, str]:
 
 @attrs.frozen(eq=False)
 class Discontinuity:
-    """Two neighbouring records on both sides of a comparison.
+    """A pair of neighbouring records on both sides of a comparison.
 
     Attributes:
         comparison: the node that turns.
@@ -252,7 +254,7 @@ class Discontinuity:
     fixed: tuple[int, ...]
 
     def moved(self, place: int, value: int) -> Discontinuity:
-        """The same discontinuity with another value of a fact that the comparison does not read."""
+        """Return the discontinuity with another value of a fact outside the comparison."""
         sides = (list(self.below), list(self.above))
         for side in sides:
             side[place] = value
@@ -260,7 +262,7 @@ class Discontinuity:
 
 
 def comparisons_of(tree: Node) -> Iterator[Node]:
-    """The comparisons that choose between the arms of a formula."""
+    """Yield the comparisons that choose between the arms of a formula."""
     for node in walk(tree):
         if node.op == "cases":
             for condition, _ in arms_of(node)[0]:
@@ -270,22 +272,22 @@ def comparisons_of(tree: Node) -> Iterator[Node]:
 def discontinuities_of(
     probe: TypeProbe, comparison: Node, start: Sequence[int]
 ) -> Iterator[Discontinuity]:
-    """Some discontinuities of a comparison; facts that it does not read are as at the start."""
+    """Yield discontinuities of a comparison; facts that it does not read stay as at the start."""
     fixed = probe.reads(comparison)
-    for place in fixed:
-        if scale_of(probe.bound.facts[place]) == NANO:
-            every = _along(probe, comparison, place, fixed, start)
+    for index in fixed:
+        if scale_of(probe.bound.facts[index]) == NANO:
+            every = _along(probe, comparison, index, fixed, start)
             yield from islice(every, _ENOUGH)
 
 
 def sides(probe: TypeProbe, comparison: Node, facts: Sequence[int]) -> tuple[Exact, Exact] | None:
-    """The two values that a comparison compares; None where one has none."""
-    given = dict(zip(probe.places, facts, strict=True))
+    """Return the two values that a comparison compares; None where one has none."""
+    integers = dict(zip(probe.places, facts, strict=True))
     published: dict[str, int] = {}
     try:
         for axis in probe.axes_of(comparison):
             published[axis.name] = axis.compiled.nano(facts, published)
-        left, right = (evaluate(side, given, published) for side in comparison.args)
+        left, right = (evaluate(side, integers, published) for side in comparison.args)
     except (FormulaError, UndecidedError, ZeroDivisionError):  # no record comes there
         return None
     return left, right
@@ -301,9 +303,9 @@ def _along(
         for other, value in zip(others, chosen, strict=True):
             facts[other] = value
         for low, high in pairwise(_anchors(probe, comparison, place)):
-            found = _turn(probe, comparison, facts, place, (low, high))
-            if found is not None:
-                below, above = (_with(facts, place, value) for value in (found, found + 1))
+            turn = _turn(probe, comparison, facts, place, (low, high))
+            if turn is not None:
+                below, above = (_with(facts, place, value) for value in (turn, turn + 1))
                 yield Discontinuity(comparison, place, below, above, tuple(fixed))
 
 
@@ -316,7 +318,7 @@ def _tried(probe: TypeProbe, place: int) -> list[int]:
 
 
 def _anchors(probe: TypeProbe, comparison: Node, place: int) -> list[int]:
-    """Values of a fact between which a comparison may turn: the ends, and near its constants."""
+    """Yield values of a fact between which a comparison may turn: ends, and near its constants."""
     domain = probe.domains[place]
     near = {domain.low, domain.high}
     for constant in leaves(comparison, "const"):
@@ -328,7 +330,7 @@ def _anchors(probe: TypeProbe, comparison: Node, place: int) -> list[int]:
 def _turn(
     probe: TypeProbe, comparison: Node, facts: list[int], place: int, ends: tuple[int, int]
 ) -> int | None:
-    """The last value of a fact at which a comparison is as at the lower end, if it turns."""
+    """Return the last value of a fact at which a comparison is as at the lower end, if it turns."""
     low, high = ends
     first, last = (_holds(probe, comparison, _with(facts, place, value)) for value in ends)
     if first is None or last is None or first == last:

@@ -1,4 +1,4 @@
-"""What is paid: factors and emissions, base weights, and the cap on the weight of a miner.
+"""Checks of factors, emissions, base weights, and the cap on the weight of a miner.
 
 E36, E51 and E54 of docs/errata.md.
 """
@@ -19,7 +19,6 @@ from tallystick.numbers.nano import NANO, publish, to_text
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.composite import GatedValue
 from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import MultiplierValue
@@ -28,10 +27,10 @@ from tallystick_allocation.rules import EMISSION, CapStep, placed_steps, round_s
 from tallystick_governance.lint.type_probe import MOST, composite_range, highest_quality
 
 BOUND = NANO
-"""The stated bound: a factor or an emission above 1 is a finding, in nano."""
+"""Largest factor or emission that is no finding, in nano."""
 _TERM = "base_weight"
 _SEVERAL = 3
-"""Of two types one always weighs at least as much as all others."""
+"""Least number of types of which one can dominate: of two, one always weighs half or more."""
 
 
 @attrs.frozen
@@ -68,7 +67,10 @@ def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
                 above[factor.name][bound.name] = factor.domain.high
     for name, types in above.items():
         most = to_text(max(types.values()))
-        figures = {"highest": most, "by_type": {each: to_text(n) for each, n in types.items()}}
+        figures = {
+            "highest": most,
+            "by_type": {type_name: to_text(n) for type_name, n in types.items()},
+        }
         yield Finding(
             ("emission", "factors", name), f"the factor {name} can be {most}, above 1", figures
         )
@@ -91,13 +93,15 @@ def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
 )
 def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
     bounds = scorer.types.values()
-    found = {b.name: _most(b, b.emission) for b in bounds if b.emission is not None}
-    if not found or max(most.at_most for most in found.values()) <= BOUND:
+    largest = {b.name: _most(b, b.emission) for b in bounds if b.emission is not None}
+    if not largest or max(most.at_most for most in largest.values()) <= BOUND:
         return
-    name = max(found, key=lambda each: (found[each].emission, found[each].at_most))
-    most = found[name]
-    combination = {each: to_text(n) for each, n in most.combination.items()}
-    values = ", ".join(f"{each} {text}" for each, text in combination.items())
+    name = max(
+        largest, key=lambda type_name: (largest[type_name].emission, largest[type_name].at_most)
+    )
+    most = largest[name]
+    combination = {type_name: to_text(n) for type_name, n in most.combination.items()}
+    values = ", ".join(f"{type_name} {text}" for type_name, text in combination.items())
     yield Finding(
         ("emission", "formula"),
         f"an emission of {name} can be {to_text(most.emission)}, above {to_text(BOUND)}: {values}",
@@ -107,7 +111,7 @@ def _emission_above_one(scorer: Scorer) -> Iterator[Finding]:
             "at_most": to_text(most.at_most),
             "bound": to_text(BOUND),
             "combination": combination,
-            "by_type": {each: to_text(m.emission) for each, m in found.items()},
+            "by_type": {type_name: to_text(m.emission) for type_name, m in largest.items()},
         },
     )
 
@@ -117,17 +121,17 @@ def _most(bound: BoundType, emission: FormulaValue) -> _Most:
     if prod(map(len, read.values())) > MOST:
         read = {value: {min(options), max(options)} for value, options in read.items()}
     tried = (dict(zip(read, values, strict=True)) for values in product(*read.values()))
-    pairs = ((emission.nano((), given, {}) or 0, given) for given in tried)
+    pairs = ((emission.nano((), inputs, {}) or 0, inputs) for inputs in tried)
     largest, combination = max(pairs, key=lambda pair: pair[0])
     at_most = max(largest, publish(emission.compiled.program.high))
     return _Most(largest, {value.name: n for value, n in combination.items()}, at_most)
 
 
 def _options(bound: BoundType, value: Value) -> set[int]:
-    """The values of a term that are tried: all of them where they are few, else the ends."""
+    """Return the values of a term that are tried: all of them where they are few, else the ends."""
+    if value is bound.quality:
+        return {composite_range(bound, {})[0], highest_quality(bound)}
     match value:
-        case GatedValue():
-            return {composite_range(bound, {})[0], highest_quality(bound)}
         case ConstantValue():
             return {value.constant}
         case MultiplierValue():
@@ -243,7 +247,7 @@ def _weighed(scorer: Scorer) -> _Weighed | None:
     score = round_score(scorer.rule_set)
     if score is None or score.value != EMISSION or _TERM not in score.over:
         return None
-    (origin,) = (each.origin for each in placed_steps(scorer.rule_set) if each.rules is score)
+    (origin,) = (step.origin for step in placed_steps(scorer.rule_set) if step.rules is score)
     return _Weighed(origin, _TERM in score.times)
 
 
@@ -296,7 +300,7 @@ def _cap_never_binds(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _caps(scorer: Scorer) -> Iterator[tuple[KeyPath, CapStep]]:
-    """The path of each share of a cap, and its step."""
-    for each in placed_steps(scorer.rule_set):
-        if isinstance(each.rules, CapStep):
-            yield (*each.origin, "share"), each.rules
+    """Yield the path of each share of a cap, and its step."""
+    for step in placed_steps(scorer.rule_set):
+        if isinstance(step.rules, CapStep):
+            yield (*step.origin, "share"), step.rules

@@ -29,7 +29,7 @@ _SWITCH = "_enabled"
 
 @attrs.frozen(eq=False, slots=False)
 class TypeRanges:
-    """What is known of the records of one skill type.
+    """The proved ranges of facts and values in the records of one skill type.
 
     Attributes:
         bound: the type.
@@ -48,18 +48,18 @@ class TypeRanges:
         return {}
 
     def compiled(self, tree: Node) -> Compiled | None:
-        """A tree whose parameters are bound, proved; None where that cannot be."""
-        asked = [requirement.condition for requirement, _ in self.bound.requirements]
+        """Return a tree whose parameters are bound, proved; None where that cannot be."""
+        conditions = [requirement.condition for requirement, _ in self.bound.requirements]
         try:
-            return compile_tree(tree, self.bound.domains, self.published, asked)
+            return compile_tree(tree, self.bound.domains, self.published, conditions)
         except FormulaError:
             return None
 
     def ends(self, tree: Node) -> Ends:
-        """The range of an expression for every valid record, as far as it is proved."""
+        """Return the range of an expression for every valid record, as far as it is proved."""
         if tree.digest not in self._known:
-            found = self.compiled(tree)
-            program = None if found is None else found.program
+            compiled = self.compiled(tree)
+            program = None if compiled is None else compiled.program
             self._known[tree.digest] = (program.low, program.high) if program else (None, None)
         return self._known[tree.digest]
 
@@ -86,7 +86,7 @@ class FormulaUse:
 
 
 def uses(scorer: Scorer) -> Iterator[FormulaUse]:
-    """Every axis, measure, factor and composite formula, once for each type that has it."""
+    """Yield each axis, measure, factor and composite formula, once for each type that has it."""
     for name, bound in scorer.types.items():
         ranges = TypeRanges(bound)
         paths: Mapping[Role, KeyPath] = {
@@ -106,7 +106,7 @@ def uses(scorer: Scorer) -> Iterator[FormulaUse]:
 
 
 def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:
-    """The switches of an axis that are off: parameters of 0 whose names end so."""
+    """Return the switches of an axis that are off: parameters of 0 whose names end so."""
     parameters = scorer.rule_set.axes[axis.name].parameters
     return frozenset(name for name, n in parameters.items() if name.endswith(_SWITCH) and not n)
 
@@ -125,12 +125,12 @@ def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:
     remedy="give the parameter a value at which the fact counts, or take a formula without it",
 )
 def _fact_without_effect(scorer: Scorer) -> Iterator[Finding]:
-    found: dict[KeyPath, tuple[FormulaUse, dict[str, Node]]] = {}
+    unread: dict[KeyPath, tuple[FormulaUse, dict[str, Node]]] = {}
     for use in uses(scorer):
         lost = _without_effect(use)
-        _, known = found.get(use.path, (use, lost))
-        found[use.path] = use, {digest: fact for digest, fact in known.items() if digest in lost}
-    for path, (use, facts) in found.items():
+        _, earlier = unread.get(use.path, (use, lost))
+        unread[use.path] = use, {digest: fact for digest, fact in earlier.items() if digest in lost}
+    for path, (use, facts) in unread.items():
         if facts:
             texts = [name_of(fact) for fact in facts.values()]
             message = f"{path[-1]} no longer depends on {', '.join(texts)}"
@@ -138,7 +138,7 @@ def _fact_without_effect(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
-    """The facts that the formula of a type loses by its parameters, by digest."""
+    """Return the facts that the formula of a type loses by its parameters, by digest."""
     lost = _unread(use.formula.tree, use.compiled)
     if not lost:
         return {}
@@ -150,13 +150,13 @@ def _without_effect(use: FormulaUse) -> Mapping[str, Node]:
 
 
 def _unread(tree: Node, compiled: Compiled) -> dict[str, Node]:
-    """The facts of a tree that its lowered form does not read."""
-    read = {given.node.digest for _, given in compiled.program.inputs}
+    """Return the facts of a tree that its lowered form does not read."""
+    read = {source.node.digest for _, source in compiled.program.inputs}
     return {fact.digest: fact for fact in leaves(tree, "fact") if fact.digest not in read}
 
 
 def _midway(use: FormulaUse) -> dict[str, Fraction]:
-    """Each parameter in the middle of its range, where nothing is 0 and nothing is alike."""
+    """Return each parameter in the middle of its range, where nothing is 0 or alike."""
     return {name: (low + high) / 2 for name, (low, high) in use.formula.parameters.items()}
 
 
@@ -202,19 +202,19 @@ class _Arm:
 def _arm_never_reached(scorer: Scorer) -> Iterator[Finding]:
     unreached: dict[KeyPath, dict[tuple[str, int], str]] = {}
     for use in uses(scorer):
-        found = _unreached(use)
+        unreachable = _unreached(use)
         # of several types each must find it
-        known = unreached.get(use.path, found)
-        unreached[use.path] = {key: text for key, text in known.items() if key in found}
+        earlier = unreached.get(use.path, unreachable)
+        unreached[use.path] = {key: text for key, text in earlier.items() if key in unreachable}
     for path, arms in unreached.items():
         if arms:
             texts = list(arms.values())
-            shown = "; ".join(texts)
-            yield Finding(path, f"no record reaches the arm: {shown}", {"arms": texts})
+            listed = "; ".join(texts)
+            yield Finding(path, f"no record reaches the arm: {listed}", {"arms": texts})
 
 
 def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
-    """The arms that no record of a type reaches, and some would with other parameters."""
+    """Yield the arms that no record of a type reaches, and some would with other parameters."""
     arms = list(_arms(use, use.formula.tree, use.compiled.tree, ()))
     reached = {arm.key for arm in arms if not _is_ruled_out(use, arm.asked)}
     return {
@@ -225,15 +225,15 @@ def _unreached(use: FormulaUse) -> dict[tuple[str, int], str]:
 
 
 def _is_switched_off(use: FormulaUse, arm: _Arm) -> bool:
-    """Whether an arm is that of a switch which the rule set has off."""
-    held = (each.free for each in arm.asked if each.holds)
-    return any(use.switched_off.intersection(names(condition, "param")) for condition in held)
+    """Return whether an arm is that of a switch which the rule set has off."""
+    holding = (node.free for node in arm.asked if node.holds)
+    return any(use.switched_off.intersection(names(condition, "param")) for condition in holding)
 
 
 def _arms(
     use: FormulaUse, free: Node, bound: Node, asked: tuple[_Condition, ...]
 ) -> Iterator[_Arm]:
-    """Every arm of a tree, but those within an arm that is not reached."""
+    """Yield every arm of a tree, but those within an arm that is not reached."""
     if free.op == "cases":
         yield from _of_cases(use, free, bound, asked)
     else:
@@ -246,10 +246,10 @@ def _of_cases(
 ) -> Iterator[_Arm]:
     (pairs, otherwise), (bound_pairs, bound_otherwise) = arms_of(free), arms_of(bound)
     every = list(zip(pairs, bound_pairs, strict=True))
-    for place, ((condition, value), (bound_condition, bound_value)) in enumerate(every):
+    for index, ((condition, value), (bound_condition, bound_value)) in enumerate(every):
         yield from _arms(use, condition, bound_condition, before)
         here = (*before, _Condition(condition, bound_condition, True))
-        yield _Arm((free.digest, place), f"if {render(bound_condition)}", here)
+        yield _Arm((free.digest, index), f"if {render(bound_condition)}", here)
         if _is_possible(use, here):
             yield from _arms(use, value, bound_value, here)
         before = (*before, _Condition(condition, bound_condition, False))
@@ -259,11 +259,13 @@ def _of_cases(
 
 
 def _is_ruled_out(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
-    """Whether it is the parameters that leave no record: not so without what they decide."""
+    """Return whether the parameters leave no record to the arm, and others would leave some."""
     if _is_possible(use, asked):
         return False
-    return _is_possible(use, [each for each in asked if not names(each.free, "param")])
+    return _is_possible(
+        use, [condition for condition in asked if not names(condition.free, "param")]
+    )
 
 
 def _is_possible(use: FormulaUse, asked: Sequence[_Condition]) -> bool:
-    return satisfiable([(each.bound, each.holds) for each in asked], use.ranges.ends)
+    return satisfiable([(condition.bound, condition.holds) for condition in asked], use.ranges.ends)

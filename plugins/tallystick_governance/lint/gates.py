@@ -1,4 +1,4 @@
-"""Gates that do nothing, or everything."""
+"""Checks of gates that do nothing, or everything."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from tallystick_governance.lint.type_probe import Values, composite_range, value
     remedy="raise the edge above a value that the axis can have, or remove the gate",
 )
 def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
-    for bound, place, gate, values in _gates(scorer):
-        later = [g for g in bound.gates[place + 1 :] if _covers(g, gate)]
+    for bound, index, gate, values in _gates(scorer):
+        later = [g for g in bound.gates[index + 1 :] if _covers(g, gate)]
         if later:
             edge = to_text(later[0].below)
             message = f"a later gate below {edge} decides wherever this one does"
-            yield Finding(_path(bound, place), message, _figures(bound, gate, values))
+            yield Finding(_path(bound, index), message, _figures(bound, gate, values))
         elif not _changes(bound, gate, values):
             yield Finding(
-                _path(bound, place),
+                _path(bound, index),
                 f"{gate.axis} of {bound.name} is never below {to_text(gate.below)} where the "
                 f"composite is not {to_text(gate.composite)} anyway",
                 _figures(bound, gate, values),
@@ -54,10 +54,10 @@ def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
     remedy="lower the edge, or remove the gate",
 )
 def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
-    for bound, place, gate, values in _gates(scorer):
+    for bound, index, gate, values in _gates(scorer):
         if values.high < gate.below:
             yield Finding(
-                _path(bound, place),
+                _path(bound, index),
                 f"{gate.axis} of {bound.name} is at most {to_text(values.high)}, always below "
                 f"{to_text(gate.below)}",
                 _figures(bound, gate, values),
@@ -67,8 +67,8 @@ def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
 def _gates(scorer: Scorer) -> Iterator[tuple[BoundType, int, Gate, Values]]:
     for bound in scorer.types.values():
         axes = {axis.name: axis for axis in bound.axes}
-        for place, gate in enumerate(bound.gates):
-            yield bound, place, gate, values_of(bound, axes[gate.axis])
+        for index, gate in enumerate(bound.gates):
+            yield bound, index, gate, values_of(bound, axes[gate.axis])
 
 
 def _covers(later: Gate, gate: Gate) -> bool:
@@ -76,10 +76,10 @@ def _covers(later: Gate, gate: Gate) -> bool:
 
 
 def _changes(bound: BoundType, gate: Gate, values: Values) -> bool:
-    """Whether the composite can be something else where the gate decides it."""
+    """Return whether the composite can be something else where the gate decides it."""
     same = (gate.composite, gate.composite)
     ranges = values.below(gate.below)
-    return any(composite_range(bound, {gate.axis: each}) != same for each in ranges)
+    return any(composite_range(bound, {gate.axis: interval}) != same for interval in ranges)
 
 
 def _path(bound: BoundType, place: int) -> KeyPath:

@@ -17,8 +17,10 @@ from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
 from tallystick.rules.reading import LoadedRuleSet
+from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.lint import Check
 from tallystick.scoring.scorer import Scorer, bind
+from tallystick_governance.analysed import unknown_values
 from tallystick_governance.lint.catalog import Catalog, installed_lints
 from tallystick_governance.lint.load_errors import unbound, unloaded
 from tallystick_governance.lint.suppressions import (
@@ -55,6 +57,7 @@ class Report:
         silences: of the rule set, each with where it stands.
         checks: those that were made, by code.
         refused: why checks of an owner, or one of its checks, were not made, by name.
+        not_analysed: the values whose kind no check knows.
     """
 
     rule_set: str
@@ -66,6 +69,7 @@ class Report:
     silences: tuple[PlacedSilence, ...] = ()
     checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
     refused: Mapping[str, str] = attrs.field(factory=dict)
+    not_analysed: tuple[NotAnalysed, ...] = ()
 
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
@@ -91,25 +95,25 @@ class Report:
         only if the other rule set has it, for what is found there, with its figures.
         """
         before = _partners(self.every, old.every)
-        reported = {id(each) for each in old.findings}
-        found = [
+        reported = {id(suppressed) for suppressed in old.findings}
+        findings = [
             _beside(finding, before.get(id(finding)), self.checks)
             for finding in self.findings
             if not _is_same(finding, before.get(id(finding)), self.checks, reported)
         ]
         silenced: list[Suppressed] = []
-        for each in self.silenced:
-            partner = before.get(id(each.finding))
-            judged = list(_unexcused(each, partner, old, self.checks))
-            found += judged
-            is_repeated = partner is not None and _is_same(each.finding, partner, self.checks)
+        for suppressed in self.silenced:
+            partner = before.get(id(suppressed.finding))
+            judged = list(_unexcused(suppressed, partner, old, self.checks))
+            findings += judged
+            is_repeated = partner is not None and _is_same(suppressed.finding, partner, self.checks)
             if not judged and not (is_repeated and id(partner) not in reported):
-                silenced.append(each)
-        found += _new_silences(self, old)
-        paired = {id(each) for each in before.values()}
+                silenced.append(suppressed)
+        findings += _new_silences(self, old)
+        paired = {id(suppressed) for suppressed in before.values()}
         return attrs.evolve(
             self,
-            findings=_in_order(found),
+            findings=_in_order(findings),
             silenced=tuple(silenced),
             against=old.rule_set,
             gone=tuple(f for f in old.every if id(f) not in paired),
@@ -117,14 +121,14 @@ class Report:
 
     @property
     def every(self) -> tuple[Diagnostic, ...]:
-        """Every finding, silenced or not."""
-        return (*self.findings, *(each.finding for each in self.silenced))
+        """The findings, silenced or not."""
+        return (*self.findings, *(suppressed.finding for suppressed in self.silenced))
 
 
 def lint(
     reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
 ) -> tuple[Diagnostic, ...]:
-    """The findings that a rule set does not silence, in the order of the file.
+    """Return the findings that a rule set does not silence, in the order of the file.
 
     Args:
         reference: ``name@version``, a path, or a digest, as for loading.
@@ -141,25 +145,25 @@ def report(
     reference: PathLike, registry: Registry | None = None, lints: Catalog | None = None
 ) -> Report:
     """Return the findings of `lint`, with those that are silenced."""
-    known, catalog = registry or installed_plugins(), lints or installed_lints()
+    plugins, catalog = registry or installed_plugins(), lints or installed_lints()
     try:
-        loaded = load(reference, known)
+        loaded = load(reference, plugins)
     except RuleSetError as error:
-        if not find(reference, known).is_readable:
+        if not find(reference, plugins).is_readable:
             raise
-        found = _in_order(unloaded(_counted(error, str(reference))))
-        return Report(str(reference), found, loaded=False, checks=catalog.checks)
+        findings = _in_order(unloaded(_counted(error, str(reference))))
+        return Report(str(reference), findings, loaded=False, checks=catalog.checks)
     try:
         scorer = bind(loaded, loaded.registry)
     except RuleSetError as error:
-        found = _in_order(unbound(loaded, loaded.registry, error))
+        findings = _in_order(unbound(loaded, loaded.registry, error))
         reference = loaded.rule_set.reference
-        return Report(reference, found, loaded=False, checks=catalog.checks)
+        return Report(reference, findings, loaded=False, checks=catalog.checks)
     return report_of(scorer, catalog)
 
 
 def _counted(error: RuleSetError, file: str) -> tuple[Diagnostic, ...]:
-    """The problems that an error tells, and how many it does not."""
+    """Return the problems that an error tells, and how many it does not."""
     if not error.more:
         return error.problems
     return *error.problems, problem(file, 0, "", f"{error.more} more problems", "none")
@@ -171,14 +175,14 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
     checks, refused = catalog.checks, dict(catalog.refused)
     silences = scorer.rule_set.lint.silence
     loaded = scorer.loaded
-    found = list[Diagnostic]()
+    findings = list[Diagnostic]()
     for check in checks.values():
         try:
-            found += _found(check, scorer)
+            findings += _found(check, scorer)
         except RefusedPluginError as error:
             refused[check.code] = str(error)
-    found += [_placed(c, each, loaded) for c, each in mistakes(silences, checks, found)]
-    reported, silenced = apart(_in_order(found), silences, checks)
+    findings += [_placed(c, mistake, loaded) for c, mistake in mistakes(silences, checks, findings)]
+    reported, silenced = apart(_in_order(findings), silences, checks)
     reported += list(beyond_silences(tuple(reported), silences, checks))
     places = tuple(
         PlacedSilence(silence, path, str(loaded.path), loaded.positions.line(path))
@@ -192,6 +196,11 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
         silences=places,
         checks=checks,
         refused=refused,
+        not_analysed=tuple(
+            value
+            for bound in scorer.types.values()
+            for value in unknown_values(bound, "rules lint", "no check knows this kind")
+        ),
     )
 
 
@@ -202,16 +211,18 @@ def _found(check: Check, scorer: Scorer) -> list[Diagnostic]:
         RefusedPluginError: a stranger's check fails, or gives what is no finding.
     """
     if "/" not in check.code:
-        return [_placed(check, each, scorer.loaded) for each in check.find(scorer)]
+        return [_placed(check, finding, scorer.loaded) for finding in check.find(scorer)]
     try:
-        found = [_placed(check, each, scorer.loaded) for each in check.find(scorer)]
-        for each in found:
+        findings = [_placed(check, finding, scorer.loaded) for finding in check.find(scorer)]
+        for finding in findings:
             # what is compared with silences and printed as JSON, tried where its owner is known
-            check.figures_of(each.evidence)
-            canonical_bytes([escaped(each.message), each.evidence, SEVERITIES.index(each.severity)])
+            check.figures_of(finding.evidence)
+            canonical_bytes(
+                [escaped(finding.message), finding.evidence, SEVERITIES.index(finding.severity)]
+            )
     except Exception as error:  # whatever a stranger's code raises, the other checks are made
         raise RefusedPluginError("check-failed", f"it failed: {failure(error)}") from error
-    return found
+    return findings
 
 
 def _identity(finding: Diagnostic) -> tuple[str, ...]:
@@ -229,12 +240,12 @@ def _partners(findings: Sequence[Diagnostic], older: Sequence[Diagnostic]) -> di
     left = list(older)
     for key in (_identity, _place):
         waiting: dict[tuple[str, ...], list[Diagnostic]] = {}
-        for each in left:
-            waiting.setdefault(key(each), []).append(each)
+        for older_finding in left:
+            waiting.setdefault(key(older_finding), []).append(older_finding)
         for finding in findings:
             if id(finding) not in partners and waiting.get(key(finding)):
                 partners[id(finding)] = waiting[key(finding)].pop(0)
-        left = [each for rest in waiting.values() for each in rest]
+        left = [older_finding for rest in waiting.values() for older_finding in rest]
     return partners
 
 
@@ -244,7 +255,7 @@ def _is_same(
     checks: Mapping[str, Check],
     among: Collection[int] | None = None,
 ) -> bool:
-    """Whether a partner says the same with the same figures, and is one of some objects."""
+    """Return whether a partner has the same message and figures, and is one of some objects."""
     if partner is None or _identity(finding) != _identity(partner):
         return False
     figures_of = checks[finding.code].figures_of
@@ -277,7 +288,7 @@ def _unexcused(
     if partner is None or not older:
         yield _beside(finding, partner, checks)
         return
-    there = [each for each in old.every if _place(each) == _place(finding)]
+    there = [other for other in old.every if _place(other) == _place(finding)]
     bounds = {**worst_of(there, check), **bounds_of(older[0])}
     beyond = exceeded(finding, bounds, check)
     if beyond or not check.figures_of(finding.evidence):
@@ -287,10 +298,10 @@ def _unexcused(
 
 def _new_silences(report: Report, old: Report) -> Iterator[Diagnostic]:
     """Find the silences that the older rule set has not, or only with lesser figures."""
-    for each in report.silences:
-        silence = each.silence
-        known = report.checks.get(silence.code)
-        if any(not is_wider(silence, older.silence, known) for older in old.silences):
+    for placed in report.silences:
+        silence = placed.silence
+        check = report.checks.get(silence.code)
+        if any(not is_wider(silence, older.silence, check) for older in old.silences):
             continue
         hidden = [s.finding for s in report.silenced if s.silence is silence]
         same = [s for s in old.silences if is_of_same_place(silence, s.silence)]
@@ -299,9 +310,9 @@ def _new_silences(report: Report, old: Report) -> Iterator[Diagnostic]:
         yield Diagnostic(
             code=NEW,
             severity=report.checks[NEW].severity,
-            file=each.file,
-            line=each.line,
-            path=dotted(each.path),
+            file=placed.file,
+            line=placed.line,
+            path=dotted(placed.path),
             message=(
                 f"{silence.code}{where} is silenced, and {old.rule_set} {lacks}: "
                 f"lint is to leave out {numbered(len(hidden), 'finding')}"

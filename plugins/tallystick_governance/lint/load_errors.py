@@ -16,33 +16,33 @@ from tallystick.scoring.scorer import bind
 
 _RANGE, _ZERO, _ORDER = "out-of-range", "division-by-zero", "tiers-out-of-order"
 _STARTS = {"found that it can be from ": _RANGE, "found a division by ": _ZERO}
-"""How binding begins to say what it cannot prove."""
+"""The beginnings of messages about what binding cannot prove."""
 _THRESHOLD = "tiers.thresholds."
 
 
 def unloaded(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The findings of a file that cannot be read as a rule set."""
+    """Return the findings of a file that cannot be read as a rule set."""
     return tuple(_finding(DOES_NOT_LOAD, problem, {}) for problem in problems)
 
 
 def unbound(
     loaded: LoadedRuleSet, registry: Registry, first: RuleSetError
 ) -> tuple[Diagnostic, ...]:
-    """The findings of a rule set whose formulas cannot be proved, of each type by itself.
+    """Return the findings of a rule set whose formulas cannot be proved, type by type.
 
     Args:
         loaded: the rule set.
         registry: the plugins.
         first: why it cannot be bound: binding ends at the first formula that fails.
     """
-    found = _by_problem(first)
+    by_problem = _by_problem(first)
     for name, rules in loaded.rule_set.skill_types.items():
         alone = attrs.evolve(loaded.rule_set, skill_types={name: rules})
         try:
             bind(attrs.evolve(loaded, rule_set=alone), registry)
         except RuleSetError as error:
-            found |= _by_problem(error)
-    return tuple(found.values())
+            by_problem |= _by_problem(error)
+    return tuple(by_problem.values())
 
 
 def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
@@ -51,12 +51,12 @@ def _by_problem(error: RuleSetError) -> dict[Diagnostic, Diagnostic]:
 
 def _unproved(problem: Diagnostic, cause: BaseException | None) -> Diagnostic:
     if isinstance(cause, FormulaError):
-        said = str(cause)
-        codes = (code for start, code in _STARTS.items() if said.startswith(start))
+        proof = str(cause)
+        codes = (code for start, code in _STARTS.items() if proof.startswith(start))
         return _finding(
             next(codes, DOES_NOT_LOAD),
             problem,
-            {"formula": problem.evidence["value"], "proof": said},
+            {"formula": problem.evidence["value"], "proof": proof},
         )
     code = _ORDER if problem.path.startswith(_THRESHOLD) else DOES_NOT_LOAD
     return _finding(code, problem, {})

@@ -49,7 +49,7 @@ class Group:
 
     @property
     def is_shared(self) -> bool:
-        """Whether several types have it."""
+        """True if several types have the finding."""
         return len(self.findings) > 1
 
     @property
@@ -59,7 +59,7 @@ class Group:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What is found, with ``*`` for several types; a message each where they say more."""
+        """The message, with ``*`` for several types; one for each where they differ further."""
         if not self.is_shared:
             return (self.first.message,)
         masked = map(_masked, (f.message for f in self.findings), self.types)
@@ -67,16 +67,18 @@ class Group:
 
 
 def groups(findings: Iterable[Diagnostic]) -> tuple[Group, ...]:
-    """The findings, those of one code and place that several skill types have as one."""
-    found: dict[tuple[str | int, ...], list[Diagnostic]] = {}
+    """Return the findings; those of one code and place that several skill types have are one."""
+    grouped: dict[tuple[str | int, ...], list[Diagnostic]] = {}
     seen: Counter[tuple[str, ...]] = Counter()
-    for each in findings:
-        place = (each.code, each.severity, each.path)
+    for finding in findings:
+        key_of_place = (finding.code, finding.severity, finding.path)
         # the second of one place goes with the second of another
-        key = (each.code, each.severity, _OF_TYPE.sub(_ANY, each.path), seen[place])
-        seen[place] += 1
-        found.setdefault(key, []).append(each)
-    return tuple(Group(tuple(each), tuple(map(_type_of, each))) for each in found.values())
+        key = (finding.code, finding.severity, _OF_TYPE.sub(_ANY, finding.path), seen[key_of_place])
+        seen[key_of_place] += 1
+        grouped.setdefault(key, []).append(finding)
+    return tuple(
+        Group(tuple(finding), tuple(map(_type_of, finding))) for finding in grouped.values()
+    )
 
 
 def as_json(report: Report) -> JsonObject:
@@ -86,6 +88,8 @@ def as_json(report: Report) -> JsonObject:
         value |= json_value({"against": report.against, "gone": report.gone})
     if report.refused:
         value["refused"] = [{"name": name, "reason": why} for name, why in report.refused.items()]
+    if report.not_analysed:
+        value["not_analysed"] = json_value(report.not_analysed)
     return value
 
 
@@ -100,20 +104,23 @@ json_form(Suppressed, _silenced)
 
 
 def as_text(found: Report, *, verbose: bool = False) -> str:
-    """The report for a terminal; with the evidence of every single finding if it is verbose."""
+    """Return the report for a terminal; verbose, with the evidence of every finding."""
     lines = list(_text_of(found.findings, found.checks, verbose=verbose))
     if found.gone:
         gone = _text_of(found.gone, found.checks, verbose=verbose)
         lines += [*([""] if lines else []), f"gone since {found.against}:", *gone, ""]
+    lines += map(str, found.not_analysed)
     # what is named in a line may have line ends
     return "\n".join(map(escaped, [*lines, summary(found)]))
 
 
 def summary(found: Report) -> str:
-    """How much was found, in a line."""
+    """Return the counts of findings, in a line."""
     counted = Counter(finding.severity for finding in found.findings)
     counts = [numbered(counted[s], s) for s in SEVERITIES if counted[s]]
     silenced = f"; {len(found.silenced)} silenced" if found.silenced else ""
+    if found.not_analysed:
+        silenced += f"; {numbered(len(found.not_analysed), 'value')} not analysed"
     if found.against is None:
         return f"{', '.join(counts) or 'nothing found'}{silenced}"
     new = f"new since {found.against}: {', '.join(counts) or 'nothing'}"
@@ -123,10 +130,10 @@ def summary(found: Report) -> str:
 def as_markdown(report: Report) -> str:
     """Return the report as a part of a proposal."""
     beside = f", against {report.against}" if report.against else ""
-    reasons = {id(each.finding): each.reason for each in report.silenced}
+    reasons = {id(suppressed.finding): suppressed.reason for suppressed in report.silenced}
     silenced = (
         (f"`{g.first.code}`", code(g.path), _cell("; ".join(_distinct(g, reasons))))
-        for g in groups(each.finding for each in report.silenced)
+        for g in groups(suppressed.finding for suppressed in report.silenced)
     )
     refused = ((code(name), _cell(why)) for name, why in report.refused.items())
     return page(
@@ -136,21 +143,22 @@ def as_markdown(report: Report) -> str:
         section(f"Gone since {report.against}", _table(report.gone)),
         section("Silenced", table(("code", "path", "reason"), silenced)),
         section("Not made", table(("lints", "why"), refused)),
+        *(paragraph(str(value)) for value in report.not_analysed),
     )
 
 
 def _text_of(
     findings: Sequence[Diagnostic], checks: Mapping[str, Check], *, verbose: bool
 ) -> Iterator[str]:
-    told = findings[:MOST_TOLD]
+    first = findings[:MOST_TOLD]
     if verbose:
-        for each in told:
-            yield from _finding_text(each)
+        for finding in first:
+            yield from _finding_text(finding)
     else:
-        for group in groups(told):
+        for group in groups(first):
             yield from _group_text(group, checks)
-    if len(told) < len(findings):
-        yield from (f"and {len(findings) - len(told)} more: --json has all of them", "")
+    if len(first) < len(findings):
+        yield from (f"and {len(findings) - len(first)} more: --json has all of them", "")
 
 
 def _finding_text(finding: Diagnostic) -> Iterator[str]:
@@ -168,9 +176,9 @@ def _group_text(group: Group, checks: Mapping[str, Check]) -> Iterator[str]:
     if group.path:
         yield f"{_INDENT}path: {group.path}"
     if len(messages) > 1:
-        for found, name in zip(group.findings, group.types, strict=True):
-            yield f"{_INDENT}{name}, line {found.line}: {found.message}"
-            yield from _before(found)
+        for finding, name in zip(group.findings, group.types, strict=True):
+            yield f"{_INDENT}{name}, line {finding.line}: {finding.message}"
+            yield from _before(finding)
     else:
         yield from _before(first)
         if group.is_shared:
@@ -203,13 +211,13 @@ def _message(group: Group) -> str:
 
 
 def _distinct(group: Group, reasons: Mapping[int, str]) -> Iterable[str]:
-    """The reasons of the findings of a group, each once."""
-    return dict.fromkeys(reasons[id(each)] for each in group.findings)
+    """Return the reasons of the findings of a group, each once."""
+    return dict.fromkeys(reasons[id(finding)] for finding in group.findings)
 
 
 def _type_of(finding: Diagnostic) -> str:
-    found = _OF_TYPE.search(finding.path)
-    return (found[1] or found[2]) if found else ""
+    match = _OF_TYPE.search(finding.path)
+    return (match[1] or match[2]) if match else ""
 
 
 def _masked(message: str, skill_type: str) -> str:
@@ -217,14 +225,14 @@ def _masked(message: str, skill_type: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell; lines of a text for people are one."""
+    """Return a text as a cell; lines of a text for people are one."""
     return cell(" ".join(text.splitlines()))
 
 
 def _text(value: object) -> str:
     match value:
         case Mapping():
-            return ", ".join(f"{name} {_nested(each)}" for name, each in value.items())
+            return ", ".join(f"{name} {_nested(item)}" for name, item in value.items())
         case list() | tuple():
             return ", ".join(map(_nested, value))
     return str(value)

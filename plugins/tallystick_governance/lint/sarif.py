@@ -21,13 +21,13 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _FINGERPRINT = "finding/v1"
-"""Names how a finding is known again when its line or its figures have changed."""
+"""The name by which a finding is known again when its line or its figures have changed."""
 
 Json = dict[str, Any]
 
 
 def as_sarif(found: Report) -> Json:
-    """The report as a SARIF log of one run; paths below the working directory are relative."""
+    """Return the report as a SARIF log of one run; paths are relative to the working directory."""
     return {
         "$schema": SCHEMA,
         "version": VERSION,
@@ -54,20 +54,19 @@ def _results(found: Report) -> list[Json]:
     gone = {"baselineState": "absent"}
     index = {code: number for number, code in enumerate(found.checks)}
     return [
-        *(_result(each, index) | new for each in found.findings),
+        *(_result(finding, index) | new for finding in found.findings),
         *(_result(s.finding, index) | new | _suppressed(s.reason) for s in found.silenced),
-        *(_result(each, index) | gone for each in found.gone),
+        *(_result(finding, index) | gone for finding in found.gone),
     ]
 
 
 def _invocations(found: Report) -> Json:
-    """The checks that were not made, as notifications of the run; often none."""
-    if not found.refused:
+    """Return the checks that were not made, as notifications of the run; often none."""
+    texts = [f"the lints of {name} were not made: {why}" for name, why in found.refused.items()]
+    texts += map(str, found.not_analysed)
+    if not texts:
         return {}
-    notifications = [
-        {"level": "error", "message": {"text": f"the lints of {name} were not made: {why}"}}
-        for name, why in found.refused.items()
-    ]
+    notifications = [{"level": "error", "message": {"text": text}} for text in texts]
     return {
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notifications}]
     }
@@ -100,16 +99,16 @@ def _suppressed(reason: str) -> Json:
 
 
 def _location(finding: Diagnostic) -> Json:
-    place: Json = {"artifactLocation": {"uri": _uri(finding.file)}}
+    physical: Json = {"artifactLocation": {"uri": _uri(finding.file)}}
     if finding.line:
-        place["region"] = {"startLine": finding.line}
-    found: Json = {"physicalLocation": place}
+        physical["region"] = {"startLine": finding.line}
+    location: Json = {"physicalLocation": physical}
     if finding.path:
-        found["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
-    return found
+        location["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
+    return location
 
 
 def _uri(file: str) -> str:
-    """The file as a URI reference: relative below the working directory, else absolute."""
+    """Return the file as a URI reference: relative below the working directory, else absolute."""
     path, here = Path(file).resolve(), Path.cwd().resolve()
     return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()

@@ -1,4 +1,4 @@
-"""Whether some conditions of a formula can hold together: exact intervals, and no solver.
+"""Satisfiability of conditions of a formula: exact intervals, and no solver.
 
 What is compared with a number has an interval, open or closed at each end; of two expressions it
 is that of their difference. Conditions that say nothing of this kind say nothing here: what is
@@ -22,12 +22,12 @@ Asked = tuple[Node, bool]
 """A condition, and whether it holds."""
 
 _CHOICES = 8
-"""So many conditions of which one part is enough are followed into both parts."""
+"""Maximum number of disjunctions the search branches on; beyond it the answer is 'satisfiable'."""
 
 
 @attrs.frozen
 class Span:
-    """Where a value lies: above ``low`` or at it, below ``high`` or at it, each if given.
+    """The interval of a value; each end may be open, or missing.
 
     Attributes:
         low: the lower end.
@@ -45,26 +45,26 @@ class Span:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value is left."""
+        """True if no value is left."""
         if self.low is None or self.high is None or self.low < self.high:
             return False
         return self.low > self.high or self.above or self.below or self.low in self.but
 
     def at_least(self, end: Fraction, *, above: bool) -> Span:
-        """The part that is at an end or above it, or only above it."""
+        """Return the part that is at an end or above it, or only above it."""
         if self.low is not None and (end, above) <= (self.low, self.above):
             return self
         return attrs.evolve(self, low=end, above=above)
 
     def at_most(self, end: Fraction, *, below: bool) -> Span:
-        """The part that is at an end or below it, or only below it."""
+        """Return the part that is at an end or below it, or only below it."""
         if self.high is not None and (-end, below) <= (-self.high, self.below):
             return self
         return attrs.evolve(self, high=end, below=below)
 
 
 def satisfiable(asked: Sequence[Asked], ends_of: Callable[[Node], Ends]) -> bool:
-    """Whether conditions can hold together, as far as intervals say.
+    """Return whether conditions can hold together, as far as intervals show.
 
     Args:
         asked: conditions whose parameters are bound, and whether each holds.
@@ -78,7 +78,7 @@ class _Search:
     ends_of: Callable[[Node], Ends]
 
     def holds(self, asked: Sequence[Asked], known: Mapping[str, Span], choices: int) -> bool:
-        """Whether what is asked can be where something is known."""
+        """Return whether conditions are satisfiable, given the interval of each expression."""
         pending, later = list(asked), list[Asked]()
         while pending:
             node, holds = pending.pop()
@@ -98,18 +98,18 @@ class _Search:
         return not later or not choices or self._chosen(later, known, choices - 1)
 
     def _chosen(self, later: Sequence[Asked], known: Mapping[str, Span], choices: int) -> bool:
-        """Of the first condition one part is enough: whether it is possible with either."""
+        """Return whether the first disjunction is satisfiable by one of its parts."""
         (first, holds), *rest = later
         return any(self.holds([(part, holds), *rest], known, choices) for part in first.args)
 
     def _learnt(self, node: Node, holds: bool, known: Mapping[str, Span]) -> Mapping[str, Span]:
         tree, sign, edge = _compared(node)
-        found = known.get(tree.digest) or Span(*self.ends_of(tree))
-        return {**known, tree.digest: _narrowed(found, node.op, sign, edge, holds)}
+        span = known.get(tree.digest) or Span(*self.ends_of(tree))
+        return {**known, tree.digest: _narrowed(span, node.op, sign, edge, holds)}
 
 
 def _compared(node: Node) -> tuple[Node, int, Fraction]:
-    """What a condition compares with a number: the expression, its sign, and the number."""
+    """Return the expression that a condition compares with a number, its sign, and the number."""
     if node.op not in ("lt", "le", "eq"):
         return node, 1, Fraction(1)  # a truth that the record decides: 1 where it holds
     left, right = (side.unlabelled for side in node.args)
@@ -123,7 +123,7 @@ def _compared(node: Node) -> tuple[Node, int, Fraction]:
 
 
 def _number_of(tree: Node) -> Fraction | None:
-    """What an expression is that reads nothing; None of an irrational one."""
+    """Return the number of an expression that reads nothing; None of an irrational one."""
     if leaves(tree, "fact") or leaves(tree, "published"):
         return None
     try:
@@ -134,7 +134,7 @@ def _number_of(tree: Node) -> Fraction | None:
 
 
 def _narrowed(span: Span, op: str, sign: int, edge: Fraction, holds: bool) -> Span:
-    """A span after ``sign · value op edge`` was found to hold, or not to."""
+    """Return a span narrowed by ``sign · value op edge``, or by its negation."""
     if op not in ("lt", "le"):
         return _at(span, sign * edge, holds)
     open_ = (op == "lt") is holds

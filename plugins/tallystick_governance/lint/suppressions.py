@@ -88,11 +88,11 @@ def exceeded(finding: Diagnostic, bounds: Bounds, check: Check) -> dict[str, Fra
     """Return the bounds that the figures of a finding are beyond."""
     figures = check.figures_of(finding.evidence)
     return {
-        each.name: bounds[each.name]
-        for each in check.figures
-        if each.name in bounds
-        and each.name in figures
-        and each.exceeds(figures[each.name], bounds[each.name])
+        figure.name: bounds[figure.name]
+        for figure in check.figures
+        if figure.name in bounds
+        and figure.name in figures
+        and figure.exceeds(figures[figure.name], bounds[figure.name])
     }
 
 
@@ -112,19 +112,19 @@ def bounds_of(silence: Silence) -> Bounds:
 
 
 def is_of_same_place(silence: Silence, other: Silence) -> bool:
-    """Whether another silence is of the same code, and of all places of the first."""
+    """Return whether another silence has the same code, and all paths of the first."""
     return silence.code == other.code and _is_within(silence.path, other.path)
 
 
 def is_wider(silence: Silence, other: Silence, check: Check | None) -> bool:
-    """Whether a silence covers anything that another does not, as far as both say it."""
+    """Return whether a silence covers anything that another does not."""
     if not is_of_same_place(silence, other):
         return True
     ours, theirs = bounds_of(silence), bounds_of(other)
     return check is not None and any(
-        each.name in theirs
-        and (each.name not in ours or each.exceeds(ours[each.name], theirs[each.name]))
-        for each in check.figures
+        figure.name in theirs
+        and (figure.name not in ours or figure.exceeds(ours[figure.name], theirs[figure.name]))
+        for figure in check.figures
     )
 
 
@@ -156,8 +156,8 @@ def outgrown(finding: Diagnostic, beyond: Bounds, check: Check, of: Check) -> Di
         of: the check of such diagnostics.
     """
     own = check.figures_of(finding.evidence)
-    figures = {name: _figure_text(each) for name, each in own.items()}
-    bounds = {name: _figure_text(each) for name, each in beyond.items()}
+    figures = {name: _figure_text(value) for name, value in own.items()}
+    bounds = {name: _figure_text(value) for name, value in beyond.items()}
     texts = [f"{name} is {figures[name]}, silenced up to {bounds[name]}" for name in bounds]
     return attrs.evolve(
         finding,
@@ -177,20 +177,20 @@ def mistakes(
     silences: Sequence[Silence], known: Mapping[str, Check], findings: Sequence[Diagnostic]
 ) -> Iterator[tuple[Check, Finding]]:
     """Find silences of codes or figures that do not exist, of nothing, and without figures."""
-    for place, silence in enumerate(silences):
+    for index, silence in enumerate(silences):
         covered = [finding for finding in findings if _covers(silence, finding)]
         if silence.code not in known:
-            path: KeyPath = ("lint", "silence", place, "code")
+            path: KeyPath = ("lint", "silence", index, "code")
             message = f"there is no check {silence.code} to silence"
             yield known[UNKNOWN], Finding(path, message, {"silenced": silence.code})
             continue
-        yield from _wrong_figures(place, silence, covered, known)
+        yield from _wrong_figures(index, silence, covered, known)
         if not covered:
             where = f" at {silence.path}" if silence.path else ""
             message = f"nothing is found of {silence.code}{where}"
             yield (
                 known[IDLE],
-                Finding(("lint", "silence", place), message, {"silenced": silence.code}),
+                Finding(("lint", "silence", index), message, {"silenced": silence.code}),
             )
 
 
@@ -199,7 +199,7 @@ def _wrong_figures(
 ) -> Iterator[tuple[Check, Finding]]:
     """Find figures of a silence that its check does not have, and those that it leaves out."""
     check = known[silence.code]
-    names = {each.name for each in check.figures}
+    names = {figure.name for figure in check.figures}
     for name in silence.figures:
         if name not in names:
             path: KeyPath = ("lint", "silence", place, "figures", name)
@@ -222,7 +222,7 @@ def _wrong_figures(
 
 
 def _figures_table(check: Check, worst: Mapping[str, Fraction | Decimal | None]) -> str:
-    """The inline table of a silence that covers some figures, as TOML; rounded to the worse."""
+    """Return the inline table of a silence that covers some figures, as TOML, rounded to worse."""
     pairs = [
         f"{name} = {_rounded(check.figure(name), value)}"
         for name, value in worst.items()
@@ -254,13 +254,13 @@ def _is_worse(finding: Diagnostic, check: Check) -> bool:
 
 @cache
 def _is_within(path: str, outer: str) -> bool:
-    """Whether a path is another one or below it, in which ``*`` stands for any one name."""
-    parts, asked = _PART.findall(path), _PART.findall(outer)
-    return len(asked) <= len(parts) and all(map(_matches, asked, parts))
+    """Return whether a path is another one or below it, in which ``*`` is any one name."""
+    parts, patterns = _PART.findall(path), _PART.findall(outer)
+    return len(patterns) <= len(parts) and all(map(_matches, patterns, parts))
 
 
 def _matches(asked: str, part: str) -> bool:
-    """Whether a name is as asked, where each ``*`` is one letter or more; in linear time."""
+    """Return whether a name fits a pattern, each ``*`` one letter or more, in linear time."""
     if _STAR not in asked or asked == part:
         return asked == part
     if part.startswith(("[", '"')):

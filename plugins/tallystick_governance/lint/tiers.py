@@ -26,7 +26,7 @@ from tallystick_governance.lint.type_probe import highest_quality
 from tallystick_state.sections.epochs import EPOCHS
 
 _PLACES = 256
-"""So many steps from a baseline of 0 to one of 1."""
+"""Number of equal steps from a baseline of 0 to one of 1 that are tried."""
 
 
 @check(
@@ -54,15 +54,15 @@ def _tier_unreachable(scorer: Scorer) -> Iterator[Finding]:
             if severity is not None:
                 types[name, first, highest, severity].append(bound.name)
     every = next((tiers for _, tiers in _tiered(scorer)), None)
-    for (name, first, highest, severity), found in types.items():
+    for (name, first, highest, severity), names in types.items():
         if every is not None:  # where there is a finding there are tiers
-            yield _unreached(every, name, first, highest, found, severity)
+            yield _unreached(every, name, first, highest, names, severity)
 
 
 def _severity(
     scorer: Scorer, bound: BoundType, name: str, first: int, highest: int
 ) -> Severity | None:
-    """An error where the seed already does it, a warning where the tracked baseline can."""
+    """Return an error where the seed already does it, a warning where the tracked baseline can."""
     if bound.seeds[name] > highest:
         return "error"
     return "warning" if _moves(scorer) and first <= highest else None
@@ -91,7 +91,7 @@ def _unreached(  # noqa: PLR0913, PLR0917  # the figures of one finding
 
 
 def _exact_edge(tiers: Tiers, name: str, first: int, highest: int) -> str | None:
-    """The exact baseline at which the threshold is the highest quality, if it is found."""
+    """Return the exact baseline at which the threshold is the highest quality, if it is found."""
     if not first:
         return None
     # in steps of several nano, as a published threshold may hide one in its rounding
@@ -106,11 +106,11 @@ def _exact_edge(tiers: Tiers, name: str, first: int, highest: int) -> str | None
 
 
 def _exactly(tiers: Tiers, name: str, baseline: Fraction) -> Fraction:
-    """A threshold that nothing has rounded, at a baseline in nano."""
-    found: dict[str, Exact] = dict.fromkeys(tiers.tracked, baseline / NANO)
-    for each, value in tiers.formulas.items():
-        found[each] = evaluate(value.compiled.tree, {}, found)
-    exact = found[name]
+    """Return a threshold that nothing has rounded, at a baseline in nano."""
+    thresholds: dict[str, Exact] = dict.fromkeys(tiers.tracked, baseline / NANO)
+    for threshold, value in tiers.formulas.items():
+        thresholds[threshold] = evaluate(value.compiled.tree, {}, thresholds)
+    exact = thresholds[name]
     assert isinstance(exact, Fraction)  # noqa: S101  # thresholds are made of ratios alone
     return exact
 
@@ -134,10 +134,10 @@ def _disordered(scorer: Scorer) -> Iterator[Finding]:
 def _falling(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
-    for place, (low, high) in enumerate(pairwise(levels), 1):
+    for index, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier < low.multiplier:
             yield Finding(
-                ("tiers", "levels", place, "multiplier"),
+                ("tiers", "levels", index, "multiplier"),
                 f"{high.name} is multiplied by {high.multiplier}, less than the "
                 f"{low.multiplier} of {low.name}",
                 {"level": high.name, "lower_level": low.name},
@@ -173,10 +173,10 @@ def _tiers_out_of_order(scorer: Scorer) -> Iterator[Finding]:
 def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
     rules = scorer.rule_set.tiers
     levels = () if rules is None else rules.levels
-    for place, (low, high) in enumerate(pairwise(levels), 1):
+    for index, (low, high) in enumerate(pairwise(levels), 1):
         if high.multiplier == low.multiplier:
             yield Finding(
-                ("tiers", "levels", place, "multiplier"),
+                ("tiers", "levels", index, "multiplier"),
                 f"{high.name} and {low.name} are both multiplied by {high.multiplier}",
                 {"level": high.name, "lower_level": low.name},
             )
@@ -193,19 +193,19 @@ def _tier_without_effect(scorer: Scorer) -> Iterator[Finding]:
     remedy="move the seed baseline off the end of its range, or set the thresholds apart",
 )
 def _tier_empty(scorer: Scorer) -> Iterator[Finding]:
-    """Each level that begins where the next one does, at the seeds of some types."""
+    """Yield each level that begins where the next one does, at the seeds of some types."""
     types = defaultdict[int, dict[str, str]](dict)
     levels: tuple[str, ...] = ()
     for bound, tiers in _tiered(scorer):
         levels = tiers.levels
         edges = [0, *(bound.seeds[name] for name in tiers.cuts)]
-        for place, (begins, ends) in enumerate(pairwise(edges)):
+        for index, (begins, ends) in enumerate(pairwise(edges)):
             if begins == ends:
-                types[place][bound.name] = to_text(ends)
-    for place, edge_of in sorted(types.items()):
-        level, above = levels[place : place + 2]
+                types[index][bound.name] = to_text(ends)
+    for index, edge_of in sorted(types.items()):
+        level, above = levels[index : index + 2]
         yield Finding(
-            ("tiers", "levels", place),
+            ("tiers", "levels", index),
             f"no quality is {level} for {', '.join(edge_of)}: {above} begins where it would, at "
             f"{', '.join(dict.fromkeys(edge_of.values()))}",
             {"level": level, "next_level": above, "begins_at": edge_of},
@@ -235,7 +235,7 @@ def _tiered(scorer: Scorer) -> Iterator[tuple[BoundType, Tiers]]:
 
 
 def _moves(scorer: Scorer) -> bool:
-    """Whether a state moves the baseline away from its seed."""
+    """Return whether a state moves the baseline away from its seed."""
     epochs = scorer.rule_set.section(EPOCHS)
     tracking = None if epochs is None else epochs.baseline
     return tracking is not None and tracking.mode != "published"
@@ -254,7 +254,7 @@ def _crossed(tiers: Tiers, low: str, high: str) -> Callable[[int], bool]:
 
 
 def _first(holds: Callable[[int], bool]) -> int | None:
-    """The first baseline that is found to do something, in nano."""
+    """Return the first baseline that is found to do something, in nano."""
     tried = [step * NANO // _PLACES for step in range(_PLACES + 1)]
     high = next((baseline for baseline in tried if holds(baseline)), None)
     if high is None or not high:

@@ -19,11 +19,12 @@ from tallystick.formula.facts import FactIndex, path_of, reader_of, relations, s
 from tallystick.formula.text import decimal_text
 from tallystick.formula.tree import Node, leaves, names
 from tallystick.scoring.bound import BoundType
+from tallystick.scoring.computation import needed, ranges
 from tallystick.scoring.scores import walk
 from tallystick.scoring.value import FormulaValue, Range, Value
 
 MOST = 1 << 12
-"""So many combinations of facts are tried one by one; with more only the range is known."""
+"""Maximum number of combinations of facts that are tried one by one; beyond it the range."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -60,7 +61,7 @@ class TypeProbe:
 
     @cached_property
     def _absent(self) -> tuple[tuple[int, int, int], ...]:
-        """Where there is nothing to read: what is then 0, the fact that reads it, what it is."""
+        """The facts that are fixed where a value is absent: presence, fact, and its number then."""
         index = FactIndex(self.bound.facts)
         return tuple(
             (self.places[presence.digest], self.places[fact.digest], absent)
@@ -69,22 +70,22 @@ class TypeProbe:
         )
 
     def reads(self, node: Node) -> tuple[int, ...]:
-        """The places of the facts that decide a node, also through published axes."""
-        found = {self.places[fact.digest] for fact in leaves(node, "fact")}
+        """Return the places of the facts that decide a node, also through published axes."""
+        places = {self.places[fact.digest] for fact in leaves(node, "fact")}
         for axis in self.axes_of(node):
-            found |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
-        return tuple(sorted(found))
+            places |= {self.places[fact.digest] for fact in leaves(axis.compiled.tree, "fact")}
+        return tuple(sorted(places))
 
     def axes_of(self, node: Node) -> tuple[FormulaValue, ...]:
-        """The axes that decide a node, each after those that it reads."""
-        needed = set(names(node, "published"))
+        """Return the axes that decide a node, each after those that it reads."""
+        read = set(names(node, "published"))
         for axis in reversed(self.bound.axes):
-            if axis.name in needed:
-                needed |= set(axis.formula.published)
-        return tuple(axis for axis in self.bound.axes if axis.name in needed)
+            if axis.name in read:
+                read |= set(axis.formula.published)
+        return tuple(axis for axis in self.bound.axes if axis.name in read)
 
     def faults(self, facts: Sequence[int]) -> int:
-        """How much keeps a valid record from having these facts, as far as they say; 0: nothing."""
+        """Return the number of conditions of a valid record that these facts break."""
         return (
             sum(facts[small] > facts[large] for small, large in self._ordered)
             + sum(not facts[there] and facts[n] != none for there, n, none in self._absent)
@@ -92,29 +93,29 @@ class TypeProbe:
         )
 
     def allows(self, facts: Sequence[int]) -> bool:
-        """Whether a valid record may have these facts, as far as they say."""
+        """Return whether these facts break no condition of a valid record."""
         return not self.faults(facts)
 
     def axes(self, facts: Sequence[int]) -> dict[str, int]:
-        """The published axes, in nano."""
-        found = walk(self.bound.axes, facts, {})
-        return {axis.name: found[axis] or 0 for axis in self.bound.axes}
+        """Return the published axes, in nano."""
+        values = walk(self.bound.axes, facts, {})
+        return {axis.name: values[axis] or 0 for axis in self.bound.axes}
 
     def quality(self, facts: Sequence[int]) -> int:
-        """The composite after its gates, in nano."""
+        """Return the composite after its gates, in nano."""
         return walk(self._to_quality, facts, {})[self.bound.quality] or 0
 
     def shown(self, facts: Sequence[int]) -> dict[str, str]:
-        """The facts that count, for people: reader and path with the value."""
+        """Return the facts that count, for people: reader and path with the value."""
         return {
-            name_of(fact): decimal_text(Fraction(facts[place], scale_of(fact)))
-            for place, fact in enumerate(self.bound.facts)
+            name_of(fact): decimal_text(Fraction(facts[index], scale_of(fact)))
+            for index, fact in enumerate(self.bound.facts)
             if fact.digest in self.read
         }
 
 
 def name_of(fact: Node) -> str:
-    """A fact as an author writes it, such as ``number(checks.seconds)``."""
+    """Return a fact as an author writes it, such as ``number(checks.seconds)``."""
     reader = reader_of(fact)
     return f"{reader.name}({', '.join(reader.paths(fact) or (path_of(fact),))})"
 
@@ -134,58 +135,65 @@ class Values:
     listed: tuple[int, ...] | None
 
     def below(self, edge: int) -> tuple[Range, ...]:
-        """The values below an edge: each by itself, or all as one range; often none."""
+        """Return the values below an edge: each by itself, or all as one range; often none."""
         if self.listed is not None:
             return tuple((value, value) for value in self.listed if value < edge)
         return ((self.low, min(self.high, edge - 1)),) if self.low < edge else ()
 
 
 def values_of(bound: BoundType, axis: FormulaValue) -> Values:
-    """What an axis of a type can be."""
+    """Return the values that an axis of a type can have."""
     domain, tree = axis.domain, axis.compiled.tree
     facts = leaves(tree, "fact")
-    ranges = [bound.domains[fact.digest] for fact in facts]
-    if names(tree, "published") or prod(r.high - r.low + 1 for r in ranges) > MOST:
+    domains = [bound.domains[fact.digest] for fact in facts]
+    if names(tree, "published") or prod(d.high - d.low + 1 for d in domains) > MOST:
         return Values(domain.low, domain.high, None)
-    found = {axis.compiled.nano(given, {}) for given in _combinations(bound, facts, ranges)}
-    listed = tuple(sorted(found))
+    results = {
+        axis.compiled.nano(integers, {}) for integers in _combinations(bound, facts, domains)
+    }
+    listed = tuple(sorted(results))
     return Values(listed[0], listed[-1], listed) if listed else Values(domain.low, domain.high, ())
 
 
 def composite_range(bound: BoundType, given: Mapping[str, Range]) -> Range:
-    """The range of the composite before its gates, where some axes have the given ranges."""
-    ranges: dict[Value, Range] = {
-        axis: given.get(axis.name, (axis.domain.low, axis.domain.high)) for axis in bound.axes
+    """Return the range of the composite before its gates, where some axes have given ranges."""
+    of_axes: dict[Value, Range] = {
+        axis: given.get(axis.name, (axis.domain.low, axis.domain.high))
+        for axis in bound.of_role("axis")
     }
-    return bound.composite.range_of(ranges)
+    return ranges(needed(bound.values, [bound.composite]), of_axes)[bound.composite]
 
 
 def highest_quality(bound: BoundType) -> int:
-    """The largest composite after its gates, in nano."""
-    return bound.quality.range_of({bound.composite: composite_range(bound, {})})[1]
+    """Return the largest composite after its gates, in nano."""
+    of_axes = {axis: (axis.domain.low, axis.domain.high) for axis in bound.of_role("axis")}
+    highest: int = ranges(needed(bound.values, [bound.quality]), of_axes)[bound.quality][1]
+    return highest
 
 
 def positions_of(bound: BoundType) -> dict[str, int]:
-    """The place of each fact among those of a type, by digest."""
-    return {fact.digest: place for place, fact in enumerate(bound.facts)}
+    """Return the place of each fact among those of a type, by digest."""
+    return {fact.digest: index for index, fact in enumerate(bound.facts)}
 
 
 def _combinations(
-    bound: BoundType, facts: Sequence[Node], ranges: Sequence[Domain]
+    bound: BoundType, facts: Sequence[Node], domains: Sequence[Domain]
 ) -> Iterator[list[int]]:
-    """Every combination of some facts that what they count and the requirements allow."""
+    """Yield combinations of some facts that their relations and the requirements allow."""
     places = positions_of(bound)
     own = [places[fact.digest] for fact in facts]
     order = [(places[s.digest], places[g.digest]) for s, g in relations(facts)]
-    asked = [compiled for r, compiled in bound.requirements if _reads_only(r.condition, facts)]
-    for chosen in product(*(range(r.low, r.high + 1) for r in ranges)):
-        given = [0] * len(bound.facts)
-        for place, value in zip(own, chosen, strict=True):
-            given[place] = value
-        if all(given[s] <= given[g] for s, g in order) and all(c.holds(given) for c in asked):
-            yield given
+    conditions = [compiled for r, compiled in bound.requirements if _reads_only(r.condition, facts)]
+    for chosen in product(*(range(r.low, r.high + 1) for r in domains)):
+        integers = [0] * len(bound.facts)
+        for index, value in zip(own, chosen, strict=True):
+            integers[index] = value
+        if all(integers[s] <= integers[g] for s, g in order) and all(
+            c.holds(integers) for c in conditions
+        ):
+            yield integers
 
 
 def _reads_only(condition: Node, facts: Sequence[Node]) -> bool:
-    known = {fact.digest for fact in facts}
-    return all(fact.digest in known for fact in leaves(condition, "fact"))
+    digests = {fact.digest for fact in facts}
+    return all(fact.digest in digests for fact in leaves(condition, "fact"))

@@ -1,4 +1,4 @@
-"""Weights that weigh nothing, and values that nothing reads."""
+"""Checks of weights without effect, and of values that nothing reads."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
             message = f"no skill type has the measure {name}"
             yield Finding(("measures", name), message, {"measure": name})
     for name, bound in scorer.types.items():
-        for place, axis in enumerate(types[name].axes):
+        for index, axis in enumerate(types[name].axes):
             if axis not in types[name].weights and axis not in _read_in(bound):
                 yield Finding(
-                    ("skill_types", name, "axes", place),
+                    ("skill_types", name, "axes", index),
                     f"{axis} of {name} is computed, but no weight, axis, measure, composite or "
                     "gate reads it",
                     {"skill_type": name, "axis": axis},
@@ -118,11 +118,11 @@ def _axis_unused(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _read_in(bound: BoundType) -> set[str]:
-    """The axes of a type that something reads beside weights."""
+    """Return the axes of a type that something reads beside weights."""
     reading = [value for value in bound.values if not isinstance(value, MeanValue)]
-    found = {read.name for value in reading for read in value.inputs if read.role == "axis"}
+    read_axes = {read.name for value in reading for read in value.inputs if read.role == "axis"}
     formulas = (value.formula for value in reading if isinstance(value, FormulaValue))
-    return found.union(*(formula.unrounded for formula in formulas))
+    return read_axes.union(*(formula.unrounded for formula in formulas))
 
 
 @check(
@@ -158,7 +158,7 @@ def _factor_without_effect(scorer: Scorer) -> Iterator[Finding]:
     emission = scorer.rule_set.emission
     for name in () if emission is None else emission.factors:
         bounds = [b for b in scorer.types.values() if b.emission is not None]
-        found = [f.domain for b in bounds for f in b.factors if f.name == name]
-        if all(domain.low == domain.high == NANO for domain in found):
+        domains = [f.domain for b in bounds for f in b.factors if f.name == name]
+        if all(domain.low == domain.high == NANO for domain in domains):
             message = f"the factor {name} is {to_text(NANO)} for every record of every type"
             yield Finding(("emission", "factors", name), message, {"factor": name})

@@ -1,4 +1,4 @@
-"""What makes a composite nothing, and what it is worth to do nothing."""
+"""Checks of what makes a composite 0, and of the score of an empty answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallystick.scoring.scorer import Scorer
 from tallystick_governance.lint.type_probe import TypeProbe, composite_range, values_of
 
 _TASKS = 256
-"""So many different tasks are tried."""
+"""Maximum number of different tasks that are tried."""
 
 
 @check(
@@ -34,13 +34,13 @@ _TASKS = 256
 def _axis_zeroes_everything(scorer: Scorer) -> Iterator[Finding]:
     for bound in scorer.types.values():
         axes = [a.name for a in bound.axes if values_of(bound, a).low == 0]
-        found = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
-        if found and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
+        zeroing = [n for n in axes if composite_range(bound, {n: (0, 0)})[1] == 0]
+        if zeroing and len(bound.axes) > 1 and composite_range(bound, {})[1] > 0:
             yield Finding(
                 _path(bound),
-                f"a zero of any of {', '.join(found)} makes the composite of {bound.name} 0, "
+                f"a zero of any of {', '.join(zeroing)} makes the composite of {bound.name} 0, "
                 "whatever the other axes are",
-                {"skill_type": bound.name, "axes": found},
+                {"skill_type": bound.name, "axes": zeroing},
             )
 
 
@@ -76,7 +76,7 @@ def _free_points(scorer: Scorer) -> Iterator[Finding]:
 
 
 def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
-    """Facts of records whose answer is nothing, over many tasks."""
+    """Yield facts of records whose answer is empty, over many tasks."""
     options = [
         (d.low,) if reads_answer(fact) else _ends(d)
         for fact, d in zip(probe.bound.facts, probe.domains, strict=True)
@@ -85,8 +85,8 @@ def _idle(probe: TypeProbe) -> Iterator[Sequence[int]]:
     places = [p for p, fact in enumerate(probe.bound.facts) if fact.digest in probe.read]
     for chosen in islice(product(*options), _TASKS):
         facts = [domain.low for domain in probe.domains]
-        for place, value in zip(places, chosen, strict=True):
-            facts[place] = value
+        for index, value in zip(places, chosen, strict=True):
+            facts[index] = value
         if probe.allows(facts):
             yield facts
 

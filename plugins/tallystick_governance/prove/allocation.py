@@ -23,23 +23,19 @@ from tallystick.numbers.nano import NANO, from_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick.scoring.scorer import Scorer
 from tallystick_allocation.allocate import allocate
-from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.files import round_of
 from tallystick_allocation.proofs import proved_allocation
-from tallystick_allocation.rules import Filter
-from tallystick_allocation.select import OnePerStep, TopStep
-from tallystick_allocation.share import ByRankStep
-from tallystick_allocation.step import AllocationStep, BoundAllocation
+from tallystick_allocation.step import BoundAllocation
 from tallystick_allocation.table import population_of_rows
 from tallystick_governance.prove.property import Answer, Laws, Status
 
 SUM, SIGN, ORDER = "weights-sum-to-one", "weights-never-negative", "weights-order-free"
 """The names of the laws."""
 _MOST = 4
-"""So many miners are made up, but where a step chooses more than that."""
+"""Maximum number of miners in a made-up population, unless a step chooses more."""
 _MOST_ALIKE = 32
 _TRIES = 60
-"""How many populations of a size are tried."""
+"""Number of populations of a size that are tried."""
 Row = Mapping[str, Any]
 
 
@@ -53,14 +49,14 @@ class _Weighed:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What ``tallystick allocate`` takes: the table, and what is asked of the round."""
-        held = {"miners": list(self.rows)}
-        return {**held, "round": dict(self.round)} if self.round else held
+        """The input of ``tallystick allocate``: the table, and the attributes of the round."""
+        table = {"miners": list(self.rows)}
+        return {**table, "round": dict(self.round)} if self.round else table
 
 
 @attrs.frozen
 class _Broken:
-    """A population that breaks a law: what it comes to, and more about it."""
+    """The value in a population that breaks a law, with more about it."""
 
     value: int
     about: str = ""
@@ -110,14 +106,14 @@ def _answered(name: str, law: _Law, bound: BoundAllocation) -> Answer:
     made_up = _MadeUp(bound)
     for miners in law.sizes(bound):
         for number in range(_TRIES):
-            found = made_up.weighed(miners, number, alike=law.is_of_equals)
-            breach = None if found is None else law.broken(bound, found)
-            if found is not None and breach is not None:
+            population = made_up.weighed(miners, number, alike=law.is_of_equals)
+            breach = None if population is None else law.broken(bound, population)
+            if population is not None and breach is not None:
                 return _said(
                     name,
                     "counterexample",
                     method="scored",
-                    record=found.record,
+                    record=population.record,
                     value=to_text(breach.value),
                     about=breach.about or None,
                 )
@@ -129,13 +125,13 @@ def _said(name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # 
 
 
 def _lost(bound: BoundAllocation) -> str:
-    """The step at which a sum of 1 gets lost; nothing where none does."""
+    """Return the step at which a sum of 1 is lost, as a reason; empty where none is."""
     whole: dict[str, bool] = {}
     for step in bound.steps:
-        whole[step.name] = step.rules.sums_to_one(all(whole[each.name] for each in step.inputs))
+        whole[step.name] = step.rules.sums_to_one(all(whole[source.name] for source in step.inputs))
     step = bound.weight
     while not whole[step.name]:
-        lost = [each for each in step.inputs if not whole[each.name]]
+        lost = [source for source in step.inputs if not whole[source.name]]
         if not lost or not step.rules.sums_to_one(inputs=True):
             return f"{step.name}, a step {step.rules.do}, can give other sums than 1"
         step = lost[0]
@@ -143,7 +139,7 @@ def _lost(bound: BoundAllocation) -> str:
 
 
 def _sum_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
-    """A sum that misses 1 by more than each rounding of each weight by half a nano."""
+    """Return a sum that misses 1 by more than half a nano for each rounding of each weight."""
     whole, roundings = sum(found.weights.values()), _roundings(bound)
     apart = abs(whole - NANO) > Fraction(roundings * len(found.weights), 2)
     return _Broken(whole, "of all") if apart and any(found.weights.values()) else None
@@ -166,34 +162,23 @@ def _sign_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
 
 
 def _named(bound: BoundAllocation) -> str:
-    """The step that prefers who is called so among equals."""
-    preferring = (step.name for step in bound.steps if _prefers(step))
+    """Return the obstacle of a step that prefers hotkeys among equals; empty without one."""
+    preferring = (step.name for step in bound.steps if step.prefers_hotkeys)
     return next((f"{name} prefers hotkeys among equals" for name in preferring), "")
-
-
-def _prefers(step: AllocationStep) -> bool:
-    if isinstance(step, ByRankStep) and step.rules.ties == "pooled":
-        return False
-    return isinstance(step, TopStep | OnePerStep | ByRankStep) and not step.order.is_drawn
 
 
 def _order_is_broken(bound: BoundAllocation, found: _Weighed) -> _Broken | None:
     del bound
-    held = {str(row["hotkey"]): found.weights.get(str(row["hotkey"]), 0) for row in found.rows}
-    least, most = (pick(held, key=lambda each: held[each]) for pick in (min, max))
-    if held[least] == held[most]:
+    weights = {str(row["hotkey"]): found.weights.get(str(row["hotkey"]), 0) for row in found.rows}
+    least, most = (pick(weights, key=lambda each: weights[each]) for pick in (min, max))
+    if weights[least] == weights[most]:
         return None
-    return _Broken(held[least], f"of {least}, while {most} has {to_text(held[most])}")
+    return _Broken(weights[least], f"of {least}, while {most} has {to_text(weights[most])}")
 
 
 def _chosen_of(bound: BoundAllocation) -> Iterable[int]:
-    """Two miners, and one more than a step chooses or has parts for."""
-    sizes = {2}
-    for step in bound.steps:
-        if isinstance(step, TopStep):
-            sizes.add(step.rules.k + 1)
-        if isinstance(step, ByRankStep):
-            sizes.add(len(step.rules.parts or ()) + 1)
+    """Return the sizes to try: two miners, and one more than a step chooses or has parts for."""
+    sizes = {2}.union(*(step.sizes for step in bound.steps))
     return (miners for miners in sorted(sizes) if miners <= _MOST_ALIKE)
 
 
@@ -228,8 +213,8 @@ class _MadeUp:
     bound: BoundAllocation
 
     def weighed(self, miners: int, number: int, *, alike: bool) -> _Weighed | None:
-        """A population by its number, weighed; None where the allocation refuses it."""
-        held = {
+        """Return a population by its number, weighed; None where the allocation refuses it."""
+        picked = {
             # whom a round names is not like the others
             name: _picked(_ROUND[kind][: 1 if alike else None], number, -1, name)
             for name, kind in self.bound.round_attributes.items()
@@ -240,15 +225,15 @@ class _MadeUp:
             for row in self._rows(number, miner, -1 if alike else miner)
         )
         try:
-            given = round_of({"format": 1, "round": held}, self.bound, "round").round
-            population = population_of_rows(rows, self.bound, round=given)
+            attributes = round_of({"format": 1, "round": picked}, self.bound, "round").round
+            population = population_of_rows(rows, self.bound, round=attributes)
             weights = allocate(self.bound, population).weights
         except AllocationError:
             return None
-        return _Weighed(rows, {"format": 1, "round": held} if held else {}, weights)
+        return _Weighed(rows, {"format": 1, "round": picked} if picked else {}, weights)
 
     def _rows(self, number: int, miner: int, seed: int) -> Iterator[Row]:
-        """The rows of a miner, one for each group; those of one seed have the same values."""
+        """Yield the rows of a miner, one for each group; those of one seed have the same values."""
         who = {"hotkey": f"miner-{miner}"}
         who |= {
             name: _picked(_MINER[kind], number, seed, name)
@@ -266,31 +251,27 @@ class _MadeUp:
 
     @cached_property
     def _values(self) -> dict[str, tuple[str | None, ...]]:
-        """By the value of a collect step, or a factor of it, what a miner may have."""
-        found: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
+        """The values that a miner may have, by value of a collect step or factor of it."""
+        choices: dict[str, tuple[str | None, ...]] = dict.fromkeys(self.bound.factors, ("1", "0.5"))
         for name in self.bound.values:
+            collected = (step.collected for step in self.bound.steps)
             ends = [
-                step.within
-                for step in self.bound.steps
-                if isinstance(step, CollectStep) and step.rules.value == name and step.within
+                entry.within
+                for entry in collected
+                if entry and entry.value == name and entry.within
             ]
             low = max((ceil(low * NANO) for low, _ in ends), default=0)
             high = min((floor(high * NANO) for _, high in ends), default=0)
             numbers = {low, low + (high - low) // 4, high, max(low, min(high, 0))}
-            numbers |= {each for each in self._marks if low <= each <= high}
-            found[name] = (*map(to_text, sorted(numbers)), None)
-        return found
+            numbers |= {entry for entry in self._marks if low <= entry <= high}
+            choices[name] = (*map(to_text, sorted(numbers)), None)
+        return choices
 
     @cached_property
     def _marks(self) -> frozenset[int]:
-        """The bounds of filters, in nano."""
-        found: set[Decimal] = set()
-        for step in self.bound.steps:
-            if isinstance(step.rules, Filter):
-                above, cut = step.rules.above, step.rules.at_least
-                found |= {each for each in (above, cut) if isinstance(each, Decimal)}
-                found |= {*cut.values()} if isinstance(cut, Mapping) else set()
-        return frozenset(map(from_decimal, found))
+        """The bounds at which steps treat miners in another way, in nano."""
+        marks = frozenset[Decimal]().union(*(step.marks for step in self.bound.steps))
+        return frozenset(map(from_decimal, marks))
 
 
 _ROUND: Mapping[str, tuple[str, ...]] = {
@@ -303,9 +284,9 @@ _MINER: Mapping[str, tuple[Any, ...]] = {
     "a flag": (True, False),
     "a number": ("0", "1"),
 }
-"""What an attribute is picked from, by what it is."""
+"""The choices for an attribute, by its kind."""
 
 
 def _picked(values: tuple[Any, ...], number: int, seed: int, name: str) -> Any:  # noqa: ANN401  # one of them
-    told = sha256(f"{number}:{seed}:{name}".encode()).digest()
-    return values[int.from_bytes(told[:4]) % len(values)]
+    digest = sha256(f"{number}:{seed}:{name}".encode()).digest()
+    return values[int.from_bytes(digest[:4]) % len(values)]

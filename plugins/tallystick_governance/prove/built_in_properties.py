@@ -13,6 +13,7 @@ from tallystick.formula.text import fact_text, render
 from tallystick.formula.tree import Kind, Node
 from tallystick.plugins.property import Direction, Property
 from tallystick.scoring.value import FormulaValue
+from tallystick_governance.analysed import is_analysed
 from tallystick_governance.prove.fact_constraints import with_others_of
 from tallystick_governance.prove.property import QUALITY, Claim, Question
 from tallystick_governance.prove.subject import Subject
@@ -56,7 +57,7 @@ def _built_in(
 
 
 def questions(subject: Subject) -> Iterator[Question]:
-    """Every question about a skill type."""
+    """Yield every question about a skill type."""
     for built_in in BUILT_IN.values():
         yield from built_in.ask(subject)
         if built_in is directions:
@@ -66,7 +67,7 @@ def questions(subject: Subject) -> Iterator[Question]:
 
 @_built_in(RANGE, "Every axis is from 0 to 1, and no formula divides by zero")
 def ranges(subject: Subject) -> Iterator[Question]:
-    """Every axis, and the quality of a formula, is in [0, 1] and never divides by zero."""
+    """Ask whether each axis and each composed quality is in [0, 1] and never divides by zero."""
     composed = (QUALITY,) if isinstance(subject.bound.composite, FormulaValue) else ()
     for name in (*(axis.name for axis in subject.bound.axes), *composed):
         yield Question(RANGE, name, "in_range", ranges.summary)
@@ -78,12 +79,12 @@ def ranges(subject: Subject) -> Iterator[Question]:
     "in {type} a higher {about} lowers {name} from {value} to {other}",
 )
 def composites(subject: Subject) -> Iterator[Question]:
-    """A record of which one axis is higher has no lower quality, gates included."""
+    """Ask whether a record of which one axis is higher has no lower quality, gates included."""
     if not subject.bound.has_quality:
         return
-    said = composites.summary
+    summary = composites.summary
     for axis in (value.name for value in subject.bound.axes):
-        yield Question(MONOTONE, QUALITY, "other_not_less", said, axis, varies=None, raises=axis)
+        yield Question(MONOTONE, QUALITY, "other_not_less", summary, axis, varies=None, raises=axis)
 
 
 @_built_in(
@@ -92,7 +93,7 @@ def composites(subject: Subject) -> Iterator[Question]:
     "in {type} {about} lowers {name} from {value} to {other}",
 )
 def directions(subject: Subject) -> Iterator[Question]:
-    """A better fact, all others the same, lowers no axis and no factor that reads it."""
+    """Ask whether a better fact, all others the same, lowers no axis and no factor."""
     for direction in subject.skill_type.directions:
         varies = _grows_with(subject, direction.fact)
         for name in subject.values:
@@ -101,7 +102,7 @@ def directions(subject: Subject) -> Iterator[Question]:
 
 
 def _grows_with(subject: Subject, fact: Node) -> frozenset[str]:
-    """A fact, and others that are the same number or choice; a truth is on its own."""
+    """Return a fact and others that are the same number or choice; a truth is on its own."""
     others = with_others_of((fact,), subject.facts)
     return frozenset(f.digest for f in others if f is fact or Kind.TRUTH not in (f.kind, fact.kind))
 
@@ -123,7 +124,7 @@ def _direction(direction: Direction, name: str, varies: frozenset[str]) -> Quest
 
 
 def promises(subject: Subject) -> Iterator[Question]:
-    """What the author of the type promises, of the values that the rule set has."""
+    """Yield the questions about the author's promises for values that the rule set has."""
     for promise in subject.skill_type.properties:
         has = (
             subject.bound.has_quality
@@ -153,7 +154,7 @@ def _promise(subject: Subject, promise: Property) -> Question:
     "in {type} repeating an item of {about} raises {name} from {value} to {other}",
 )
 def repetitions(subject: Subject) -> Iterator[Question]:
-    """An item that is repeated in a list raises no axis: whatever else is the same, counts grow."""
+    """Ask whether an item that is repeated in a list raises no axis; counts of the list grow."""
     for axis in (value.name for value in subject.bound.axes):
         read = _facts_of(subject, axis)
         schema = subject.bound.schema
@@ -181,13 +182,13 @@ def _repetition(subject: Subject, axis: str, path: str | None, unclear: list[Nod
 
 
 def repeated_lists(facts: Iterable[Node], schema: Schema) -> tuple[str, ...]:
-    """The lists whose items some facts count, each once."""
+    """Return the lists whose items some facts count, each once."""
     counts = (path_of(fact) for fact in facts if _is_counted(fact, schema))
     return tuple(dict.fromkeys(list_of(path) for path in counts if "*" not in path))
 
 
 def counts_of(facts: Iterable[Node], path: str, schema: Schema) -> tuple[Node, ...]:
-    """The facts that count items of a list; they follow when one of its items is repeated."""
+    """Return the facts that count items of a list, and grow when one of them is repeated."""
     return tuple(f for f in facts if _is_counted(f, schema) and list_of(path_of(f)) == path)
 
 
@@ -196,7 +197,7 @@ def _is_counted(fact: Node, schema: Schema) -> bool:
 
 
 def list_of(path: str) -> str:
-    """The path of the list that a path reads: up to its first filter."""
+    """Return the path of the list that a path reads: up to its first filter."""
     return path.partition("[")[0]
 
 
@@ -206,7 +207,7 @@ def list_of(path: str) -> str:
     "in {type} the same work has {name} {value} once and {other} once",
 )
 def identities(subject: Subject) -> Iterator[Question]:
-    """No axis and no factor tells miners, validators, tasks or rounds apart."""
+    """Ask whether no axis and no factor tells miners, validators, tasks or rounds apart."""
     for name in subject.values:
         read = _facts_of(subject, name)
         unclear = [fact for fact in read if is_opaque(fact)]
@@ -219,6 +220,10 @@ def identities(subject: Subject) -> Iterator[Question]:
             varies=varies,
             obstacle=_obstacle(unclear),
         )
+    # of these nothing is proved, and one question each says so
+    for value in subject.bound.values:
+        if not is_analysed(value) and value.role not in {"composite", "quality"}:
+            yield Question(IDENTITY, value.name, "same", identities.summary)
 
 
 def _obstacle(unclear: list[Node]) -> str:
@@ -232,7 +237,7 @@ def _facts_of(subject: Subject, name: str) -> list[Node]:
 
 
 def _tells_apart(fact: Node) -> bool:
-    """Whether a fact reads who, for whom or when; an opaque one may."""
+    """Return whether a fact reads who, for whom or when; an opaque one may."""
     paths = reader_of(fact).paths(fact)
     return is_opaque(fact) or any(path.split(".")[0] in _IDENTITY for path in paths)
 

@@ -47,18 +47,18 @@ UNANIMOUS, FLOODING = "consensus-unanimous", "consensus-flooding"
 SIZES = range(3, 8)
 """The sizes of groups that are asked about."""
 _LEAST_OUTLIERS, _FLOOD = 20, Fraction(10, 3)
-"""A flooder has so many outliers at least, and so many for each item of the honest."""
+"""Least outliers of a flooder: at all, and for each item of the honest."""
 _STEPS = 4 * 10**6
-"""The most steps of the solver for one step of a proof."""
+"""Maximum number of steps of the solver for one step of a proof."""
 _SMALL = 3
-"""A counterexample with few items is looked for first."""
+"""Maximum number of items of the counterexample that is looked for first."""
 _ALONE = (0, 10, 30)
-"""How many items that nobody else of the honest has each of them is tried with."""
+"""Numbers of own items that each honest member is tried with."""
 
 
 @attrs.frozen
 class _Items:
-    """So many items that the same members have.
+    """A number of items that the same members have.
 
     Attributes:
         count: how many.
@@ -116,12 +116,12 @@ def _asked(bound: BoundConsensus, only: str | None) -> Iterator[tuple[str, int, 
 
 def _answer(only: str, size: int, name: str, status: Status, **more: Any) -> Answer:  # noqa: ANN401  # of Answer
     summary = _LAWS[only].summary
-    told = {"method": "solver", **more}
-    return Answer(only, f"groups of {size}", name, status, summary, **told)
+    fields = {"method": "solver", **more}
+    return Answer(only, f"groups of {size}", name, status, summary, **fields)
 
 
 def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
-    """Whether all but one keep a one; items are of the many, of both, or of the other alone."""
+    """Answer whether all but one keep a one; items are of the many, of both, or of the other."""
     if set_of(name) is None:
         return _unanimous_on_one(bound, size, name)
     items: list[_Items] = []
@@ -137,13 +137,13 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
             _Items(z3.Int("silent"), size - 1, mine=False, voted=True),
             _Items(z3.Int("shared"), size, mine=False, voted=True),
         ]
-    counts = [each.count for each in items]
+    counts = [item.count for item in items]
     term, facts = _component(bound, name, _facts_of(items, bound, size))
-    broken = [*(each >= 0 for each in counts), *facts, term != 1]
-    model = _refutes([*broken, *(each <= _SMALL for each in counts)])
+    broken = [*(item >= 0 for item in counts), *facts, term != 1]
+    model = _refutes([*broken, *(item <= _SMALL for item in counts)])
     if not isinstance(model, z3.ModelRef):
         listed = (
-            z3.Sum([each.count for each in items if each.votes != others]) <= MOST_ITEMS
+            z3.Sum([item.count for item in items if item.votes != others]) <= MOST_ITEMS
             for others in (1, size - 1)
         )
         model = _refutes([*broken, *listed])
@@ -151,8 +151,8 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
         return _answer(UNANIMOUS, size, name, "proved")
     if isinstance(model, str):
         return _answer(UNANIMOUS, size, name, "undecided", reason=model)
-    found = {str(each): model.eval(each, model_completion=True).as_long() for each in counts}
-    record = _group(bound, _of_one_mind(bound, size, name, **found))
+    numbers = {str(item): model.eval(item, model_completion=True).as_long() for item in counts}
+    record = _group(bound, _of_one_mind(bound, size, name, **numbers))
     value = _computed(bound, record)[0][name]
     if value == NANO:
         reason = "what the solver found is 1 as it is published"
@@ -161,14 +161,14 @@ def _unanimous(bound: BoundConsensus, size: int, name: str) -> Answer:
 
 
 def _unanimous_on_one(bound: BoundConsensus, size: int, name: str) -> Answer:
-    """The same of a verdict and a risk, of which the engine tries every order."""
-    for mine, theirs, place in product(VERDICTS, VERDICTS, (0, size - 1)):
+    """Answer the same of a verdict and a risk, of which the engine tries every order."""
+    for mine, theirs, index in product(VERDICTS, VERDICTS, (0, size - 1)):
         for risk in (0.0, 0.5, 1.0):
-            said = [_submission(mine, 0.5)] * (size - 1)
-            said.insert(place, _submission(theirs, risk))
-            record = _group(bound, said)
+            submissions = [_submission(mine, 0.5)] * (size - 1)
+            submissions.insert(index, _submission(theirs, risk))
+            record = _group(bound, submissions)
             for number, components in enumerate(_computed(bound, record)):
-                if number != place and components[name] != NANO:
+                if number != index and components[name] != NANO:
                     return _refuted(UNANIMOUS, size, name, record, components[name])
     return _answer(UNANIMOUS, size, name, "proved", method="scored")
 
@@ -180,8 +180,8 @@ def _flooding(bound: BoundConsensus, size: int, name: str) -> Answer:
     reasons = [reason for reason in steps if reason]
     if not reasons:
         return _answer(FLOODING, size, name, "proved")
-    for held in _tried(bound, size):
-        record = _group(bound, _flooded(bound, name, held))
+    for items in _tried(bound, size):
+        record = _group(bound, _flooded(bound, name, items))
         *honest, flooder = (components[name] for components in _computed(bound, record))
         mean = Fraction(sum(honest), len(honest))
         if flooder > mean:
@@ -198,47 +198,47 @@ def _refuted(  # noqa: PLR0913, PLR0917  # of Answer
 
 
 def _honest_step(bound: BoundConsensus, name: str) -> str:
-    """Each honest component is at least shared / U."""
+    """Prove that each honest component is at least shared / U; return why not otherwise."""
     mine, agreed, shared, outliers, union = z3.Ints("mine agreed shared outliers union")
     term, facts = _component(bound, name, (mine, agreed, shared, outliers))
-    known = [shared >= 0, outliers >= 0, shared <= agreed, agreed <= union, union >= 1]
-    known += [shared + outliers <= mine, mine <= union]
-    model = _refutes([*known, *facts, term * z3.ToReal(union) < z3.ToReal(shared)])
+    conditions = [shared >= 0, outliers >= 0, shared <= agreed, agreed <= union, union >= 1]
+    conditions += [shared + outliers <= mine, mine <= union]
+    model = _refutes([*conditions, *facts, term * z3.ToReal(union) < z3.ToReal(shared)])
     return "" if model is None else "an honest component can be below shared / U"
 
 
 def _flooder_step(bound: BoundConsensus, name: str, share: Fraction) -> str:
-    """The component of a flooder is at most σ · c / U, and no more than an honest one for c = 0."""
+    """Prove that a flooder has at most σ · c / U, and at most an honest component for c = 0."""
     common, outliers, union, mine = z3.Ints("common outliers union mine")
     counted = outliers if bound.rules.outliers_below else z3.IntVal(0)
     term, facts = _component(bound, name, (common + outliers, common, common, counted))
     most = _FLOOD.denominator * outliers >= _FLOOD.numerator * union
-    known = [common >= 0, union >= common, outliers >= _LEAST_OUTLIERS, most]
+    conditions = [common >= 0, union >= common, outliers >= _LEAST_OUTLIERS, most]
     least: Any = z3.RealVal(0)
     if bound.voting(SIZES[0]).own_vote:
         # what is agreed is the same for all then
-        known += [mine >= 0, mine <= union]
+        conditions += [mine >= 0, mine <= union]
         least, more = _component(bound, name, (mine, z3.IntVal(0), z3.IntVal(0), z3.IntVal(0)))
         facts += more
     above = share.denominator * term * z3.ToReal(union) > share.numerator * z3.ToReal(common)
     broken = z3.If(common == 0, term > least, above)
-    model = _refutes([*known, *facts, broken])
+    model = _refutes([*conditions, *facts, broken])
     return "" if model is None else f"the component of a flooder can be above {share} · c / U"
 
 
 def _holders(bound: BoundConsensus, size: int) -> int:
-    """How many of the honest have an item at least that is agreed once the flooder has it."""
+    """Return the least number of honest holders of an item that the flooder makes agreed."""
     voting = bound.voting(size)
     return voting.quorum - voting.own_vote
 
 
 def _alone_step(holders: int) -> str:
-    """What is agreed is with somebody honest."""
+    """Prove that each agreed item is of somebody honest; return why not otherwise."""
     return "" if holders > 0 else "what nobody honest has can be agreed"
 
 
 def _tried(bound: BoundConsensus, size: int) -> Iterator[list[list[int]]]:
-    """Items that each of the honest has, in groups where flooding may pay.
+    """Yield the items of each honest member, in groups where flooding may pay.
 
     So many have each that the flooder makes it agreed: every combination of members has one, with
     nothing else or among more of their own; or a few have all of them and the others nothing.
@@ -254,25 +254,25 @@ def _tried(bound: BoundConsensus, size: int) -> Iterator[list[list[int]]]:
 
 
 def _facts_of(items: Iterable[_Items], bound: BoundConsensus, size: int) -> tuple[Any, ...]:
-    """The facts of a member: sums of counts."""
+    """Return the facts of a member: sums of counts."""
     voting = bound.voting(size)
     mine = agreed = shared = outliers = 0
-    for each in items:
-        votes = each.votes - (each.voted and not voting.own_vote)
-        others = each.votes - each.voted
-        mine = mine + (each.count if each.mine else 0)
-        agreed = agreed + (each.count if votes >= voting.quorum else 0)
-        if each.mine and votes >= voting.quorum:
-            shared = shared + each.count
-        elif each.mine and others < voting.support:
-            outliers = outliers + each.count
+    for item in items:
+        votes = item.votes - (item.voted and not voting.own_vote)
+        others = item.votes - item.voted
+        mine = mine + (item.count if item.mine else 0)
+        agreed = agreed + (item.count if votes >= voting.quorum else 0)
+        if item.mine and votes >= voting.quorum:
+            shared = shared + item.count
+        elif item.mine and others < voting.support:
+            outliers = outliers + item.count
     return mine, agreed, shared, outliers
 
 
 def _component(
     bound: BoundConsensus, name: str, facts: Sequence[Any]
 ) -> tuple[z3.ArithRef, list[z3.BoolRef]]:
-    """The exact value of a component as a term of a solver, and what holds of its facts."""
+    """Return the exact value of a component as a term, and the conditions on its facts."""
     terms = {
         fact.digest: z3.ToReal(value) if z3.is_expr(value) else z3.RealVal(value)
         for fact, value in _of_set(name, facts)
@@ -282,7 +282,7 @@ def _component(
 
 
 def _of_set(name: str, facts: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """The facts of the set of a component, each with its value."""
+    """Yield the facts of the set of a component, each with its value."""
     values = dict(zip(("mine", "agreed", "shared", "outliers"), facts, strict=True))
     for fact in FACTS:
         if path_of(fact) == set_of(name):
@@ -290,23 +290,23 @@ def _of_set(name: str, facts: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def _refutes(conditions: Sequence[Any]) -> z3.ModelRef | str | None:
-    """A model of what would break a claim; None if there is none, or why that is not known."""
+    """Return a model that breaks a claim; None without one, or why that is not known."""
     solver = solver_of(conditions)
     solver.set("rlimit", _STEPS)
-    found = solver.check()
-    if found == z3.unsat:
+    status = solver.check()
+    if status == z3.unsat:
         return None
-    if found == z3.unknown:
+    if status == z3.unknown:
         return f"the solver did not decide in {_STEPS} steps"
     return solver.model().translate(z3.main_ctx())
 
 
 def _silent(bound: BoundConsensus) -> str | None:
-    """A kind of capability that policies are compared with and cannot say, if there is one."""
+    """Return a kind of capability that policies are compared with and cannot say, if any."""
     if bound.compared_kinds is not None:
         return None
-    said = bound.rules.permits.values()
-    return next((kind for kind in bound.rules.capability_kinds if kind not in said), None)
+    kinds = bound.rules.permits.values()
+    return next((kind for kind in bound.rules.capability_kinds if kind not in kinds), None)
 
 
 def _submission(verdict: str = VERDICTS[0], risk: float = 0.5, **lists: Any) -> Json:  # noqa: ANN401  # of a submission
@@ -323,11 +323,13 @@ def _of_one_mind(  # noqa: PLR0913, PLR0917  # the counts of a model
     silent: int = 0,
     shared: int = 0,
 ) -> list[Json]:
-    """The submissions of a group with so many items that all have, all but one, or one alone."""
+    """Return the submissions of a group by the items of all, of all but one, and of one alone."""
     mine = [*range(both + theirs)]
     its = [*range(both), *range(both + theirs, both + theirs + other)]
     if set_of(name) != "policy":
-        return [_submission(**_listed(bound, name, each)) for each in [mine] * (size - 1) + [its]]
+        return [
+            _submission(**_listed(bound, name, numbers)) for numbers in [mine] * (size - 1) + [its]
+        ]
     kind = _silent(bound)
     quiet = [{"kind": kind, "value": f"silent-{n}"} for n in range(shared + silent)]
     capable = [_permitted(bound, n) for n in mine]
@@ -343,7 +345,7 @@ def _of_one_mind(  # noqa: PLR0913, PLR0917  # the counts of a model
 
 
 def _permitted(bound: BoundConsensus, number: int) -> tuple[Json, Json]:
-    """A capability, and the rule of a policy that permits it."""
+    """Return a capability, and the rule of a policy that permits it."""
     name, kind = next(iter(bound.rules.permits.items()))
     resource, _, action = name.partition("/")
     value = f"item-{number}"
@@ -354,14 +356,14 @@ def _permitted(bound: BoundConsensus, number: int) -> tuple[Json, Json]:
 
 
 def _flooded(bound: BoundConsensus, name: str, held: Sequence[Sequence[int]]) -> list[Json]:
-    """The submissions of honest members with some items, and of a flooder who has all of them."""
+    """Return the submissions of honest members, and of a flooder who has all items."""
     union = max(map(max, filter(None, held))) + 1
     flood = range(union + max(_LEAST_OUTLIERS, int(_FLOOD * union) + 1))
-    return [_submission(**_listed(bound, name, each)) for each in (*held, flood)]
+    return [_submission(**_listed(bound, name, numbers)) for numbers in (*held, flood)]
 
 
 def _listed(bound: BoundConsensus, name: str, numbers: Iterable[int]) -> Json:
-    """The items of the set of a component, by their numbers."""
+    """Return the items of the set of a component, by their numbers."""
     texts = [f"item-{number}" for number in numbers]
     kind = bound.rules.capability_kinds[0]
     match set_of(name):
@@ -373,7 +375,7 @@ def _listed(bound: BoundConsensus, name: str, numbers: Iterable[int]) -> Json:
 
 
 def _group(bound: BoundConsensus, submissions: Sequence[Json]) -> Json:
-    """A group of primaries with some submissions, as `tallystick consensus` takes it."""
+    """Return a group of primaries with some submissions, as `tallystick consensus` takes it."""
     about = {"skill_type": next(iter(bound.loaded.rule_set.skill_types)), "task_id": "group"}
     members = [
         {"uid": uid, "hotkey": f"miner-{uid}", "role": "primary", "submission": submission}
@@ -383,7 +385,7 @@ def _group(bound: BoundConsensus, submissions: Sequence[Json]) -> Json:
 
 
 def _computed(bound: BoundConsensus, record: Json) -> list[Mapping[str, int]]:
-    """The published components of each member, by the engine."""
+    """Return the published components of each member, by the engine."""
     group = GroupDecoder([record["skill_type"]]).decode(record, 1)
     if isinstance(group, Reject):
         raise TallystickError(f"found a group that is none ({group.path}: {group.value})")

@@ -17,7 +17,7 @@ from tallystick.formula.tree import Node
 def constraints_of(
     facts: Sequence[Node], terms: Unknowns, domains: Mapping[str, Domain]
 ) -> Iterator[Truth]:
-    """The conditions that the facts of one record meet.
+    """Yield the conditions that the facts of one record meet.
 
     Args:
         facts: some facts, each once.
@@ -35,7 +35,7 @@ def constraints_of(
 
 
 def with_others_of(changes: Iterable[Node], facts: Mapping[str, Node]) -> tuple[Node, ...]:
-    """Some facts, and those among others that change with them: they read the same value."""
+    """Return some facts, and those among others that read the same value and change with them."""
     changed = {fact.digest: fact for fact in changes}
     paths = {path_of(fact) for fact in changed.values() if reader_of(fact).of_one_value}
     others = {

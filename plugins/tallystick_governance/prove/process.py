@@ -85,7 +85,7 @@ def prove_within(
         TallystickError: as of `prove`; or the other process cannot work.
     """
     questions = outline(scorer, only)
-    found, is_stopped = list[Answer](), False
+    received, is_stopped = list[Answer](), False
     reason = f"{TIME}: the {seconds:g} seconds were over before it was answered"
     try:
         if seconds > 0:
@@ -96,13 +96,13 @@ def prove_within(
                 if isinstance(item, _Ended):
                     reason = f"the process of the solver ended early, with status {item.status}"
                     break
-                found.append(item)
+                received.append(item)
                 if progress is not None:
-                    progress(len(found), len(questions))
+                    progress(len(received), len(questions))
     except KeyboardInterrupt:
         is_stopped, reason = True, f"{STOPPED}: it was not answered before the end"
-    missing = (attrs.evolve(each, reason=reason) for each in questions[len(found) :])
-    return Outcome((*found, *missing), is_stopped)
+    missing = (attrs.evolve(question, reason=reason) for question in questions[len(received) :])
+    return Outcome((*received, *missing), is_stopped)
 
 
 def _received(task: _Task, end: float) -> Iterator[Answer | Failure | _Ended]:
@@ -126,10 +126,10 @@ def _received(task: _Task, end: float) -> Iterator[Answer | Failure | _Ended]:
 
 
 def _read(process: subprocess.Popen[bytes], received: SimpleQueue[Any]) -> None:
-    """Pass on what the other process writes; at its early end, how it ended."""
-    said = cast("IO[bytes]", process.stdout)
+    """Pass on the answers of the other process; at its early end, its exit status."""
+    stream = cast("IO[bytes]", process.stdout)
     try:
-        while (item := pickle.load(said)) is not None:  # noqa: S301  # our own process
+        while (item := pickle.load(stream)) is not None:  # noqa: S301  # our own process
             received.put(item)
         received.put(None)
     except (EOFError, pickle.UnpicklingError, OSError, ValueError):
@@ -138,7 +138,7 @@ def _read(process: subprocess.Popen[bytes], received: SimpleQueue[Any]) -> None:
 
 @contextmanager
 def _process() -> Iterator[subprocess.Popen[bytes]]:
-    """The other process, which is ended with the block."""
+    """Run the other process, which is ended with the block."""
     # -P keeps the folder of the call from hiding a module of the engine
     process = subprocess.Popen(  # noqa: S603  # this Python, this package
         [sys.executable, "-P", "-m", __package__],
@@ -162,13 +162,13 @@ def serve() -> None:
     """Answer the questions on the standard input, each on the standard output as it is known."""
     # the one that asks warns; and what a plugin prints is no answer
     logging.getLogger("tallystick").addHandler(logging.NullHandler())
-    asked, told = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    task = pickle.load(asked)  # noqa: S301  # of the process that began this one
-    threading.Thread(target=_end_with, args=(asked,), daemon=True).start()
-    failure = attempted(partial(_answer_all, told), task)
-    pickle.dump(failure, told)
-    told.close()
+    task = pickle.load(source)  # noqa: S301  # of the process that began this one
+    threading.Thread(target=_end_with, args=(source,), daemon=True).start()
+    failure = attempted(partial(_answer_all, sink), task)
+    pickle.dump(failure, sink)
+    sink.close()
 
 
 def _answer_all(told: IO[bytes], task: _Task) -> None:

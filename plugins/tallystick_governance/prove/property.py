@@ -15,7 +15,7 @@ from tallystick.scoring.scorer import Scorer
 Claim = Literal[
     "in_range", "at_least", "at_most", "below", "other_not_less", "other_not_more", "same"
 ]
-"""What is claimed of a value: of one record, or of it and another one."""
+"""The claims about a value of one record, or of two."""
 
 PAIRED: frozenset[Claim] = frozenset({"other_not_less", "other_not_more", "same"})
 """The claims about two records."""
@@ -24,12 +24,12 @@ QUALITY = "quality"
 """The name of the composite after its gates."""
 
 Status = Literal["proved", "counterexample", "undecided"]
-"""What is found out about a question."""
+"""The outcomes of a question."""
 
 
 @attrs.frozen(eq=False)
 class Question:
-    """Whether a claim holds for every record, or for every two records that differ as asked.
+    """A claim about every record, or about every two records that differ in some way.
 
     Attributes:
         name: the name of what is claimed.
@@ -63,7 +63,7 @@ class Question:
 
     @property
     def paired(self) -> bool:
-        """Whether it is about two records."""
+        """True if the claim is about two records."""
         return self.claim in PAIRED
 
     @property
@@ -72,7 +72,7 @@ class Question:
         return tuple(c for c in (self.where, self.instead) if c is not None)
 
     def broken(self, value: Any, other: Any, bound: Any) -> Any:  # noqa: ANN401  # numbers or terms
-        """Whether a value, with that of the other record, breaks the claim."""
+        """Return whether a value, with that of the other record, breaks the claim."""
         return _BROKEN[self.claim](value, other, bound)
 
 
@@ -86,13 +86,15 @@ _BROKEN: Mapping[Claim, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+NOT_ANALYSED = "not analysed: "
+"""The beginning of the reason of an answer about a value or step of an unknown kind."""
 TIME, STOPPED = "time", "stopped"
 """Beginnings of the reason of an answer that did not come in time, or before the user's end."""
 
 
 @attrs.frozen
 class Answer:
-    """Proved for every record, or refuted by one that the engine scores, or neither.
+    """The answer to a question: proved, refuted by a record that the engine scores, or neither.
 
     What an answer does not have is None.
 
@@ -127,6 +129,11 @@ class Answer:
     value: str | None = None
     other_value: str | None = None
     work: int = 0
+
+
+def is_not_analysed(answer: Answer) -> bool:
+    """Return whether an answer is undecided because a kind of value or step is not known."""
+    return (answer.reason or "").startswith(NOT_ANALYSED)
 
 
 @attrs.frozen(eq=False)

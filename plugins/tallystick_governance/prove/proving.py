@@ -17,38 +17,46 @@ import z3
 
 from tallystick.errors import TallystickError
 from tallystick.numbers.nano import to_text
+from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.scorer import Scorer
+from tallystick_governance.prove import allocation, consensus
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
-from tallystick_governance.prove.encode import Encoding, encode
-from tallystick_governance.prove.laws import LAWS, laws_of
 from tallystick_governance.prove.property import QUALITY, Answer, Laws, Question, Status
 from tallystick_governance.prove.refutation import Refutation, confirm
 from tallystick_governance.prove.solver import solver_of
 from tallystick_governance.prove.subject import Subject, subject_of
-from tallystick_governance.prove.symbolic_record import Mode, SymbolicRecord, facts_in
+from tallystick_governance.prove.symbolic_record import (
+    Encoding,
+    Mode,
+    SymbolicRecord,
+    encode,
+    facts_in,
+)
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many questions are answered."""
+"""Called with the number of answered questions, and of all."""
 
 MILLION = 10**6
 BUDGET = 40 * MILLION
-"""The most steps of the solver for all questions together."""
+"""Maximum number of steps of the solver for all questions together."""
 REQUEST = 40
-"""One request to the solver has the budget divided by this."""
+"""Divisor of the budget that gives the steps of one request."""
 PATIENCE = 6
-"""A question has the steps of so many requests."""
+"""Requests whose steps one question has."""
 _CHEAP = 4
-"""A request that is put without products of unknowns has so many times the steps."""
+"""Factor on the steps of a request without products of unknowns."""
 _TRIES = 6
-"""How many models are tried as records in each mode of a search."""
+"""Maximum number of models that are tried as records in each mode of a search."""
 _SHORT = 3
-"""A search among few numbers has the steps of a request, divided by this."""
+"""Divisor of the steps of a request for a search among few numbers."""
 _MOST = (1 << 32) - 1
-"""The largest limit that the solver takes."""
+"""Largest limit that the solver takes, in steps."""
 _INTERRUPTED = "interrupted from keyboard"
-"""Why the solver knows nothing when it took the signal that was meant for the whole run."""
+"""The reason of the solver when it took the signal that was meant for the whole run."""
+LAWS: tuple[Laws, ...] = (consensus.LAWS, allocation.LAWS)
+"""The laws that are asked beside the questions about records, in the order of the answers."""
 Proofs = MutableSet[str]
-"""What was proved before, as text of the solver: types that share an axis share its proof."""
+"""Proved texts of the solver: types that share an axis share its proof."""
 
 
 def prove(
@@ -58,7 +66,7 @@ def prove(
     budget: int = BUDGET,
     progress: Progress | None = None,
 ) -> tuple[Answer, ...]:
-    """The answers to every question about a rule set, then about groups and weights.
+    """Return the answers to every question about a rule set, then about groups and weights.
 
     Args:
         scorer: the rule set, bound.
@@ -72,12 +80,12 @@ def prove(
         TallystickError: there is no property of that name, a promise reads what records of its
             type do not have, or the steps of an allocation cannot be proved safe.
     """
-    found, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
-    for each in answers(scorer, only=only, budget=budget):
-        found.append(each)
+    replies, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
+    for reply in answers(scorer, only=only, budget=budget):
+        replies.append(reply)
         if progress is not None:
-            progress(len(found), total)
-    return tuple(found)
+            progress(len(replies), total)
+    return tuple(replies)
 
 
 def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) -> Iterator[Answer]:
@@ -91,9 +99,9 @@ def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) ->
         if left <= 0:
             yield _unasked(subject, question, budget)
         else:
-            found = answer(subject, question, budget, left, proved)
-            left -= found.work
-            yield found
+            reply = answer(subject, question, budget, left, proved)
+            left -= reply.work
+            yield reply
     for laws in _asked_laws(only):
         yield from laws.answers(scorer, only)
 
@@ -104,9 +112,14 @@ def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
     Raises:
         TallystickError: as of `prove`.
     """
-    of_records = [_said(*each, "undecided") for each in _of_records(scorer, only)]
-    of_laws = (each for laws in _asked_laws(only) for each in laws.outline(scorer, only))
+    of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only)]
+    of_laws = (pair for laws in _asked_laws(only) for pair in laws.outline(scorer, only))
     return (*of_records, *of_laws)
+
+
+def laws_of(name: str) -> Laws | None:
+    """Return the laws that one of a name belongs to; None for a property of records."""
+    return next((laws for laws in LAWS if name in laws.summaries), None)
 
 
 def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
@@ -138,7 +151,7 @@ def _unasked(subject: Subject, question: Question, budget: int) -> Answer:
 
 
 def steps(count: int) -> str:
-    """A number of steps of the solver, for people."""
+    """Return a number of steps of the solver, for people."""
     return f"{count / MILLION:g} million steps"
 
 
@@ -154,7 +167,7 @@ def _said(subject: Subject, question: Question, status: Status) -> Answer:
 
 
 def answer(subject: Subject, question: Question, budget: int, left: int, proved: Proofs) -> Answer:
-    """The answer to a question.
+    """Return the answer to a question.
 
     Args:
         subject: the skill type.
@@ -164,8 +177,8 @@ def answer(subject: Subject, question: Question, budget: int, left: int, proved:
         proved: what was proved before; this proof is added.
     """
     search = _Search(subject, question, max(1, budget // REQUEST), left, proved)
-    found = search.answer()
-    return attrs.evolve(found, work=search.work)
+    reply = search.answer()
+    return attrs.evolve(reply, work=search.work)
 
 
 class _Search:
@@ -177,6 +190,17 @@ class _Search:
         self.reason = f"the solver did not decide in {steps(request)}"
 
     def answer(self) -> Answer:
+        """Return the answer; a value of an unknown kind leaves the question undecided."""
+        unknown = self.subject.unknown(self.question.value)
+        if unknown is None:
+            try:
+                return self._answer()
+            except NotAnalysedError as error:
+                unknown = error.what
+        undecided = _said(self.subject, self.question, "undecided")
+        return attrs.evolve(undecided, reason=str(unknown))
+
+    def _answer(self) -> Answer:
         if self._is_unread():
             return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
         method = self._proof()
@@ -187,34 +211,34 @@ class _Search:
                 _said(self.subject, self.question, "undecided"), reason=self.question.obstacle
             )
         for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
-            for found in self._models(mode):
-                if isinstance(found, Refutation):
-                    return self._refuted(found)
-                if found is z3.unsat:
+            for outcome in self._models(mode):
+                if isinstance(outcome, Refutation):
+                    return self._refuted(outcome)
+                if outcome is z3.unsat:
                     return attrs.evolve(
                         _said(self.subject, self.question, "proved"), method="solver"
                     )
         return attrs.evolve(_said(self.subject, self.question, "undecided"), reason=self.reason)
 
     def _is_unread(self) -> bool:
-        """Whether the two records differ in nothing that the value reads."""
+        """Return whether the two records differ in nothing that the value reads."""
         question = self.question
         return question.paired and question.varies == frozenset()
 
     def _proof(self) -> str | None:
-        """How the claim was proved, if it was."""
+        """Return the method of a proof; None without one."""
         lemma = self.subject.has_geometric_mean and self.question.value == QUALITY
         for free in (True, False) if self.question.raises is not None else (False,):
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
             solver = solver_of(encoding.conditions)
-            said = solver.sexpr()
-            if said in self.proved or self._checked(solver, self.request) == z3.unsat:
-                self.proved.add(said)
+            text = solver.sexpr()
+            if text in self.proved or self._checked(solver, self.request) == z3.unsat:
+                self.proved.add(text)
                 return "lemma" if lemma else "solver"
         return None
 
     def _models(self, mode: Mode) -> Iterator[Refutation | str | z3.CheckSatResult]:
-        """What becomes of each model; an exact search without any is a proof."""
+        """Yield the outcome of each model; an exact search without any is a proof."""
         encoding = encode(self.subject, self.question, mode)
         limit = self.request if mode is Mode.EXACT else max(1, self.request // _SHORT)
         solver = solver_of(encoding.conditions)
@@ -225,13 +249,13 @@ class _Search:
                 if status == z3.unsat and sure:
                     yield z3.unsat
                 return
-            found = self._tried(solver, encoding)
-            if isinstance(found, str):
-                self.reason = found
-            yield found
+            outcome = self._tried(solver, encoding)
+            if isinstance(outcome, str):
+                self.reason = outcome
+            yield outcome
 
     def _checked(self, solver: z3.Solver, limit: int) -> z3.CheckSatResult:
-        """Whether a record meets all, by everything the solver knows, then by its cheap steps."""
+        """Ask for a record that meets all, with every tactic, then with cheap steps alone."""
         status = self._tried_in(solver, limit)
         if status == z3.unknown:
             linear = z3.SimpleSolver(ctx=solver.ctx)
@@ -254,7 +278,7 @@ class _Search:
         return status
 
     def _is_exact(self) -> bool:
-        """Whether the exact search takes no value for another."""
+        """Return whether the exact search takes no value for another."""
         return not (self.subject.has_geometric_mean and self.question.value == QUALITY)
 
     def _tried(self, solver: z3.Solver, encoding: Encoding) -> Refutation | str:
@@ -279,14 +303,14 @@ class _Search:
 
 
 def _steps_so_far(context: z3.Context) -> int:
-    """The steps that all solvers of a context have made."""
+    """Return the steps that all solvers of a context have made."""
     solver = z3.Solver(ctx=context)
     solver.check()
     return int(solver.statistics().get_key_value("rlimit count"))
 
 
 def _another(model: z3.ModelRef, encoding: Encoding) -> z3.BoolRef:
-    """Not the facts of this model again."""
+    """Return the condition that excludes the facts of this model."""
     records: list[SymbolicRecord] = [
         encoding.one,
         *([] if encoding.other is None else [encoding.other]),

@@ -35,7 +35,7 @@ class Scored:
 
 @attrs.frozen
 class Refutation:
-    """Real records that break a claim."""
+    """A pair of real records, or one, that breaks a claim."""
 
     one: Scored
     other: Scored | None
@@ -44,13 +44,13 @@ class Refutation:
 def confirm(
     subject: Subject, question: Question, one: Facts, other: Facts | None
 ) -> Refutation | str:
-    """Records with the facts of a model that break the claim, or why there are none."""
+    """Return records with the facts of a model that break the claim, or why there are none."""
     reason = "no record has the facts that the solver found"
     for base in subject.bases:
-        found = _attempt(subject, question, base, one, other)
-        if isinstance(found, Refutation):
-            return found
-        reason = found or reason
+        refutation = _attempt(subject, question, base, one, other)
+        if isinstance(refutation, Refutation):
+            return refutation
+        reason = refutation or reason
     return reason
 
 
@@ -67,18 +67,18 @@ def _attempt(
     if other is None:
         return _checked(question, Refutation(first, None))
     reason = ""
-    for asked in _asks(question, first.facts, other):
-        made = concrete_record_of(subject.reader, asked, first.record)
+    for facts in _asks(question, first.facts, other):
+        made = concrete_record_of(subject.reader, facts, first.record)
         second = _scored(subject, question, made)
-        found = "" if second is None else _checked(question, Refutation(first, second))
-        if isinstance(found, Refutation):
-            return found
-        reason = found or reason
+        refutation = "" if second is None else _checked(question, Refutation(first, second))
+        if isinstance(refutation, Refutation):
+            return refutation
+        reason = refutation or reason
     return reason
 
 
 def _asks(question: Question, first: Facts, other: Facts) -> Iterator[Facts]:
-    """What is asked of the other record: what changes, or else every fact of it."""
+    """Yield the facts to give the other record: those that change, or else all."""
     if question.varies is None:
         yield other
         return
@@ -127,14 +127,14 @@ def _refutes(question: Question, found: Refutation) -> bool:
 
 
 def _asked_of(question: Question, found: Refutation) -> bool:
-    """Whether the records are such as the question is about."""
+    """Return whether the records are such as the question is about."""
     one, other = found.one, found.other
     both = question.direction is not None
-    asked = [(question.where, one)] + [(question.where, other)] * both
-    asked += [(question.instead, other)]
+    conditions = [(question.where, one)] + [(question.where, other)] * both
+    conditions += [(question.instead, other)]
     if not all(
         bool(evaluate(condition, record.facts, {}))
-        for condition, record in asked
+        for condition, record in conditions
         if condition is not None and record is not None
     ):
         return False
@@ -160,13 +160,13 @@ def _differ_as_asked(question: Question, one: Scored, other: Scored) -> bool:
 
 
 def is_repetition(path: str, record: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a list of one record is that of another with items repeated."""
-    first, second = (Counter(_items(path, each)) for each in (record, other))
+    """Return whether a list of one record is that of another with items repeated."""
+    first, second = (Counter(_items(path, items)) for items in (record, other))
     return first.keys() == second.keys() and first < second
 
 
 def _items(path: str, record: Mapping[str, Any]) -> list[bytes]:
-    found: Any = record
+    value: Any = record
     for step in steps(path):
-        found = found.get(step.name, {})
-    return [canonical_bytes(item) for item in found or ()]
+        value = value.get(step.name, {})
+    return [canonical_bytes(item) for item in value or ()]

@@ -22,9 +22,8 @@ from tallystick_governance.markdown import (
     table,
 )
 from tallystick_governance.prove.built_in_properties import BUILT_IN
-from tallystick_governance.prove.laws import laws_of
-from tallystick_governance.prove.property import TIME, Answer, Status
-from tallystick_governance.prove.proving import steps
+from tallystick_governance.prove.property import TIME, Answer, Status, is_not_analysed
+from tallystick_governance.prove.proving import laws_of, steps
 
 _STATUSES: tuple[Status, ...] = ("proved", "counterexample", "undecided")
 
@@ -39,7 +38,7 @@ def as_json(answers: Sequence[Answer]) -> JsonObject:
 
 
 def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -> str:
-    """The answers for a terminal.
+    """Return the answers for a terminal.
 
     Args:
         reference: the rule set.
@@ -60,7 +59,9 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
     undecided = _of(found, "undecided")
     if undecided and not verbose:
         lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
-    late = [each for each in undecided if (each.reason or "").startswith(f"{TIME}:")]
+    unknown = dict.fromkeys(reply.reason or "" for reply in undecided if is_not_analysed(reply))
+    lines += ["", *unknown] if unknown else []
+    late = [reply for reply in undecided if (reply.reason or "").startswith(f"{TIME}:")]
     if late:
         lines += [
             "",
@@ -100,7 +101,7 @@ def _refuted(answer: Answer) -> list[str]:
 
 
 def verdict(found: Sequence[Answer]) -> str:
-    """The answers in one line."""
+    """Return the answers in one line."""
     counts = Counter(answer.status for answer in found)
     if counts["proved"] == len(found):
         return f"all {numbered(len(found), 'question')} proved"
@@ -109,7 +110,7 @@ def verdict(found: Sequence[Answer]) -> str:
 
 
 def is_long(answer: Answer) -> bool:
-    """Whether what refutes it is too long to be shown, such as a group."""
+    """Return whether the counterexample is too long to be shown, such as a group."""
     laws = laws_of(answer.property)
     return laws is not None and not laws.example
 
@@ -135,7 +136,7 @@ def sentence(answer: Answer) -> str:
 
 
 def records(answer: Answer) -> Iterator[str]:
-    """The records of a counterexample, as `score` takes them; groups as `consensus`; or a table."""
+    """Yield the records of a counterexample, as `score` takes them; groups, or a table."""
     for record in (answer.record, answer.other):
         if record is not None:
             yield json.dumps(record, ensure_ascii=True)
@@ -146,7 +147,7 @@ def _of(found: Iterable[Answer], status: Status) -> list[Answer]:
 
 
 def _counts(found: Sequence[Answer]) -> Iterator[tuple[str, ...]]:
-    """Each property with how many of its questions have each status."""
+    """Yield each property with the number of its questions of each status."""
     for name in dict.fromkeys(answer.property for answer in found):
         counts = Counter[str](answer.status for answer in found if answer.property == name)
         yield (name, *(str(counts[status] or NONE) for status in _STATUSES))
@@ -187,8 +188,8 @@ def _told(answer: Answer) -> Iterator[str]:
         if answer.record is not None:
             yield f"  a group has {answer.axis} {answer.value}: {_where(answer)}"
         return
-    shown = zip((answer.value, answer.other_value), records(answer), strict=False)
-    for number, (value, record) in enumerate(shown):
+    pairs = zip((answer.value, answer.other_value), records(answer), strict=False)
+    for number, (value, record) in enumerate(pairs):
         yield f"  {'the other' if number else _what(answer)}: {answer.axis} {value}"
         yield record
 

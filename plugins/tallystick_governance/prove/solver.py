@@ -12,8 +12,8 @@ import z3
 
 
 def solver_of(conditions: Iterable[z3.BoolRef]) -> z3.Solver:
-    """A solver of a new context that asks for what meets all conditions."""
+    """Return a solver of a new context that asks for what meets all conditions."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
-    solver.add([each.translate(context) for each in conditions])
+    solver.add([condition.translate(context) for condition in conditions])
     return solver

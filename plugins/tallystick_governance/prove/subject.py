@@ -17,13 +17,17 @@ from tallystick.numbers.nano import NANO
 from tallystick.plugins.skill_type import SkillType
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.composite import MeanValue
+from tallystick.scoring.computation import NotAnalysed, needed
 from tallystick.scoring.scorer import Scorer
-from tallystick.scoring.value import FormulaValue
+from tallystick.scoring.value import FormulaValue, Value
 from tallystick_conformance.testing.concrete_record import bases
 from tallystick_conformance.testing.record_checker import FactReader
+from tallystick_governance.analysed import not_analysed, unknown_inputs
 
+NO_TERM = "the solver has no term of this kind"
+"""The reason why nothing is proved of a value whose kind is not known."""
 _BASES = 3
-"""How many records are tried as the start of a counterexample."""
+"""Maximum number of records that are tried as the start of a counterexample."""
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -47,12 +51,12 @@ class Subject:
 
     @property
     def skill_type(self) -> SkillType:
-        """What the plugin offers for the type."""
+        """The skill type as its plugin offers it."""
         return self.scorer.registry.skill_types[self.name]
 
     @cached_property
     def facts(self) -> Mapping[str, Node]:
-        """Every fact by its digest."""
+        """The facts, by digest."""
         return {fact.digest: fact for fact in self.bound.facts}
 
     @property
@@ -72,23 +76,37 @@ class Subject:
 
     @property
     def has_geometric_mean(self) -> bool:
-        """Whether the composite is a geometric mean, of which the solver has no term."""
-        composite = self.bound.composite
-        return isinstance(composite, MeanValue) and composite.mean == "geometric"
+        """True if the quality reads a geometric mean, of which the solver has no term."""
+        read = needed(self.bound.values, [self.bound.quality])
+        return any(isinstance(value, MeanValue) and value.mean == "geometric" for value in read)
+
+    def not_analysed(self, value: Value, reason: str) -> NotAnalysed:
+        """Return the statement that nothing is proved of a value."""
+        return not_analysed(value, self.bound, "rules prove", reason)
+
+    def unknown(self, name: str) -> NotAnalysed | None:
+        """Return the statement about the first value of an unknown kind that a value reads."""
+        values = [value for value in self.bound.values if value.name == name]
+        if values == [self.bound.quality]:
+            return None  # its terms say what they are made of
+        unknown = tuple(read for value in values for read in unknown_inputs(value))
+        return self.not_analysed(unknown[0], NO_TERM) if unknown else None
 
     @cached_property
     def marks(self) -> frozenset[Fraction]:
         """The numbers that formulas and gates may compare published values with."""
         formulas = [value for value in self.bound.values if isinstance(value, FormulaValue)]
         trees = [value.compiled.tree for value in formulas if value.role != "emission"]
-        found = {value_of(node) for tree in trees for node in leaves(tree, "const")}
+        constants = {value_of(node) for tree in trees for node in leaves(tree, "const")}
         gates = {Fraction(gate.below, NANO) for gate in self.bound.gates}
-        bounds = {each.bound for each in self.skill_type.properties if each.bound is not None}
-        return frozenset({Fraction(0), Fraction(1)} | found | gates | bounds)
+        bounds = {
+            promise.bound for promise in self.skill_type.properties if promise.bound is not None
+        }
+        return frozenset({Fraction(0), Fraction(1)} | constants | gates | bounds)
 
     @cached_property
     def reader(self) -> FactReader:
-        """Takes every fact of a record."""
+        """The reader that takes every fact of a record."""
         return FactReader(self.bound.schema, self.bound.facts)
 
     @cached_property
@@ -97,28 +115,28 @@ class Subject:
         return tuple(islice(bases(self.skill_type, self.reader), _BASES))
 
     def trees(self, name: str) -> tuple[Node, ...]:
-        """The trees of a value: its formula, and where it applies."""
+        """Return the trees of a value: its formula, and where it applies."""
         return self.values[name].trees
 
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Some values and those that they read, each after what it reads."""
-        found: set[str] = set()
+        """Return some values and those that they read, each after what it reads."""
+        read_names: set[str] = set()
         pending = list(names)
         while pending:
             name = pending.pop()
-            if name in self.values and name not in found:
-                found.add(name)
+            if name in self.values and name not in read_names:
+                read_names.add(name)
                 pending += (read.name for read in self.values[name].inputs)
-        return tuple(name for name in self.values if name in found)
+        return tuple(name for name in self.values if name in read_names)
 
     def facts_of(self, names: Iterable[str]) -> frozenset[str]:
-        """The digests of the facts that some values read, also through other values."""
+        """Return the digests of the facts that some values read, also through other values."""
         trees = (tree for name in self.needed(names) for tree in self.trees(name))
         return frozenset(fact.digest for tree in trees for fact in leaves(tree, "fact"))
 
 
 def subject_of(scorer: Scorer, name: str) -> Subject:
-    """A skill type with the facts of what its author promises.
+    """Return a skill type with the facts of what its author promises.
 
     Raises:
         FormulaError: a promise reads a fact that the records of the type do not have.

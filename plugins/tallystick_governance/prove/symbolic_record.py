@@ -3,18 +3,20 @@
 A published value is bound to its exact one as rounding binds them. A geometric mean has no term:
 it is an unknown that only has bounds and an order (between the smallest and the largest axis, 0
 where one is 0, in the order of the axes). To look for a counterexample it is taken for the
-arithmetic mean; the engine then says what the record really scores.
+arithmetic mean; the engine then says what the record really scores. `encode` makes of a question
+the records that would break its claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 
 import attrs
 import z3
 
+from tallystick.errors import UndecidedError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import scale_of
 from tallystick.formula.smt import (
@@ -24,6 +26,7 @@ from tallystick.formula.smt import (
     Term,
     Truth,
     Unknowns,
+    as_number,
     integer_of,
     number,
     rounded,
@@ -31,21 +34,27 @@ from tallystick.formula.smt import (
     unknown_fact,
     unknown_published,
 )
-from tallystick.formula.tree import Kind, Node
+from tallystick.formula.tree import Kind, Node, leaves
 from tallystick.numbers.nano import NANO
-from tallystick.scoring.composite import MeanValue
-from tallystick.scoring.value import FormulaValue
+from tallystick.numbers.weights import Weights
+from tallystick.scoring.compiled import Compiled
+from tallystick.scoring.computation import NotAnalysedError
+from tallystick.scoring.value import FormulaValue, Planner, UnknownPrimitive, Value
+from tallystick_governance.prove.built_in_properties import counts_of
 from tallystick_governance.prove.fact_constraints import constraints_of
-from tallystick_governance.prove.property import QUALITY
-from tallystick_governance.prove.subject import Subject
+from tallystick_governance.prove.property import QUALITY, Question
+from tallystick_governance.prove.subject import NO_TERM, Subject
 
 _UNIT = Domain(0, NANO)
 _LEAST = Fraction(1, 100)
-"""What axes of a searched geometric mean are at least, so that none decides alone."""
+"""Least axis of a searched geometric mean that is not 0, so that none decides alone."""
+
+_CLEAR = Fraction(1, 10**6)
+"""Least distance of searched values, so that rounding decides nothing."""
 
 
 class Mode(Enum):
-    """What the facts of a symbolic record can be."""
+    """The values that facts of a symbolic record can have."""
 
     PROOF = "facts are any real numbers of their range"
     SMALL = "facts are a few small numbers"
@@ -63,6 +72,21 @@ _MANY = 1_000_000
 
 
 @attrs.frozen(eq=False)
+class Mean:
+    """A mean of axes, or a formula of them, as the quality has it.
+
+    Attributes:
+        published: the published value.
+        exact: the exact value; None of a geometric mean, of which there is no term.
+        axes: those of a geometric mean.
+    """
+
+    published: Term
+    exact: Term | None = None
+    axes: tuple[Term, ...] = ()
+
+
+@attrs.frozen(eq=False)
 class SymbolicRecord:
     """One symbolic record.
 
@@ -70,10 +94,7 @@ class SymbolicRecord:
         facts: the unknown facts, by digest.
         exact: the exact values, by name; without those of unknowns.
         published: the published values, by name, and the quality where it was asked for.
-        axes: the axes of a geometric composite, where the quality was asked for.
-        exact_mean: the composite before its gates, where the quality was asked for and there is
-            a term of it.
-        mean: the published composite before its gates, where the quality was asked for.
+        means: the means and formulas behind the quality, in their order, where it was asked for.
         assumed: what holds of the record.
         divisions: every division of its formulas.
         functions: every power, exp, log and rounding of its formulas.
@@ -82,9 +103,7 @@ class SymbolicRecord:
     facts: Unknowns
     exact: Mapping[str, Term]
     published: Mapping[str, Term]
-    axes: Mapping[str, Term]
-    exact_mean: Term | None
-    mean: Term | None
+    means: tuple[Mean, ...]
     assumed: tuple[Truth, ...]
     divisions: tuple[Division, ...]
     functions: tuple[Function, ...] = ()
@@ -112,7 +131,7 @@ def symbolic_record_of(
     prefix: str,
     shared: Unknowns | None = None,
 ) -> SymbolicRecord:
-    """A record as unknowns.
+    """Return a record as unknowns.
 
     Args:
         subject: the skill type.
@@ -125,36 +144,34 @@ def symbolic_record_of(
 
 
 def bound_together(one: SymbolicRecord, other: SymbolicRecord) -> Iterator[Truth]:
-    """What holds between the values of two symbolic records."""
+    """Yield the conditions between the values of two symbolic records."""
     for mine in one.functions:
         for another in other.functions:
             yield from mine.ordered(another)
     for name, exact in one.exact.items():
         theirs = (other.exact[name], other.published[name])
         yield from same_order((exact, one.published[name]), theirs)
-    if one.mean is None or other.mean is None:
-        return
-    if not one.axes:
-        yield from same_order((one.exact_mean, one.mean), (other.exact_mean, other.mean))
-        return
-    below = z3.And([one.axes[axis] <= other.axes[axis] for axis in one.axes])
-    above = z3.And([one.axes[axis] >= other.axes[axis] for axis in one.axes])
-    yield z3.Implies(below, one.mean <= other.mean)
-    yield z3.Implies(above, one.mean >= other.mean)
+    for mean, another_mean in zip(one.means, other.means, strict=True):
+        if mean.exact is not None:
+            theirs = (another_mean.exact, another_mean.published)
+            yield from same_order((mean.exact, mean.published), theirs)
+            continue
+        axes = list(zip(mean.axes, another_mean.axes, strict=True))
+        below = z3.And([axis <= their for axis, their in axes])
+        above = z3.And([axis >= their for axis, their in axes])
+        yield z3.Implies(below, mean.published <= another_mean.published)
+        yield z3.Implies(above, mean.published >= another_mean.published)
 
 
 def facts_in(subject: Subject, model: z3.ModelRef, record: SymbolicRecord) -> dict[str, int] | None:
-    """The integers of the facts in a model, or None where one is no integer."""
-    found: dict[str, int] = {}
+    """Return the integers of the facts in a model; None where one is no integer."""
+    integers: dict[str, int] = {}
     for digest, term in record.facts.items():
         value = integer_of(model, term, scale_of(subject.facts[digest]))
         if value is None:
             return None
-        found[digest] = value
-    return found
-
-
-_NO_QUALITY: tuple[Mapping[str, Term], Term | None, Term | None] = ({}, None, None)
+        integers[digest] = value
+    return integers
 
 
 class _Builder:
@@ -166,6 +183,7 @@ class _Builder:
         self.published: dict[str, Term] = {}
         self.divisions: list[Division] = []
         self.functions: list[Function] = []
+        self.means: list[Mean] = []
 
     def record(self, shared: Unknowns) -> SymbolicRecord:
         facts = [f for d, f in self.subject.facts.items() if d in self.wanted.digests]
@@ -174,113 +192,300 @@ class _Builder:
         for requirement, _ in self.subject.bound.requirements:
             self.assumed.append(Encoder(terms, {}).truth(requirement.condition))
         self._values(terms)
-        quality = self._quality() if QUALITY in self.wanted.names else _NO_QUALITY
-        assumed, divisions = tuple(self.assumed), tuple(self.divisions)
-        functions = tuple(self.functions)
+        if QUALITY in self.wanted.names:
+            self.published[QUALITY] = _Quality(self).slot(self.subject.bound.quality)
         return SymbolicRecord(
-            terms, self.exact, self.published, *quality, assumed, divisions, functions
+            terms,
+            self.exact,
+            self.published,
+            tuple(self.means),
+            tuple(self.assumed),
+            tuple(self.divisions),
+            tuple(self.functions),
         )
 
     def _fact(self, fact: Node) -> Term | Truth:
         domain = self.subject.domains[fact.digest]
         name = f"{self.prefix}{fact.digest[:16]}"
-        found = unknown_fact(name, fact, domain, exact=self.whole)
-        self.assumed += found.within
+        unknown = unknown_fact(name, fact, domain, exact=self.whole)
+        self.assumed += unknown.within
         if self.mode in _CANDIDATES and fact.kind is Kind.NUMBER:
             some = [number(c) for c in _candidates(self.mode, domain, scale_of(fact))]
-            self.assumed.append(z3.Or([found.value == each for each in some]))
-        return found.value
+            self.assumed.append(z3.Or([unknown.value == candidate for candidate in some]))
+        return unknown.value
 
     def _values(self, facts: Unknowns) -> None:
         base = self.subject.bound.base_weight
-        given = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
+        constants = {} if base is None else {"base_weight": number(Fraction(base, NANO))}
         for name in self.subject.needed(self.wanted.names):
             value = self.subject.values[name]
             if not self.wanted.free:
-                encoder = Encoder(facts, {**given, **self.published}, f"{self.prefix}{name}")
+                encoder = Encoder(facts, {**constants, **self.published}, f"{self.prefix}{name}")
                 self.exact[name] = self._exact(value, facts, encoder)
             self.published[name] = self._published(name, value.domain)
 
     def _exact(self, value: FormulaValue, facts: Unknowns, encoder: Encoder) -> Term:
-        found = encoder.value(value.compiled.tree)
-        self.functions += encoder.functions
-        self.assumed += encoder.told
-        if not value.compiled.program.is_rational:
-            self.assumed += self._proved(value, found)
+        exact = self.encoded(value.compiled, encoder)
         if value.applies is None:
             self.divisions += encoder.divisions
-            return found
+            return exact
         applies = Encoder(facts, {}).truth(value.applies.tree)
         self.divisions += [
-            Division(z3.And(applies, each.reached), each.divisor) for each in encoder.divisions
+            Division(z3.And(applies, division.reached), division.divisor)
+            for division in encoder.divisions
         ]
-        return z3.If(applies, found, number(1))
+        return z3.If(applies, exact, number(1))
 
-    def _proved(self, value: FormulaValue, exact: Term) -> Iterator[Truth]:
-        """The range that was proved of every record, of what the solver knows little about."""
-        program = value.compiled.program
-        yield z3.And(exact >= number(program.low), exact <= number(program.high))
+    def encoded(self, compiled: Compiled, encoder: Encoder) -> Term:
+        """Return the exact value of a formula, whose divisions stay with the encoder."""
+        exact = encoder.value(compiled.tree)
+        self.functions += encoder.functions
+        self.assumed += encoder.told
+        program = compiled.program
+        if not program.is_rational:
+            # the range was proved, and the solver knows little about powers and logarithms
+            in_range = z3.And(exact >= number(program.low), exact <= number(program.high))
+            self.assumed.append(in_range)
+        return exact
 
     def _published(self, name: str, domain: Domain) -> Term:
-        found = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
-        self.assumed += found.within if self.wanted.free else ()
+        unknown = unknown_published(f"{self.prefix}{name}", domain, exact=self.whole)
+        self.assumed += unknown.within if self.wanted.free else ()
         if name in self.exact:
-            self.assumed += rounded(self.exact[name], found.value, self.subject.marks)
-        return found.value
+            self.assumed += rounded(self.exact[name], unknown.value, self.subject.marks)
+        return unknown.value
 
-    def _quality(self) -> tuple[Mapping[str, Term], Term | None, Term | None]:
-        """The axes of a geometric composite; the composite before its gates, exact, published."""
-        bound = self.subject.bound
-        match bound.composite:
-            case MeanValue(mean="geometric") as mean:
-                axes = {axis.name: self.published[axis.name] for axis in mean.weighed}
-                exact, ungated = None, self._geometric(mean)
-            case MeanValue() as mean:
-                axes, exact = {}, self._weighted(mean)
-                ungated = self._mean(exact)
-            case FormulaValue() as formula:
-                encoder = Encoder({}, self.published, f"{self.prefix}{QUALITY}")
-                axes, exact = {}, self._exact(formula, {}, encoder)
-                ungated = self._mean(exact)
-        quality = ungated
-        for gate, axis in bound.gated.deciding:
-            closed = self.published[axis.name] < number(Fraction(gate.below, NANO))
-            quality = z3.If(closed, number(Fraction(gate.composite, NANO)), quality)
-        self.published[QUALITY] = quality
-        return axes, exact, ungated
 
-    def _mean(self, exact: Term) -> Term:
-        """The published composite before its gates, of an exact one."""
-        mean = unknown_published(f"{self.prefix}mean", _UNIT, exact=self.whole).value
-        self.assumed += rounded(exact, mean, self.subject.marks)
-        return mean
+@attrs.frozen
+class _GateNumber:
+    """The gates that close, each as an axis and the limit below which it does."""
 
-    def _weighted(self, mean: MeanValue) -> Term:
-        # all shares first: which model the solver finds hangs on the order in which terms are made
-        shares = [number(Fraction(n, mean.weights.denominator)) for n in mean.weighed.values()]
-        axes = (self.published[axis.name] for axis in mean.weighed)
-        return z3.Sum([share * axis for share, axis in zip(shares, axes, strict=True)])
+    gates: tuple[tuple[Term, int], ...]
 
-    def _geometric(self, value: MeanValue) -> Term:
-        """What takes the place of a geometric mean."""
-        axes = [self.published[axis.name] for axis in value.weighed]
+
+@attrs.frozen(eq=False)
+class _Quality(Planner["Term | _GateNumber"]):
+    """The values behind a quality as terms of the solver.
+
+    Which model the solver finds depends on the order in which terms are made: each is made where
+    its primitive is interpreted.
+    """
+
+    record: _Builder
+    terms: dict[Value, Term | _GateNumber] = attrs.field(factory=dict)
+    tool: str = "the solver"
+
+    def slot(self, value: Value) -> Term | _GateNumber:
+        """Return an axis as it is published, another value by its plan."""
+        subject, published = self.record.subject, self.record.published
+        if subject.values.get(value.name) is value and value.name in published:
+            return published[value.name]
+        if value not in self.terms:
+            if value.role not in {"composite", "quality"}:
+                raise NotAnalysedError(subject.not_analysed(value, NO_TERM))
+            try:
+                self.terms[value] = self.interpreted(value)
+            except NotAnalysedError as error:
+                if error.what.value != value.name:
+                    raise
+                # with the name of the type, as in the statements of the other tools
+                named = subject.not_analysed(value, error.what.reason)
+                raise NotAnalysedError(named) from None
+        return self.terms[value]
+
+    def constant(self, number_: int) -> Term:
+        """Return the number."""
+        return number(Fraction(number_, NANO))
+
+    def formula(
+        self,
+        compiled: Compiled,
+        inputs: Sequence[Value],
+        applies: Compiled | None = None,
+        undecided: Callable[[UndecidedError], UndecidedError] | None = None,
+    ) -> Term:
+        """Return a formula of published values, rounded."""
+        del undecided
+        if applies is not None or any(isinstance(source, int) for source in compiled.sources):
+            raise UnknownPrimitive("a formula of facts")
+        published = {value.name: self.slot(value) for value in inputs}
+        encoder = Encoder({}, published, f"{self.record.prefix}{QUALITY}{self._number}")
+        exact = self.record.encoded(compiled, encoder)
+        self.record.divisions += encoder.divisions
+        return self._rounded(exact)
+
+    def arithmetic_mean(self, axes: tuple[Term, ...], weights: Weights) -> Term:
+        """Return a weighted sum, rounded."""
+        return self._rounded(_weighted(axes, weights))
+
+    def geometric_mean(self, axes: tuple[Term, ...], weights: Weights) -> Term:
+        """Return what takes the place of a geometric mean."""
         zero = z3.Or([axis == 0 for axis in axes])
-        if self.mode is not Mode.PROOF:
+        record = self.record
+        if record.mode is not Mode.PROOF:
             enough = z3.And([axis >= number(_LEAST) for axis in axes])
-            self.assumed.append(z3.Or(zero, enough))
-            return z3.If(zero, number(0), self._weighted(value))
-        mean = unknown_published(f"{self.prefix}mean", _UNIT).value
-        self.assumed.append(z3.Implies(zero, mean == 0))
-        self.assumed.append(z3.Or([axis <= mean for axis in axes]))
-        self.assumed.append(z3.Or([axis >= mean for axis in axes]))
+            record.assumed.append(z3.Or(zero, enough))
+            mean = z3.If(zero, number(0), _weighted(axes, weights))
+        else:
+            mean = unknown_published(f"{record.prefix}mean{self._number}", _UNIT).value
+            record.assumed.append(z3.Implies(zero, mean == 0))
+            record.assumed.append(z3.Or([axis <= mean for axis in axes]))
+            record.assumed.append(z3.Or([axis >= mean for axis in axes]))
+        record.means.append(Mean(mean, axes=axes))
         return mean
+
+    def gate_number(self, axes: tuple[Term, ...], limits: tuple[int, ...]) -> _GateNumber:
+        """Return the gates, whose terms `gated` makes."""
+        return _GateNumber(tuple(zip(axes, limits, strict=True)))
+
+    def gated(self, ungated: Term, gate: Term | _GateNumber, composites: tuple[int, ...]) -> Term:
+        """Return the composite of the last gate that closes, else the ungated one."""
+        if not isinstance(gate, _GateNumber):
+            raise UnknownPrimitive("a gated composite by another number")
+        quality = ungated
+        for (axis, limit), composite in zip(gate.gates, composites, strict=True):
+            closed = axis < number(Fraction(limit, NANO))
+            quality = z3.If(closed, number(Fraction(composite, NANO)), quality)
+        return quality
+
+    @property
+    def _number(self) -> str:
+        """The end of the name of the next unknown; that of the first has none."""
+        return f" {len(self.record.means)}" if self.record.means else ""
+
+    def _rounded(self, exact: Term) -> Term:
+        record = self.record
+        name = f"{record.prefix}mean{self._number}"
+        mean: Term = unknown_published(name, _UNIT, exact=record.whole).value
+        record.assumed += rounded(exact, mean, record.subject.marks)
+        record.means.append(Mean(mean, exact))
+        return mean
+
+
+def _weighted(axes: Sequence[Term], weights: Weights) -> Term:
+    # all shares first: which model the solver finds hangs on the order in which terms are made
+    shares = [number(Fraction(n, weights.denominator)) for n in weights.numerators]
+    return z3.Sum([share * axis for share, axis in zip(shares, axes, strict=True)])
 
 
 def _candidates(mode: Mode, domain: Domain, scale: int) -> Iterable[Fraction]:
-    """The numbers that a fact is tried with, in units of one."""
+    """Yield the numbers that a fact is tried with, in units of one."""
     low, high = Fraction(domain.low, scale), Fraction(domain.high, scale)
     further = map(Fraction, _MILLI) if scale == 1 and high > _MANY else ()
     step = Fraction(domain.unit, scale)
-    for each in {low, *_CANDIDATES[mode], *further}:
-        if low <= each <= high and (each - low) % step == 0:
-            yield each
+    for candidate in {low, *_CANDIDATES[mode], *further}:
+        if low <= candidate <= high and (candidate - low) % step == 0:
+            yield candidate
+
+
+@attrs.frozen(eq=False)
+class Encoding:
+    """The records that would break a claim.
+
+    Attributes:
+        one: the record.
+        other: the record that it is compared with, or None.
+        conditions: what holds of them; no record meets all where the claim is true.
+    """
+
+    one: SymbolicRecord
+    other: SymbolicRecord | None
+    conditions: tuple[Truth, ...]
+
+
+def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = False) -> Encoding:
+    """Return the records that would break the claim of a question.
+
+    Args:
+        subject: the skill type.
+        question: what is asked.
+        mode: what the facts of the records can be.
+        free: whether axes are any values, whatever the facts; for a composite.
+    """
+    wanted = _wanted(subject, question, free=free)
+    one = symbolic_record_of(subject, wanted, mode, "a ")
+    conditions = [*one.assumed, *_holds(question.where, one)]
+    other = None
+    if question.paired:
+        same = {} if question.varies is None else one.facts
+        shared = {d: t for d, t in same.items() if d not in (question.varies or ())}
+        other = symbolic_record_of(subject, wanted, mode, "b ", shared)
+        conditions += [*other.assumed, *bound_together(one, other)]
+        conditions += _compared(subject, question, one, other)
+    conditions.append(_broken(question, one, other, mode))
+    return Encoding(one, other, tuple(conditions))
+
+
+def _wanted(subject: Subject, question: Question, *, free: bool) -> Wanted:
+    names: tuple[str, ...] = (question.value,)
+    if question.value == QUALITY:
+        names = (QUALITY, *(axis.name for axis in subject.bound.axes))
+    conditions = [*question.conditions, *(r.condition for r, _ in subject.bound.requirements)]
+    direction = question.direction
+    conditions += [] if direction is None or direction.where is None else [direction.where]
+    digests = {fact.digest for tree in conditions for fact in leaves(tree, "fact")}
+    digests |= question.varies or set()
+    if not free:
+        digests |= subject.facts_of(names)
+    return Wanted(names, frozenset(digests), free)
+
+
+def _holds(condition: object, record: SymbolicRecord) -> Iterator[Truth]:
+    if condition is not None:
+        yield Encoder(record.facts, {}).truth(condition)  # type: ignore[arg-type]
+
+
+def _compared(
+    subject: Subject, question: Question, one: SymbolicRecord, other: SymbolicRecord
+) -> Iterator[Truth]:
+    yield from _holds(question.instead, other)
+    if question.direction is not None:
+        yield from _holds(question.where, other)
+        digest = question.direction.fact.digest
+        worse, better = as_number(one.facts[digest]), as_number(other.facts[digest])
+        yield better > worse if question.direction.better == "more" else better < worse
+    if question.repeats is not None:
+        yield from _repeated(subject, question.repeats, one.facts, other.facts)
+    if question.raises is not None:
+        for axis in (value.name for value in subject.bound.axes):
+            before, after = one.published[axis], other.published[axis]
+            yield after > before if axis == question.raises else after == before
+
+
+def _broken(
+    question: Question, one: SymbolicRecord, other: SymbolicRecord | None, mode: Mode
+) -> Truth:
+    if question.claim == "in_range":
+        return _out_of_range(question, one)
+    bound = None if question.bound is None else number(question.bound)
+    value = one.published[question.value]
+    theirs = None if other is None else other.published[question.value]
+    if theirs is not None and mode in (Mode.SMALL, Mode.ROUND):
+        return z3.And(question.broken(value, theirs, bound), _apart(value, theirs))
+    broken: Truth = question.broken(value, theirs, bound)
+    return broken
+
+
+def _apart(one: Term, other: Term) -> Truth:
+    return z3.Or(one - other >= number(_CLEAR), other - one >= number(_CLEAR))
+
+
+def _out_of_range(question: Question, one: SymbolicRecord) -> Truth:
+    undefined = [z3.And(d.reached, d.divisor == 0) for d in one.divisions]
+    value: Term = one.exact.get(question.value)
+    if value is None:
+        # the quality of a formula, which is the first value that it is made of
+        value = one.means[0].exact
+    return z3.Or(value < 0, value > 1, *undefined)
+
+
+def _repeated(subject: Subject, path: str, one: Unknowns, other: Unknowns) -> Iterator[Truth]:
+    """Yield the counts after an item was repeated: each that counts it grows by the same number."""
+    counts = counts_of(subject.facts.values(), path, subject.bound.schema)
+    digests = [fact.digest for fact in counts if fact.digest in one]
+    more = z3.Real("repeated")
+    yield more >= 1
+    for digest in digests:
+        again = z3.And(one[digest] >= 1, other[digest] == one[digest] + more)
+        yield z3.Or(again, other[digest] == one[digest])
+    yield z3.Or([other[digest] > one[digest] for digest in digests])

@@ -269,7 +269,7 @@ class _Maker:
         return self._steps(side).proven(self._epoch, self._step, prefix)
 
     def _rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
-        """Rows that both have: evidence."""
+        """Return rows that both sides have, and keep them as evidence."""
         if (epoch, step, prefix) not in self._asked:
             rows = self._sides["a"].rows(epoch)[step]
             if rows is None:

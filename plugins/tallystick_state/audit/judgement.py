@@ -174,7 +174,7 @@ def _other_events(logs: _Logs, epoch: int) -> Verdict | None:
 
 
 def _waiting(log: EpochLog, event: StateEvent) -> str:
-    """Say why a side that knows a claim has not recorded it."""
+    """Return why a side that knows a claim has not recorded it, as text."""
     claims = log.transaction.claims.of([event.identity])
     waiting = [claim for claim in claims if claim.reason is not None]
     return f"; the other has it in quarantine: {waiting[0].reason}" if waiting else ""
@@ -359,7 +359,7 @@ def _signed(asked: Question) -> list[str]:
 
 
 def _of_record(asked: Question) -> Verdict:
-    """Facts and results."""
+    """Judge a row of facts or results."""
     row = next(iter(asked.agreed.rows(asked.epoch, "inputs", asked.key)), None)
     if row is None or None in asked.row.values():
         wrong = {side: (asked.row[side] is None) != (row is None) for side in LETTERS}

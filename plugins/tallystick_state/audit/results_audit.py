@@ -263,7 +263,7 @@ class _Audit:
     def _in_step(
         self, derived: Iterator[_Derived]
     ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
-        """Records and rows whose numbers are equal; what has no other half stands alone."""
+        """Yield records and rows of equal numbers; one without the other stands alone."""
         rows, last = self._read(), 0
         row, number = next(rows, None), 0
         for item in derived:
@@ -302,7 +302,7 @@ class _Audit:
     def _by_names(
         self, derived: Iterator[_Derived]
     ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
-        """Records and rows that agree in some fields, by an index of the rows."""
+        """Yield records and rows that agree in some fields, by an index of the rows."""
         by = self.mapping.by
         with closing(RowIndex()) as index:
             for row in self._read():
@@ -349,7 +349,7 @@ class _Audit:
         return is_decimal(field, self.scorer.layout.decimals)
 
     def _compare(self, each: _Derived | None, row: PublishedRow | None) -> None:
-        """Take up what a record and its row come to; one of both may be missing."""
+        """Count what a record and its row come to; one of them may be missing."""
         if row is None:
             if each is not None and each.result is not None:
                 self._note(Finding("missing-row", each.record, None), each)

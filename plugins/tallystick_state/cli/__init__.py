@@ -1,1 +1,1 @@
-"""The commands of states, signatures and audits: one module a command or a group of them."""
+"""The commands of states, signatures and audits: a module a group of them."""

@@ -62,9 +62,9 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
 @click.option(
     "--results",
     type=PATH,
-    help="What was published: JSONL, CSV or Parquet.",
+    help="The published results: JSONL, CSV or Parquet.",
 )
-@click.option("--mapping", "mapping_file", type=PATH, help="What its columns mean.")
+@click.option("--mapping", "mapping_file", type=PATH, help="A mapping of its columns.")
 @click.option(
     "--tolerance",
     default="0",

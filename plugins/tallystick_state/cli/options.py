@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tallystick_state.trust.checkpoint import Checkpoint
     from tallystick_state.trust.keys import PublicKey, Signer
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _LAST_NUMBER = 2**31 - 1
 _MAX_PASSWORD_BYTES = 1024
 _UID_DIGITS = 5
@@ -73,7 +72,10 @@ major_option = click.option(
 )
 """The option that allows a major change."""
 as_option = click.option(
-    "--as", "viewer", metavar="HOTKEY", help="As this miner may see it, not as the operator does."
+    "--as",
+    "viewer",
+    metavar="HOTKEY",
+    help="Show it as this miner may see it, not as the operator does.",
 )
 """The option that shows a state to a miner."""
 checkpoint_option = click.option(
@@ -96,24 +98,24 @@ expiry_option = click.option(
 """The option that ends what is signed at a block."""
 
 
-def line_option(description: str) -> Decorator[Any]:
+def line_option(description: str) -> Decorator:
     """Return the option that names one line of a state of several."""
     return click.option("--line", metavar="LINE", help=description)
 
 
-def trust_option(description: str) -> Decorator[Any]:
+def trust_option(description: str) -> Decorator:
     """Return the option that names a trust file."""
     return click.option("--trust", type=PATH, metavar="FILE", help=description)
 
 
-def keys_option(description: str) -> Decorator[Any]:
+def keys_option(description: str) -> Decorator:
     """Return the option that names public keys; it can be repeated."""
     return click.option(
         "--key", "keys", multiple=True, type=public_key, metavar="TYPE:HEX", help=description
     )
 
 
-def block_option(description: str) -> Decorator[Any]:
+def block_option(description: str) -> Decorator:
     """Return the option that names the current block of the chain."""
     return click.option("--block", type=block_type, metavar="B", help=description)
 
@@ -134,7 +136,7 @@ at_option = click.option(
 """The option that names the time of a change: no command reads a clock."""
 
 
-def authority_options(command: _Command) -> _Command:
+def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that name the envelope and the block of a change."""
     signed_option = click.option(
         "--signed",
@@ -165,7 +167,7 @@ def authority_of(signed: Path | None, block: int | None) -> Authority:
     return Authority(Envelope.of_json(data, str(signed)), block)
 
 
-def pools_options(command: _Command) -> _Command:
+def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that share the weight of a state out to its lines."""
     pool_option = click.option(
         "--pool",
@@ -399,7 +401,7 @@ def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]
     """Give a command the options that name a checkpoint and who may have signed it."""
 
     @checkpoint_option
-    @trust_option("Who may have signed it.")
+    @trust_option("A trust file of those who may have signed it.")
     @keys_option("A key that may have signed it; repeatable.")
     @wraps(command)
     def wrapper(

@@ -35,7 +35,11 @@ MOST_TRIES = 4096
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """Return the bytes that DSSE signs: the type and the payload, each behind its length."""
+    """Return the bytes that DSSE signs: the type and the payload, each behind its length.
+
+    >>> pae("text/plain", b"weights")
+    b'DSSEv1 10 text/plain 7 weights'
+    """
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 

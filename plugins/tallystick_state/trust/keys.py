@@ -54,6 +54,10 @@ class PublicKey:
     def of_text(cls, text: str) -> PublicKey:
         """Return the key of a text such as ``ed25519:d75a…``, with 64 hexadecimal digits.
 
+        >>> digits = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+        >>> PublicKey.of_text(f"ed25519:{digits}").keyid[:16]
+        '74c181c7ad8a0855'
+
         Raises:
             TrustError: the text is no key.
         """

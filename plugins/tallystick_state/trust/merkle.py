@@ -133,11 +133,15 @@ class Consistency:
 
 
 class TileTree:
-    """A tree over leaves that are given once; it takes 64 bytes for each.
+    """A tree over the hashes of leaves; it takes 64 bytes for each.
+
+    >>> tree = TileTree([leaf_hash(b"first"), leaf_hash(b"second")])
+    >>> tree.root() == node_hash(leaf_hash(b"first"), leaf_hash(b"second"))
+    True
 
     Attributes:
-        size: how many leaves.
-        reads: how many tiles were read by `tile`.
+        size: number of leaves.
+        reads: number of tiles that `tile` has read.
     """
 
     def __init__(self, leaves: Iterable[bytes]) -> None:
@@ -207,7 +211,7 @@ class TileTree:
             yield self._hash(middle, high)
 
     def _proof(self, old: int, low: int, high: int, *, whole: bool) -> Iterator[bytes]:
-        """SUBPROOF of RFC 6962, 2.1.2, of the leaves from one place to before another."""
+        """Yield SUBPROOF of RFC 6962, 2.1.2, of a range of leaves."""
         if old == high - low:
             if not whole:
                 yield self._hash(low, high)

@@ -73,6 +73,10 @@ class StakeSnapshot:
     def parse(cls, text: str, where: str) -> StakeSnapshot:
         """Return the snapshot in the text of a file.
 
+        >>> text = '{"format": 1, "block": 900, "stake": {"5Alice": 70, "5Bob": 30}}'
+        >>> StakeSnapshot.parse(text, "stake.json").total
+        100
+
         Args:
             text: JSON; a number above 2**53 - 1 is written as text.
             where: the name of the file, for errors.

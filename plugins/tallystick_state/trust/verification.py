@@ -61,7 +61,7 @@ class Against:
         return tuple(dict.fromkeys(keys))
 
     def names(self, keys: Collection[PublicKey]) -> list[str]:
-        """Keys as a trust file calls them, or as they are."""
+        """Return the names of keys in the trust file, or the keys as text."""
         trusted = () if self.root is None else self.root.keys.values()
         by_key = {key.public: key.name for key in trusted}
         return sorted(by_key.get(key, str(key)) for key in keys)

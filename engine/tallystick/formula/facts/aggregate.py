@@ -39,12 +39,22 @@ from tallystick.formula.tree import Node, Operand
 
 
 def total(path: str) -> Node:
-    """A whole number, or the sum of the values of a map or a projection."""
+    """A whole number, or the sum of the values of a map or a projection.
+
+    >>> from tallystick.formula.text import render
+    >>> render(total("checks.retries"))
+    'Σ retries'
+    """
     return fact_at("total", path)
 
 
 def largest(path: str, *, empty: Operand = 0) -> Node:
-    """The largest whole number of a list, a map or a projection; ``empty`` where there is none."""
+    """The largest whole number of a list, a map or a projection; ``empty`` where there is none.
+
+    >>> from tallystick.formula.text import render
+    >>> render(largest("checks.scores"))
+    'max scores'
+    """
     return fact_at("largest", path, scaled("empty", empty, 1))
 
 
@@ -55,6 +65,10 @@ def smallest(path: str, *, empty: Operand = 0) -> Node:
 
 def excess(path: str, allowance: str) -> Node:
     """Σ over the keys of a map of max(0, value − allowance of the same key).
+
+    >>> from tallystick.formula.text import render
+    >>> render(excess("checks.retries", "task.allowed.*"))
+    'Σ max(0, retries − allowed.*)'
 
     Args:
         path: a map of whole numbers; anything else counts as empty.
@@ -83,7 +97,7 @@ class Numbers:
 
 @attrs.frozen
 class Shape:
-    """What whole numbers must be to come to something.
+    """A constraint on whole numbers whose aggregate is given.
 
     Attributes:
         low: none is smaller.
@@ -104,7 +118,7 @@ class _WholeNumbers(FactReader):
     expected = "whole numbers to add up"
 
     def numbers(self, fact: Node, schema: Schema) -> list[Numbers]:
-        """What the numbers can be, for each alternative of a path.
+        """Return the range of the numbers for each alternative of a path.
 
         Raises:
             FormulaError: they are no whole numbers, or have no range.
@@ -113,10 +127,10 @@ class _WholeNumbers(FactReader):
         if target.many:
             low, high = self.whole(fact, target.alternatives)
             return [Numbers(low, high, target.repeats)]
-        return [self.numbers_in(fact, each, schema) for each in target.alternatives]
+        return [self.numbers_in(fact, alternative, schema) for alternative in target.alternatives]
 
     def numbers_in(self, fact: Node, alternative: Schema, schema: Schema) -> Numbers:
-        """What the numbers can be in one alternative: a whole number, a map, or a list.
+        """Return the range of the numbers in one alternative: a whole number, a map, or a list.
 
         Raises:
             FormulaError: as ``numbers``.
@@ -151,15 +165,15 @@ class _WholeNumbers(FactReader):
 
 
 class Aggregate(_WholeNumbers):
-    """What the whole numbers of a list, a map or a projection come to."""
+    """An aggregate of the whole numbers of a list, a map or a projection."""
 
     @abstractmethod
     def of(self, fact: Node, values: Sequence[int]) -> int:
-        """The fact of some numbers, perhaps none."""
+        """Return the aggregate of some numbers, perhaps none."""
 
     @abstractmethod
     def shape(self, fact: Node, value: int) -> Shape:
-        """What numbers, at least one, must be to have the fact."""
+        """Return the constraint on numbers, at least one, whose aggregate is the value."""
 
     def values(self, fact: Node, code: ExtractionCode) -> str:
         """An expression for the numbers of a list, a map or a projection."""
@@ -175,38 +189,38 @@ class Total(Aggregate):
     name = "total"
 
     def of(self, fact: Node, values: Sequence[int]) -> int:
-        """The sum."""
+        """Return the sum."""
         del fact
         return sum(values)
 
     def shape(self, fact: Node, value: int) -> Shape:
-        """They add up to it."""
+        """Return that the numbers add up to the value."""
         del fact
         return Shape(total=value)
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """From all of them the smallest to all the largest."""
-        target, found = target_of(path_of(fact), schema), self.numbers(fact, schema)
-        ends = [_ends_of_sum(each) for each in found]
-        if target.optional and any(each.most is None for each in found):
+        """Return from all numbers the smallest to all numbers the largest."""
+        target, alternatives = target_of(path_of(fact), schema), self.numbers(fact, schema)
+        ends = [_ends_of_sum(numbers) for numbers in alternatives]
+        if target.optional and any(numbers.most is None for numbers in alternatives):
             ends.append((0, 0))
         return Domain(min(low for low, _ in ends), max(high for _, high in ends))
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The number, or the sum."""
+        """Return code for the number, or the sum."""
         value = code.read(path_of(fact))
         if code.target(path_of(fact)).many:
             return f"sum({value})"
         return f"({value} if {value}.__class__ is int else sum({self.values(fact, code)}))"
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """As a sum."""
+        """Return the fact as a sum."""
         return f"Σ {named(path_of(fact))}"
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """More by the repeated number, which can be any."""
+        """Return that a repeated number adds itself, which can be any number."""
         target = target_of(path_of(fact), schema)
-        listed = any(type_of(each) == "array" for each in target.alternatives)
+        listed = any(type_of(alternative) == "array" for alternative in target.alternatives)
         return Repetition.UNCLEAR if listed or "[" in path_of(fact) else Repetition.SAME
 
 
@@ -215,39 +229,42 @@ class _Extreme(Aggregate):
 
     expected = "whole numbers to compare"
     word: ClassVar[str]
-    """What people call it."""
+    """Function of Python and word for people: ``min`` or ``max``."""
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Any of the numbers, or what stands for none."""
-        found = self.numbers(fact, schema)
-        if any(each.most is None for each in found):
+        """Return the range of any of the numbers, and of what stands for none."""
+        alternatives = self.numbers(fact, schema)
+        if any(numbers.most is None for numbers in alternatives):
             raise self.refused(path_of(fact), "a list or a map of them")
         (empty,) = arguments_of(fact)
-        low, high = min(each.low for each in found), max(each.high for each in found)
+        low, high = (
+            min(numbers.low for numbers in alternatives),
+            max(numbers.high for numbers in alternatives),
+        )
         return Domain(min(low, empty), max(high, empty))
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The number itself."""
+        """Return code for the number at the end."""
         (empty,) = arguments_of(fact)
         return f"{self.word}(({self.values(fact, code)}), default={empty})"
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """With the word for it."""
+        """Return the path behind the word."""
         return f"{self.word} {named(path_of(fact))}"
 
     def absent(self, fact: Node) -> int | None:
-        """What its author gave as ``empty``."""
+        """Return the author's ``empty``."""
         return int(arguments_of(fact)[0])
 
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
-        """Where nothing is counted there is no number."""
+        """Yield the counts that, where they are 0, leave no number."""
         (empty,) = arguments_of(fact)
         for path in _counts_of(path_of(fact)):
             for counted in others.find("count", path):
                 yield counted, empty
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """It is what stands for none where nothing is counted; else a part of the sum."""
+        """Yield that it is ``empty`` where nothing is counted, and else at most the sum."""
         (empty,), logic, term = arguments_of(fact), record.logic, record.of(fact)
         for counted, _ in self.absences(fact, record.index):
             yield logic.implies(record.of(counted) == 0, term == empty)
@@ -257,7 +274,7 @@ class _Extreme(Aggregate):
                 yield logic.some([logic.every(none), record.of(sum_of_it) >= term])
 
     def nothing(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """What holds where there is no number."""
+        """Yield the conditions of a record without any such number."""
         yield record.of(fact) == arguments_of(fact)[0]
         for path in (path_of(fact), f"{path_of(fact)}.*"):
             counted = record.find("count", path)
@@ -281,16 +298,16 @@ class Largest(_Extreme):
     name, word = "largest", "max"
 
     def of(self, fact: Node, values: Sequence[int]) -> int:
-        """The largest."""
+        """Return the largest, or ``empty``."""
         return max(values, default=arguments_of(fact)[0])
 
     def shape(self, fact: Node, value: int) -> Shape:
-        """It is among them, and none is larger."""
+        """Return that the value is among the numbers and none is larger."""
         del fact
         return Shape(high=value, among=(value,))
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """So many of them are no less than the sum."""
+        """Yield also that count · largest is at least the sum."""
         yield from super().constraints(fact, record)
         counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
         if counted is not None and added is not None:
@@ -303,23 +320,23 @@ class Smallest(_Extreme):
     name, word = "smallest", "min"
 
     def of(self, fact: Node, values: Sequence[int]) -> int:
-        """The smallest."""
+        """Return the smallest, or ``empty``."""
         return min(values, default=arguments_of(fact)[0])
 
     def shape(self, fact: Node, value: int) -> Shape:
-        """It is among them, and none is smaller."""
+        """Return that the value is among the numbers and none is smaller."""
         del fact
         return Shape(low=value, among=(value,))
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Not more than the largest, unless what stands for none is."""
+        """Yield the largest, unless its ``empty`` is below this one's."""
         (empty,) = arguments_of(fact)
         for other in others.find("largest", path_of(fact)):
             if empty <= arguments_of(other)[0]:
                 yield other
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """So many of them are no more than the sum; it is the largest at most, if there is one."""
+        """Yield also that count · smallest ≤ sum, and that smallest ≤ largest."""
         yield from super().constraints(fact, record)
         logic, term = record.logic, record.of(fact)
         counted, added = (record.find(r, path_of(fact)) for r in ("count", "total"))
@@ -338,16 +355,16 @@ def _ends_of_sum(numbers: Numbers) -> tuple[int, int]:
 
 
 class Excess(_WholeNumbers):
-    """What the values of a map exceed those of another by, key by key."""
+    """The sum by which the values of a map exceed the allowances of the same keys."""
 
     name = "excess"
 
     def paths(self, fact: Node) -> tuple[str, ...]:
-        """The map and the allowance."""
+        """Return the map and the allowance."""
         return path_of(fact), str(arguments_of(fact)[0])
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Up to the total; anything but a map counts as empty."""
+        """Return 0 up to the total; anything but a map counts as empty."""
         path, allowed = self.paths(fact)
         target, allowance = target_of(path, schema), target_of(allowed, schema)
         maps = [a for a in target.alternatives if is_map(a)]
@@ -356,21 +373,23 @@ class Excess(_WholeNumbers):
         ends = [_ends_of_sum(self.numbers_in(fact, a, schema)) for a in maps]
         # an excess is at most the total, also where that is of a number or of a list
         others = [a for a in target.alternatives if a not in maps]
-        summed = [_ends_of_sum(each) for a in others for each in self._summed(fact, a, schema)]
+        summed = [
+            _ends_of_sum(numbers) for a in others for numbers in self._summed(fact, a, schema)
+        ]
         lowest = min(low for low, _ in [*ends, *summed])
         if lowest < 0 or self.whole(fact, allowance.alternatives)[0] < 0:
             raise self.refused(path, "numbers that are at least 0")
         return Domain(0, max(high for _, high in ends))
 
     def _summed(self, fact: Node, alternative: Schema, schema: Schema) -> list[Numbers]:
-        """The numbers that a total of the same path would add up here."""
+        """Return the numbers that a total of the same path would add up here."""
         try:
             return [self.numbers_in(fact, alternative, schema)]
         except FormulaError:
             return []
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """A call, since maps are walked together."""
+        """Return a call, since the maps are walked together."""
         path, allowance = self.paths(fact)
         base, _, field = allowance.partition(".*")
         name = field.removeprefix(".")
@@ -379,16 +398,16 @@ class Excess(_WholeNumbers):
         return f"{excess_of}({code.read(path)}, {code.read(base)}, {allowed})"
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """As a sum."""
+        """Return the fact as a sum."""
         first, second = map(named, self.paths(fact))
         return f"Σ max(0, {first} − {second})"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Not more than the total."""
+        """Yield the total of the same path."""
         yield from others.find("total", path_of(fact))
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """Nothing exceeds where there are no keys; the allowance covers the rest."""
+        """Yield that an empty map exceeds nothing, and that the allowance covers the rest."""
         path, allowance = self.paths(fact)
         itemised = record.find("itemised", path)
         if itemised is None:

@@ -22,14 +22,14 @@ def write(demands: Demands, draft: Draft) -> None:
         if name_of(fact) in _AGGREGATES and demands.value("itemised", path_of(fact)) != 1:
             wanted.setdefault(path_of(fact), []).append((fact, value))
     lists: dict[Selection, dict[str, list[Demand]]] = {}
-    for path, asked in wanted.items():
+    for path, demanded in wanted.items():
         field, step, rest = split(path)
         if step is None:
-            _write_value(path, asked, demands, draft)
+            _write_value(path, demanded, demands, draft)
         elif step.name == "*":
-            _write_map(path, asked, demands, draft)
+            _write_map(path, demanded, demands, draft)
         else:
-            lists.setdefault(Selection(field, step), {})[rest] = asked
+            lists.setdefault(Selection(field, step), {})[rest] = demanded
     for selection, projections in lists.items():
         _write_list(selection, projections, demands, draft)
     for fact, value in demands.of("excess"):
@@ -37,7 +37,7 @@ def write(demands: Demands, draft: Draft) -> None:
 
 
 def _write_value(path: str, asked: list[Demand], demands: Demands, draft: Draft) -> None:
-    """A whole number, or all of a map or a list."""
+    """Write one whole number, or a whole map or list."""
     reader, counted = _AGGREGATES[name_of(asked[0][0])], demands.value("count", path)
     kinds = sorted(draft.target(path).alternatives, key=lambda kind: type_of(kind) != "integer")
     for kind in kinds:
@@ -57,7 +57,7 @@ def _write_value(path: str, asked: list[Demand], demands: Demands, draft: Draft)
 
 
 def _write_map(path: str, asked: list[Demand], demands: Demands, draft: Draft) -> None:
-    """What is read of each entry of a map."""
+    """Write the number that a fact reads from each entry of a map."""
     field = split(path)[0]
     counted = demands.value("count", path)
     counted = demands.value("count", f"{field}.*") if counted is None else counted
@@ -72,44 +72,44 @@ def _write_map(path: str, asked: list[Demand], demands: Demands, draft: Draft) -
 def _entries(
     path: str, values: Iterable[tuple[int, int]], draft: Draft, entries: Json | None = None
 ) -> Json:
-    """The entries of a map by the number of their key; what is read of each may lie within."""
+    """Return a map's entries by the number of their key; a path may lie within an entry."""
     field, _, rest = split(path)
-    found = {} if entries is None else entries
+    result = {} if entries is None else entries
     for number, value in values:
         key = entry_name(number)
-        if rest and key not in found:
+        if rest and key not in result:
             (kind,) = draft.target(f"{field}.*").alternatives
-            found[key] = draft.make(kind, field, number)
-        put(found, [key, *rest.split(".")] if rest else [key], value)
-    return found
+            result[key] = draft.make(kind, field, number)
+        put(result, [key, *rest.split(".")] if rest else [key], value)
+    return result
 
 
 def _write_list(
     selection: Selection, projections: dict[str, list[Demand]], demands: Demands, draft: Draft
 ) -> None:
-    """What is read of each of some items of a list."""
+    """Write the number that a fact reads from each of the selected items of a list."""
     items = [item for item in draft.get(selection.field) or () if isinstance(item, dict)]
-    kept = [item for item in items if selection.step.keeps(item)]
+    selected = [item for item in items if selection.step.keeps(item)]
     others = [item for item in items if not selection.step.keeps(item)]
     counted, kind = demands.value("count", selection.counted), selection.kind(draft)
-    sizes = [len(kept), *range(selection.most(draft) + 1)] if counted is None else [counted]
+    sizes = [len(selected), *range(selection.most(draft) + 1)] if counted is None else [counted]
     for size in sizes:
-        found = {
-            rest: _projected(asked, kind, rest, size, demands, draft)
-            for rest, asked in projections.items()
+        numbers = {
+            rest: _projected(demanded, kind, rest, size, demands, draft)
+            for rest, demanded in projections.items()
         }
-        if None not in found.values():
-            kept = kept[:size] + [selection.new(draft) for _ in range(size - len(kept))]
-            for rest, values in found.items():
-                _put_each(kept, rest.split("."), values or ())
-            draft.put(selection.field, [*others, *kept])
+        if None not in numbers.values():
+            selected = selected[:size] + [selection.new(draft) for _ in range(size - len(selected))]
+            for rest, values in numbers.items():
+                _put_each(selected, rest.split("."), values or ())
+            draft.put(selection.field, [*others, *selected])
             return
 
 
 def _projected(  # noqa: PLR0913, PLR0917  # what is asked, and of what
     asked: list[Demand], kind: Schema, rest: str, size: int, demands: Demands, draft: Draft
 ) -> list[int] | None:
-    """The numbers that some items have, where others may have none."""
+    """Return the numbers that some items have, where others may have none."""
     reader, fact = _AGGREGATES[name_of(asked[0][0])], asked[0][0]
     counted = demands.value("count", path_of(fact))
     required = rest in kind.get("required", ())
@@ -131,7 +131,7 @@ def _put_each(items: Sequence[Json], names: Sequence[str], values: Sequence[int]
 def _numbers_for(
     asked: Sequence[Demand], numbers: Numbers, sizes: Iterable[int]
 ) -> list[int] | None:
-    """As many numbers as one of some sizes that come to what is asked; None if none do."""
+    """Return numbers, as many as one of the sizes, with the facts asked for; else None."""
     shapes = [_AGGREGATES[name_of(fact)].shape(fact, value) for fact, value in asked]
     low = max([numbers.low, *(s.low for s in shapes if s.low is not None)])
     high = min([numbers.high, *(s.high for s in shapes if s.high is not None)])
@@ -148,7 +148,7 @@ def _numbers_for(
 
 
 def _shaped(shape: Shape, size: int) -> list[int] | None:
-    """So many numbers of a shape, the larger ones first; None if there are none."""
+    """Return ``size`` numbers of a shape, the larger ones first; None if there are none."""
     low, high, spare = shape.low or 0, shape.high or 0, size - len(shape.among)
     if not size:
         return []
@@ -160,15 +160,15 @@ def _shaped(shape: Shape, size: int) -> list[int] | None:
     left = shape.total - sum(shape.among) - spare * low
     if not 0 <= left <= spare * (high - low):
         return None
-    found = list(shape.among)
+    numbers = list(shape.among)
     for _ in range(spare):
-        found.append(low + min(left, high - low))
-        left -= found[-1] - low
-    return found
+        numbers.append(low + min(left, high - low))
+        left -= numbers[-1] - low
+    return numbers
 
 
 def _write_excess(fact: Node, value: int, demands: Demands, draft: Draft) -> None:
-    """Maps that exceed the allowances of their keys: some keys are covered, the others not."""
+    """Write maps that exceed the allowances of their keys: some keys are covered, others not."""
     path, allowance = _EXCESS.paths(fact)
     if not demands.value("itemised", path):
         return
@@ -184,15 +184,15 @@ def _write_excess(fact: Node, value: int, demands: Demands, draft: Draft) -> Non
 
 
 def _parts(total: int, most: int) -> list[int]:
-    """Numbers of at most so much that add up to a total."""
+    """Return numbers of at most ``most`` that add up to a total."""
     return [most] * (total // most) + [total % most] * (total % most > 0)
 
 
 def _largest_in(path: str, draft: Draft) -> int:
-    """The largest whole number at a path, or in the entries of the map there."""
+    """Return the largest whole number at a path, or in the entries of the map there."""
     kinds = draft.target(path).alternatives
     inner = (
         alternatives_of(k["additionalProperties"], draft.schema)[0] for k in kinds if is_map(k)
     )
-    every = [*kinds, *(kind for found in inner for kind in found)]
+    every = [*kinds, *(kind for schemas in inner for kind in schemas)]
     return max(int(kind["maximum"]) for kind in every if "maximum" in kind)

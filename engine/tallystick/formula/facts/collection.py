@@ -1,7 +1,6 @@
-"""Facts of the items of lists and maps: how many there are, how many differ, how many are shared.
+"""Facts of the items of lists and maps: all, the different ones, those that two lists share.
 
-What cannot be read without doubt is refused: a list that may also be a text, items that are not
-alike.
+A path that is ambiguous is refused: a list that may also be a text, items that are not alike.
 """
 
 from __future__ import annotations
@@ -39,17 +38,32 @@ from tallystick.formula.tree import Node
 
 
 def count(path: str) -> Node:
-    """How many items a list or a projection has; repeated items count each time."""
+    """The number of items of a list or a projection; repeated items count each time.
+
+    >>> from tallystick.formula.text import render
+    >>> render(count("checks.expected"))
+    '|expected|'
+    """
     return fact_at("count", path)
 
 
 def distinct(path: str) -> Node:
-    """How many different items a list or a projection has."""
+    """The number of different items of a list or a projection.
+
+    >>> from tallystick.formula.text import render
+    >>> render(distinct("checks.expected"))
+    '|distinct expected|'
+    """
     return fact_at("distinct", path)
 
 
 def overlap(first: str, second: str) -> Node:
-    """How many different items are in both lists."""
+    """The number of different items that are in both lists.
+
+    >>> from tallystick.formula.text import render
+    >>> render(overlap("submission.findings", "checks.expected"))
+    '|findings ∩ expected|'
+    """
     steps(second)
     return fact_at("overlap", first, (second,))
 
@@ -58,7 +72,7 @@ class _Items(FactReader):
     """A number of items."""
 
     def most(self, path: str, schema: Schema) -> int:
-        """How many items there can be.
+        """Return the maximum number of items.
 
         Raises:
             FormulaError: there is no list, or nothing limits it.
@@ -71,7 +85,7 @@ class _Items(FactReader):
         return max(limit_of(array, "maxItems", path) for array in target.alternatives)
 
     def fields(self, path: str, schema: Schema) -> tuple[str, ...]:
-        """What tells items apart: the fields of objects, or the type of other items.
+        """Return the identity of items: the fields of objects, or the type of other items.
 
         Raises:
             FormulaError: the items are not alike, or nothing that can be compared.
@@ -90,7 +104,7 @@ class _Items(FactReader):
         return ("object", *fields)
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """What is read of each item is at most as often there as items are."""
+        """Yield that a projection has at most as many values as there are items."""
         for path in self.paths(fact):
             outer = items_before(path)
             items = None if outer is None else record.find("count", outer)
@@ -99,7 +113,7 @@ class _Items(FactReader):
 
 
 def items_before(path: str) -> str | None:
-    """The items of a list of which a path reads something more; None where it reads them whole."""
+    """Return the items of a list of which a path reads a field; None where it reads them whole."""
     whole, bracket, rest = path.partition("]")
     if not (bracket and rest):
         return None
@@ -107,58 +121,58 @@ def items_before(path: str) -> str | None:
 
 
 class Count(_Items):
-    """How many items a list has; repeated ones count each time."""
+    """The number of items of a list; repeated ones count each time."""
 
     name = "count"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Up to as many items as the schema allows."""
+        """Return up to as many items as the schema allows."""
         return Domain(0, self.most(path_of(fact), schema))
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The length of the list."""
+        """Return code for the length of the list."""
         return f"len({code.listed(path_of(fact))})"
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """As the size of a set."""
+        """Return the fact as the size of a set."""
         return f"|{named(path_of(fact))}|"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """What is read of each item is at most as often there as items are."""
+        """Yield the count of the items that a projection reads."""
         outer = items_before(path_of(fact))
         if outer is not None:
             yield from others.find("count", outer)
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """One more, if it counts the item."""
+        """Return that a repeated item adds one, if it is counted."""
         del fact, schema
         return Repetition.COUNTED
 
 
 class Distinct(_Items):
-    """How many different items a list has."""
+    """The number of different items of a list."""
 
     name = "distinct"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Up to as many items as the schema allows."""
+        """Return up to as many items as the schema allows."""
         self.fields(path_of(fact), schema)
         return Domain(0, self.most(path_of(fact), schema))
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The size of the set."""
+        """Return code for the size of the set."""
         return f"len({code.items(path_of(fact))})"
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """As the size of a set."""
+        """Return the fact as the size of a set."""
         return f"|distinct {named(path_of(fact))}|"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Not more than there are."""
+        """Yield the count of the same path."""
         yield from others.find("count", path_of(fact))
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """Nothing differs in an empty list only."""
+        """Yield that no item differs only where the list is empty."""
         items = record.find("count", path_of(fact))
         if items is not None:
             yield record.logic.implies(record.of(fact) == 0, items == 0)
@@ -166,33 +180,33 @@ class Distinct(_Items):
 
 
 class Overlap(_Items):
-    """How many different items two lists share."""
+    """The number of different items that two lists share."""
 
     name = "overlap"
 
     def paths(self, fact: Node) -> tuple[str, ...]:
-        """Both."""
+        """Return the paths of the two lists."""
         return path_of(fact), str(arguments_of(fact)[0])
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """Up to as many items as the shorter list can have."""
+        """Return up to as many items as the shorter list can have."""
         first, second = self.paths(fact)
         if self.fields(first, schema) != self.fields(second, schema):
             raise self.refused(first, f"the same items as in {second!r}")
         return Domain(0, min(self.most(path, schema) for path in (first, second)))
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The size of the intersection."""
+        """Return code for the size of the intersection."""
         first, second = map(code.items, self.paths(fact))
         return f"len({first} & {second})"
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """As the size of a set."""
+        """Return the fact as the size of a set."""
         first, second = map(named, self.paths(fact))
         return f"|{first} ∩ {second}|"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Not more than either list has."""
+        """Yield the counts of either list."""
         for path in self.paths(fact):
             yield from others.find("distinct", path)
             yield from others.find("count", path)
@@ -206,7 +220,7 @@ Token = tuple[str, int]
 
 @attrs.frozen
 class _Wanted:
-    """What some facts say of the lists of a record.
+    """The lists that the facts of a draft ask for.
 
     Attributes:
         distinct: how many different items a path has.
@@ -220,7 +234,7 @@ class _Wanted:
 
     @classmethod
     def of(cls, demands: Demands) -> _Wanted:
-        """What the facts of this family say."""
+        """Return the lists that the facts of this family ask for."""
         distinct, count = dict[str, int](), dict[str, int]()
         shared: dict[str, tuple[tuple[str, int], ...]] = {}
         for fact, value in demands:
@@ -242,15 +256,15 @@ class _Wanted:
 
     def tokens(self, path: str) -> list[Token]:
         """The items of a path: shared ones, those of its own, repetitions of the first."""
-        found = [(other, i) for other, many in self.shared.get(path, ()) for i in range(many)]
-        found += [(path, i) for i in range(self._different(path) - len(found))]
-        return found + found[:1] * (self.count.get(path, 0) - len(found))
+        tokens = [(other, i) for other, many in self.shared.get(path, ()) for i in range(many)]
+        tokens += [(path, i) for i in range(self._different(path) - len(tokens))]
+        return tokens + tokens[:1] * (self.count.get(path, 0) - len(tokens))
 
     def _different(self, path: str) -> int:
-        """How many different items a path has; no more than needed where nothing says it."""
+        """Return the number of different items of a path; the fewest where no fact says it."""
         lent = (many for pairs in self.shared.values() for other, many in pairs if other == path)
-        taken = sum(many for _, many in self.shared.get(path, ()))
-        least = max((taken, min(1, self.count.get(path, 0)), *lent))
+        shared = sum(many for _, many in self.shared.get(path, ()))
+        least = max((shared, min(1, self.count.get(path, 0)), *lent))
         return self.distinct.get(path, least)
 
 
@@ -294,23 +308,23 @@ class Selection:
         return ".".join([*self.field.split(".")[:-1], str(self.step)])
 
     def kind(self, draft: Draft) -> Schema:
-        """What each of them is."""
+        """Return the schema of an item."""
         (kind,), _ = items_at(draft.target(self.field), draft.schema)
         return kind
 
     def most(self, draft: Draft) -> int:
-        """How many there can be."""
+        """Return the maximum number of items."""
         arrays = draft.target(self.field).of_type("array")
         return max(limit_of(array, "maxItems", self.field) for array in arrays)
 
     def new(self, draft: Draft) -> Json:
-        """One more of them."""
+        """Return one more item."""
         made: Json = draft.make(self.kind(draft), self.counted, 0)
         return made if self.step.each else {**made, str(self.step.field): self.step.value}
 
 
 def split(path: str) -> tuple[str, Step | None, str]:
-    """The field that holds a list or a map, what takes several items of it, and what follows."""
+    """Return the field of a list or map, the step that takes several items of it, and the rest."""
     chain = steps(path)
     names = [step.name for step in chain]
     at = next((i for i, step in enumerate(chain) if step.many), None)
@@ -321,12 +335,12 @@ def split(path: str) -> tuple[str, Step | None, str]:
 
 
 def entry_name(number: int) -> str:
-    """The key of an entry that is made up."""
+    """Return the key of an entry that is made up."""
     return f"step-{number + 1}"
 
 
 def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> None:
-    """A map with as many entries as its longest projection."""
+    """Write a map with as many entries as its longest projection."""
     entries: Json = {}
     (kind,) = draft.target(f"{field}.*").alternatives[:1]
     for number in range(max(map(len, parts.values()))):
@@ -342,7 +356,7 @@ def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> No
 def _objects(
     selection: Selection, parts: Mapping[str, list[Token]], draft: Draft
 ) -> Iterator[Json]:
-    """New items of a list, with what is read from each of them."""
+    """Yield new items of a list, with the values that projections read from each."""
     for number in range(max(map(len, parts.values()))):
         made = selection.new(draft)
         for rest, tokens in parts.items():
@@ -359,7 +373,7 @@ def _read_of_each(
     demands: Demands,
     draft: Draft,
 ) -> None:
-    """Give the items of a list what is read from each of them, with as many more as that takes."""
+    """Give a list's items the values that are read from each; add items where too few."""
     if demands.value("count", selection.field) is None:
         more = max(map(len, parts.values())) - len(items)
         items += [selection.new(draft) for _ in range(more)]

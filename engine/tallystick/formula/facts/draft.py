@@ -55,7 +55,7 @@ class Draft:
     make: Callable[[Schema, str, int], Any]
 
     def target(self, path: str) -> PathTarget:
-        """What a path leads to in the schema."""
+        """Return the schemas that a path leads to."""
         return target_of(path, self.schema)
 
     def put(self, path: str, value: object) -> None:
@@ -73,14 +73,14 @@ class Draft:
         inner.pop(last, None)
 
     def get(self, path: str) -> Any:  # noqa: ANN401  # a JSON value
-        """What is at a path of names; None where nothing is."""
+        """Return the value at a path of names; None where nothing is."""
         inner: Any = self.record
         for name in path.split("."):
             inner = inner.get(name) if isinstance(inner, Mapping) else None
         return inner
 
     def has(self, path: str) -> bool:
-        """Whether there is something at a path of names that is not null."""
+        """Return whether a value that is not null is at a path of names."""
         return self.get(path) is not None
 
 

@@ -79,8 +79,8 @@ class ExtractionCode:
 
     def constant(self, value: object) -> str:
         """A name for a value that the function uses; the same for the same value."""
-        for name, known in self._constants.items():
-            if known is value:
+        for name, constant in self._constants.items():
+            if constant is value:
                 return name
         name = f"C{len(self._constants)}"
         self._constants[name] = value
@@ -91,7 +91,7 @@ class ExtractionCode:
         return f"{self.constant(self._opaque(fact))}(r)"
 
     def target(self, path: str) -> PathTarget:
-        """What a path leads to."""
+        """Return the schemas that a path leads to."""
         return target_of(path, self.schema)
 
     def read(self, path: str) -> str:
@@ -134,11 +134,11 @@ class ExtractionCode:
     def is_number(self, path: str, value: str) -> str:
         """The condition that the value at a path is a number."""
         target = self.target(path)
-        found = target.of_type("number", "integer")
-        if len(found) == len(target.alternatives):
+        numbers = target.of_type("number", "integer")
+        if len(numbers) == len(target.alternatives):
             # a record that is valid has nothing else there, and this is the faster question
             return f"{value} is not None"
-        plain = [type_of(a) == "number" and "enum" not in a and "const" not in a for a in found]
+        plain = [type_of(a) == "number" and "enum" not in a and "const" not in a for a in numbers]
         return f"{value}.__class__ is float" if plain == [True] else f"{value}.__class__ in NUMBERS"
 
     def _object(self, value: str, target: PathTarget) -> str:
@@ -157,8 +157,8 @@ class ExtractionCode:
             value = f"getattr({value}, {name!r}, None)" if position else f"x.{name}"
         if not rest:
             return self.variable(f"[x for x in {items} if {keep or 'x is not None'}]")
-        kept = f"{keep} and " if keep else ""
-        return self.variable(f"[y for x in {items} if {kept}(y := {value}) is not None]")
+        condition = f"{keep} and " if keep else ""
+        return self.variable(f"[y for x in {items} if {condition}(y := {value}) is not None]")
 
 
 def _kept(step: Step) -> str:
@@ -170,7 +170,7 @@ def _kept(step: Step) -> str:
 
 @cache
 def _fields_reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    """What tells the items of a set apart: the values of these attributes."""
+    """Return a function from an item of a set to the values of these attributes, its identity."""
     return attrgetter(*names)
 
 

@@ -37,13 +37,13 @@ def scaled(name: str, value: Operand | None, scale: int) -> tuple[int, ...]:
     """
     if value is None:
         return ()
-    given = const(value)
-    if given.op != "const":
-        raise FormulaError(f"found the tree {given!r} as {name}, expected a number")
-    found: Fraction = value_of(given) * scale
-    if found.denominator != 1:
+    node = const(value)
+    if node.op != "const":
+        raise FormulaError(f"found the tree {node!r} as {name}, expected a number")
+    number: Fraction = value_of(node) * scale
+    if number.denominator != 1:
         raise FormulaError(f"found {name}={value!r}, expected a multiple of 1/{scale}")
-    return (found.numerator,)
+    return (number.numerator,)
 
 
 def name_of(leaf: Node) -> str:
@@ -63,5 +63,5 @@ def arguments_of(leaf: Node) -> tuple[Any, ...]:
 
 
 def scale_of(leaf: Node) -> int:
-    """What the integer of a fact is divided by."""
+    """Return the divisor of a fact's integer: its value is integer / divisor."""
     return int(str(leaf.data[3]))

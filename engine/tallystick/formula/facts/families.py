@@ -81,12 +81,12 @@ def reader_of(fact: Node) -> FactReader:
 
 
 def is_opaque(fact: Node) -> bool:
-    """Whether only Python code says what a fact is."""
+    """Return whether a fact is computed by Python code that nothing else can read."""
     return name_of(fact) == "opaque"
 
 
 def is_of_record(fact: Node) -> bool:
-    """Whether a record has a fact; what a plugin counts otherwise, none has."""
+    """Return whether records have a fact; those of groups are counted by their plugin."""
     return reader_of(fact).of_record
 
 
@@ -122,13 +122,13 @@ def drafts(
         schema: the self-contained schema of the records.
         make: a value of a part of the schema; a name and a number tell such values apart.
     """
-    asked = Demands(demands)
-    for chosen in text.texts(asked):
+    facts = Demands(demands)
+    for chosen in text.texts(facts):
         draft = Draft(copy.deepcopy(dict(base)), schema, make)
-        scalar.write(asked, draft)
+        scalar.write(facts, draft)
         text.write(chosen, draft)
-        collection.write(asked, draft)
-        aggregate_draft.write(asked, draft)
-        for fact, value in asked:
+        collection.write(facts, draft)
+        aggregate_draft.write(facts, draft)
+        for fact, value in facts:
             reader_of(fact).write(fact, value, draft)
         yield draft.record

@@ -77,18 +77,18 @@ class Opaque(FactReader):
         return ()
 
     def described(self, fact: Node) -> dict[str, Any]:
-        """With its name, the digest of its source and its range."""
+        """Return also its name, the digest of its source and its range."""
         source, low, high = arguments_of(fact)
         unit = "nano" if scale_of(fact) == NANO else "count"
         declared = {"name": path_of(fact), "source": source, "low": low, "high": high}
         return {**super().described(fact), "unit": unit, **declared}
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """Its name."""
+        """Return its name."""
         return named(path_of(fact))
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """Whatever the code makes of it."""
+        """Return that only the code knows."""
         del fact, schema
         return Repetition.UNCLEAR
 

@@ -42,37 +42,37 @@ def check_pattern(pattern: str) -> None:
     Raises:
         FormulaError: it is none; the message says from where on.
     """
-    place = _end_of_dialect(pattern)
-    if place is None:
+    position = _end_of_dialect(pattern)
+    if position is None:
         try:
             re.compile(pattern, re.ASCII)
         except re.error as error:
-            place = error.pos or 0
-    if place is not None:
+            position = error.pos or 0
+    if position is not None:
         raise FormulaError(
             f"found the pattern {pattern!r}, expected a regular expression that every language "
-            f"reads alike, from character {place + 1} on: see docs/formulas.md, Patterns"
+            f"reads alike, from character {position + 1} on: see docs/formulas.md, Patterns"
         )
 
 
 def _end_of_dialect(pattern: str) -> int | None:
-    """Where a pattern leaves the dialect, from 0; None if it does not."""
-    dots, place, repeatable = [False], 0, False
+    """Return the position, from 0, at which a pattern leaves the dialect; None if it does not."""
+    dots, position, repeatable = [False], 0, False
     if (doubled := _DOUBLED.search(pattern)) is not None:
         return doubled.end() - 2
-    while place < len(pattern):
-        token = _TOKEN.match(pattern, place)
+    while position < len(pattern):
+        token = _TOKEN.match(pattern, position)
         if token is None or not _fits(token, repeatable=repeatable, dot=dots[-1]):
-            return place
+            return position
         if token["open"]:
             dots.append(dots[-1] or token["open"] == "(?s:")
         elif token["close"]:
             dots.pop()
             if not dots:
-                return place
+                return position
         repeatable = bool(token["atom"] or token["dot"] or token["close"])
-        place = token.end()
-    return None if len(dots) == 1 else place
+        position = token.end()
+    return None if len(dots) == 1 else position
 
 
 def _fits(token: re.Match[str], *, repeatable: bool, dot: bool) -> bool:

@@ -1,8 +1,8 @@
-"""A reader: everything that the engine knows of one kind of fact.
+"""Readers of facts: everything that the engine knows of one kind of fact.
 
-What a fact can be (its range in a record schema, what it is at most), how it is taken from a
-record, how people read it, and what a solver is told of it. A family is a module of readers that
-have much of this in common, with what writes a record that has their facts; nothing outside this
+A reader has a fact's range in a record schema, its upper bounds, how it is taken from a record,
+how people read it, and the constraints for a solver. A family is a module of readers that have
+much in common, with the function that writes a record with their facts; nothing outside this
 package tells readers apart.
 
 Terms and conditions of a solver are whatever its ``Logic`` makes: here they are only compared and
@@ -31,44 +31,44 @@ from tallystick.formula.tree import Node
 Term = Any
 """The value of a fact for a solver: a truth, or a number that is divided by the scale."""
 Condition = Any
-"""What a solver is told."""
+"""Condition of a solver over terms."""
 
 
 class Logic(Protocol):
-    """How a solver says what comparisons cannot."""
+    """The connectives of a solver, for conditions that comparisons cannot say."""
 
     def number(self, value: Fraction | int, /) -> Term:
-        """An exact number."""
+        """Return an exact number."""
 
     def every(self, conditions: Iterable[Condition], /) -> Condition:
-        """All of some conditions."""
+        """Return the conjunction of conditions."""
 
     def some(self, conditions: Iterable[Condition], /) -> Condition:
-        """At least one of some conditions."""
+        """Return the disjunction of conditions."""
 
     def implies(self, condition: Condition, consequence: Condition, /) -> Condition:
-        """The consequence, where the condition holds."""
+        """Return that the consequence holds where the condition does."""
 
     def negation(self, condition: Condition, /) -> Condition:
-        """The opposite."""
+        """Return the negation."""
 
 
 @attrs.frozen(eq=False, slots=False)
 class FactIndex:
-    """Some facts of one record, each once."""
+    """The facts of one record by reader and path, each once."""
 
     facts: tuple[Node, ...]
 
     @cached_property
     def _named(self) -> Mapping[tuple[str, str], tuple[Node, ...]]:
-        found: dict[tuple[str, str], tuple[Node, ...]] = {}
+        named: dict[tuple[str, str], tuple[Node, ...]] = {}
         for fact in self.facts:
             key = (name_of(fact), path_of(fact))
-            found[key] = (*found.get(key, ()), fact)
-        return found
+            named[key] = (*named.get(key, ()), fact)
+        return named
 
     def find(self, reader: str, path: str) -> tuple[Node, ...]:
-        """The facts of a reader at a path; their arguments differ."""
+        """Return the facts of a reader at a path; their arguments differ."""
         return self._named.get((reader, path), ())
 
 
@@ -89,17 +89,17 @@ class FactTerms:
     logic: Logic
 
     def of(self, fact: Node) -> Term:
-        """The term of a fact."""
+        """Return the term of a fact."""
         return self.terms[fact.digest]
 
     def find(self, reader: str, path: str) -> Term | None:
-        """The term of the fact of a reader at a path, for readers without further arguments."""
-        found = self.index.find(reader, path)
-        return self.of(found[-1]) if found else None
+        """Return the term of a reader's fact at a path, for readers without further arguments."""
+        facts = self.index.find(reader, path)
+        return self.of(facts[-1]) if facts else None
 
 
 class Repetition(Enum):
-    """What becomes of a fact when an item of the list that it reads is repeated."""
+    """The change of a fact when an item of the list that it reads is repeated."""
 
     SAME = "it stays as it is"
     COUNTED = "it grows by how often the item is repeated, if it counts the item"
@@ -127,7 +127,7 @@ class FactReader(ABC):
 
     @abstractmethod
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """The range of a fact of any valid record.
+        """Return the range of a fact of any valid record.
 
         Raises:
             FormulaError: the schema has no such place, gives it no range, or lets it be absent
@@ -136,28 +136,28 @@ class FactReader(ABC):
 
     @abstractmethod
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """An expression for the integer of a fact."""
+        """Return an expression for the integer of a fact."""
 
     def packed(self, fact: Node, code: ExtractionCode) -> str:
-        """An expression for what is packed of a fact: a double, an integer, or a truth."""
+        """Return an expression for the packed fact: a double, an integer, or a truth."""
         return self.extraction(fact, code)
 
     def is_double(self, fact: Node) -> bool:
-        """Whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
+        """Return whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
         del fact
         return False
 
     def paths(self, fact: Node) -> tuple[str, ...]:
-        """Every path that a fact reads."""
+        """Return every path that a fact reads."""
         return (path_of(fact),)
 
     def absent(self, fact: Node) -> int | None:
-        """The integer of a fact where the record has nothing; None if it always has something."""
+        """Return the integer of a fact of a record without the value; None if all have one."""
         del fact
         return self.if_absent
 
     def described(self, fact: Node) -> dict[str, Any]:
-        """What another implementation has to know of a fact, as JSON values."""
+        """Return the description of a fact for other implementations, as JSON values."""
         return {
             "reader": self.name,
             "paths": list(self.paths(fact)),
@@ -166,31 +166,31 @@ class FactReader(ABC):
         }
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """A fact for people; ``named`` shows a path."""
+        """Return a fact for people; ``named`` shows a path."""
         return named(path_of(fact))
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """Other facts that are at least as large for every record, by what they count."""
+        """Yield other facts that are at least as large for every record, by what they count."""
         del fact, others
         return iter(())
 
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
-        """Other facts that are 0 where there is nothing to read, with what the fact then is."""
+        """Yield facts that are 0 where there is nothing to read, with this fact's value there."""
         del fact, others
         return iter(())
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """What a solver is told of a fact and those beside it, besides ``upper``."""
+        """Yield the solver's conditions on a fact and those beside it, besides ``upper``."""
         del fact, record
         return iter(())
 
     def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
-        """What a solver is told of a fact and another of the same path."""
+        """Yield the solver's conditions on a fact and another of the same path."""
         del fact, other, record
         return iter(())
 
     def repetition(self, fact: Node, schema: Schema) -> Repetition:
-        """What becomes of a fact when an item of the list that it reads is repeated."""
+        """Return the change of a fact when an item of the list that it reads is repeated."""
         del fact, schema
         return Repetition.SAME
 
@@ -202,7 +202,7 @@ class FactReader(ABC):
         del fact, value, draft
 
     def single(self, fact: Node, schema: Schema) -> PathTarget:
-        """What the path of a fact leads to, which is one value.
+        """Return the target of the path of a fact, which is one value.
 
         Raises:
             FormulaError: it leads nowhere, or to many values.
@@ -215,20 +215,20 @@ class FactReader(ABC):
         return target
 
     def alternatives(self, fact: Node, target: PathTarget, *types: str) -> tuple[Schema, ...]:
-        """What a value can be, of some JSON types.
+        """Return the schemas of a value that have one of some JSON types.
 
         Raises:
-            FormulaError: it is of none of them.
+            FormulaError: it has none of them.
         """
-        found = target.of_type(*types)
-        if not found:
+        schemas = target.of_type(*types)
+        if not schemas:
             raise FormulaError(
                 f"found no {' or '.join(types)} at {path_of(fact)!r}, which {self.name}() reads"
             )
-        return found
+        return schemas
 
     def refused(self, path: str, expected: str) -> FormulaError:
-        """What is said where a schema has something else than a fact can read."""
+        """Return the error for a schema that has something else than a fact can read."""
         return FormulaError(f"found {self.name}() of {path!r}, expected {expected}")
 
 
@@ -240,19 +240,19 @@ class TruthReader(FactReader):
 
     @abstractmethod
     def condition(self, fact: Node, code: ExtractionCode) -> str:
-        """An expression that is true or false."""
+        """Return an expression that is true or false."""
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """As 1 or 0."""
+        """Return code for 1 or 0."""
         return f"(1 if {self.condition(fact, code)} else 0)"
 
     def packed(self, fact: Node, code: ExtractionCode) -> str:
-        """As a truth, which is packed as 1 or 0."""
+        """Return code for a truth, which is packed as 1 or 0."""
         return f"({self.condition(fact, code)})"
 
 
 def bound_of(alternative: Schema, keyword: str, path: str) -> Any:  # noqa: ANN401  # a number
-    """The smallest or largest number that a schema allows.
+    """Return the smallest or largest number that a schema allows.
 
     Raises:
         FormulaError: the schema sets no such bound.

@@ -43,12 +43,12 @@ def flag(path: str) -> Node:
 
 
 def given(path: str) -> Node:
-    """Whether there is a value, and it is not null."""
+    """The truth that there is a value, and it is not null."""
     return fact_at("given", path, kind=Kind.TRUTH)
 
 
 def itemised(path: str) -> Node:
-    """Whether the value is an object."""
+    """The truth that the value is an object."""
     return fact_at("itemised", path, kind=Kind.TRUTH)
 
 
@@ -70,19 +70,19 @@ class _Numeric(FactReader):
         self, fact: Node, schema: Schema, types: tuple[str, ...], read: Callable[[Any], int]
     ) -> Domain:
         target = self.single(fact, schema)
-        found = self.alternatives(fact, target, *types)
+        schemas = self.alternatives(fact, target, *types)
         missing = list(arguments_of(fact))
-        if not missing and (target.optional or len(found) < len(target.alternatives)):
+        if not missing and (target.optional or len(schemas) < len(target.alternatives)):
             raise FormulaError(
                 f"found that {path_of(fact)!r} can be left out or be something else, "
                 f"expected {self.name}(…, missing=…)"
             )
         words = ("minimum", "maximum")
-        bounds = [read(bound_of(a, word, path_of(fact))) for a in found for word in words]
+        bounds = [read(bound_of(a, word, path_of(fact))) for a in schemas for word in words]
         return Domain(min(bounds + missing), max(bounds + missing))
 
     def absent(self, fact: Node) -> int | None:
-        """What its author gave as ``missing``."""
+        """Return the author's ``missing``."""
         return next(iter(arguments_of(fact)), None)
 
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
@@ -97,9 +97,9 @@ class _Numeric(FactReader):
         way = [path.rsplit(".", count)[0] for count in range(1, path.count(".") + 1)]
         there = [(reader, before) for before in way for reader in ("given", "itemised")]
         absent = [
-            logic.negation(found)
-            for place in [*there, ("given", path)]
-            if (found := record.find(*place)) is not None
+            logic.negation(presence)
+            for key in [*there, ("given", path)]
+            if (presence := record.find(*key)) is not None
         ]
         itemised = record.find("itemised", path)
         absent += [] if itemised is None else [itemised]
@@ -114,15 +114,15 @@ class _Numeric(FactReader):
         if name_of(other) not in _NUMERIC:
             return
         logic, both = record.logic, (fact, other)
-        absent = [_is_missing(each, record) for each in both]
-        whole = [a for each, a in zip(both, absent, strict=True) if name_of(each) == "integer"]
+        absent = [_is_missing(number, record) for number in both]
+        whole = [a for number, a in zip(both, absent, strict=True) if name_of(number) == "integer"]
         mixed = name_of(fact) != name_of(other)
         same = record.of(fact) == record.of(other)
         yield logic.some([same, logic.every(whole if mixed else absent)])
 
 
 def _is_missing(fact: Node, record: FactTerms) -> Condition:
-    """Whether a number has the value for that it is left out, or is none."""
+    """Return whether a number equals the value that stands for an absent one, or is None."""
     term, number_of = record.of(fact), record.logic.number
     return record.logic.some(
         [term == number_of(missing) / scale_of(fact) for missing in arguments_of(fact)]
@@ -136,21 +136,21 @@ class Number(_Numeric):
     unit = "nano"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """From the least to the largest number of the schema."""
+        """Return from the least to the largest number of the schema."""
         # as a record's number becomes nano; rounding keeps the order of numbers
         return self._range(fact, schema, _NUMERIC, from_double)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """As a record's number becomes nano."""
+        """Return code that rounds a record's number to nano."""
         value = code.read(path_of(fact))
         return _or_missing(fact, f"round({value} * 1e9)", code.is_number(path_of(fact), value))
 
     def is_double(self, fact: Node) -> bool:
-        """Whether the value for what is missing comes back from a double."""
+        """Return whether the value for what is missing comes back from a double."""
         return all(round(missing / 1e9 * 1e9) == missing for missing in arguments_of(fact))
 
     def packed(self, fact: Node, code: ExtractionCode) -> str:
-        """As the double that the record has, where that is enough."""
+        """Return code for the record's double, where that is enough."""
         if not self.is_double(fact):
             return self.extraction(fact, code)
         value = code.read(path_of(fact))
@@ -166,7 +166,7 @@ class Integer(_Numeric):
     name = "integer"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """From the least to the largest whole number of the schema."""
+        """Return from the least to the largest whole number of the schema."""
         return self._range(fact, schema, ("integer",), int)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
@@ -191,16 +191,16 @@ class Flag(TruthReader):
         return _TRUTH
 
     def condition(self, fact: Node, code: ExtractionCode) -> str:
-        """Whether it is true."""
+        """Return code that tests the value for true."""
         return f"{code.read(path_of(fact))} is True"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """What is true is given."""
+        """Yield ``given`` of the same path: a true flag is there."""
         yield from others.find("given", path_of(fact))
 
 
 class _Presence(TruthReader):
-    """Whether there is something."""
+    """A test that a value is there, in some form."""
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
         """A truth; a list or a map that is left out is empty, so it is refused."""
@@ -214,27 +214,27 @@ class _Presence(TruthReader):
         return _TRUTH
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """In brackets, which count as 1 where it holds."""
+        """Return the test in brackets, which count as 1 where it holds."""
         return f"[{named(path_of(fact))} {self.name}]"
 
 
 class Given(_Presence):
-    """Whether there is a value that is not null."""
+    """The truth that there is a value that is not null."""
 
     name = "given"
 
     def condition(self, fact: Node, code: ExtractionCode) -> str:
-        """Whether it is not null; what is left out is."""
+        """Return code that tests the value for null; an absent value is null."""
         return f"{code.read(path_of(fact))} is not None"
 
 
 class Itemised(_Presence):
-    """Whether the value is an object."""
+    """The truth that the value is an object."""
 
     name = "itemised"
 
     def condition(self, fact: Node, code: ExtractionCode) -> str:
-        """Whether it is an object."""
+        """Return code that tests the value for an object."""
         return code.is_object(code.read(path_of(fact)))
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
@@ -270,7 +270,7 @@ class Choice(FactReader):
         return f"{options}[{code.read(path_of(fact))}]"
 
     def described(self, fact: Node) -> dict[str, Any]:
-        """With the options, in order."""
+        """Return also the options, in order."""
         return {**super().described(fact), "options": list(arguments_of(fact))}
 
     def agreements(self, fact: Node, other: Node, record: FactTerms) -> Iterator[Condition]:
@@ -305,12 +305,12 @@ def write(demands: Demands, draft: Draft) -> None:
 
 
 def _is_closed(path: str, demands: Demands) -> bool:
-    """Whether a path, or one on the way to it, is left out or has no room for the value."""
+    """Return whether a path, or one on the way to it, is left out or has no room for the value."""
     if demands.value("given", path) == 0 or demands.value("itemised", path) == 1:
         return True
     names = path.split(".")
     way = (".".join(names[:count]) for count in range(1, len(names)))
-    return any(demands.value(*place) == 0 for place in product(("given", "itemised"), way))
+    return any(demands.value(*key) == 0 for key in product(("given", "itemised"), way))
 
 
 def _set(draft: Draft, fact: Node, value: int) -> None:

@@ -24,25 +24,25 @@ _TEXTS = ("a:b", "A:B", "a", "b:a")
 
 
 def equal(first: str, second: str, *, ignore_case: bool = False) -> Node:
-    """Whether both values are there and the same; ``ignore_case`` folds ASCII letters only."""
+    """The truth that both values are there and equal; ``ignore_case`` folds ASCII letters only."""
     steps(second)
     arguments = (second, "ignore-case") if ignore_case else (second,)
     return fact_at("equal", first, arguments, kind=Kind.TRUTH)
 
 
 def matches(path: str, pattern: str) -> Node:
-    """Whether a text is there and the pattern (see `pattern`) fits the whole of it."""
+    """The truth that a text is there and the pattern (see `pattern`) fits the whole of it."""
     check_pattern(pattern)
     return fact_at("matches", path, (pattern,), kind=Kind.TRUTH)
 
 
 class Equal(TruthReader):
-    """Whether two values are both there and the same."""
+    """The truth that two values are both there and the same."""
 
     name = "equal"
 
     def paths(self, fact: Node) -> tuple[str, ...]:
-        """Both."""
+        """Return the paths of the two values."""
         return path_of(fact), str(arguments_of(fact)[0])
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
@@ -68,17 +68,17 @@ class Equal(TruthReader):
         return f"{first} is not None and {second} is not None and {same}"
 
     def described(self, fact: Node) -> dict[str, Any]:
-        """With how letters are compared."""
+        """Return also how letters are compared."""
         folded = bool(arguments_of(fact)[1:])
         return {**super().described(fact), "letters": "ascii-case-ignored" if folded else "exact"}
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """In brackets, which count as 1 where it holds."""
+        """Return the comparison in brackets, which count as 1 where it holds."""
         first, second = map(named, self.paths(fact))
         return f"[{first} = {second}]"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """What is compared is given."""
+        """Yield ``given`` of both paths: values that are equal are there."""
         for path in self.paths(fact):
             yield from others.find("given", path)
 
@@ -88,7 +88,7 @@ def _fold(text: object) -> object:
 
 
 class Matches(TruthReader):
-    """Whether a text is there and fits a pattern whole."""
+    """The truth that a text is there and fits a pattern whole."""
 
     name = "matches"
 
@@ -98,21 +98,21 @@ class Matches(TruthReader):
         return _TRUTH
 
     def condition(self, fact: Node, code: ExtractionCode) -> str:
-        """Whether it is a text that fits."""
+        """Return code that tests for a text that fits."""
         value = code.read(path_of(fact))
         pattern = code.constant(re.compile(arguments_of(fact)[0], re.ASCII).fullmatch)
         return f"{value}.__class__ is str and {pattern}({value}) is not None"
 
     def described(self, fact: Node) -> dict[str, Any]:
-        """With the pattern."""
+        """Return also the pattern."""
         return {**super().described(fact), "pattern": arguments_of(fact)[0]}
 
     def text(self, fact: Node, named: Callable[[str], str]) -> str:
-        """In brackets, which count as 1 where it holds."""
+        """Return the match in brackets, which count as 1 where it holds."""
         return f"[{named(path_of(fact))} fits /{arguments_of(fact)[0]}/]"
 
     def upper(self, fact: Node, others: FactIndex) -> Iterator[Node]:
-        """What fits is given."""
+        """Yield ``given`` of the path: a text that fits is there."""
         yield from others.find("given", path_of(fact))
 
 
@@ -127,14 +127,14 @@ def texts(demands: Demands) -> Iterator[Mapping[str, str | None]]:
     both = [path for first, (second, *_), _ in compared for path in (first, str(second))]
     paths = sorted({*(path for path, _, _ in patterns), *both})
     for chosen in product((*_TEXTS, None), repeat=len(paths)):
-        found = dict(zip(paths, chosen, strict=True))
-        if any((found[path] is None) is not (path in absent) for path in absent & found.keys()):
+        text_at = dict(zip(paths, chosen, strict=True))
+        if any((text_at[path] is None) is not (path in absent) for path in absent & text_at.keys()):
             continue
-        if all(_fits(found[path], pattern) == value for path, pattern, value in patterns) and all(
-            _is_same(found[first], found[str(second)], folded=bool(more)) == value
+        if all(_fits(text_at[path], pattern) == value for path, pattern, value in patterns) and all(
+            _is_same(text_at[first], text_at[str(second)], folded=bool(more)) == value
             for first, (second, *more), value in compared
         ):
-            yield found
+            yield text_at
 
 
 def _fits(text: str | None, pattern: str) -> bool:

@@ -26,7 +26,7 @@ IDENTITY = {
     "missed": pa.bool_(),
     "answered": pa.bool_(),
 }
-"""What says who a record is, beside its facts: the fields of ``FactRows`` as Arrow has them."""
+"""Fields of ``FactRows``, with their types in Arrow, that identify a record."""
 
 
 @attrs.frozen(eq=False)
@@ -70,16 +70,16 @@ class FactRows:
         return len(self.record)
 
     def columns(self, digests: Sequence[str]) -> list[Column]:
-        """The facts of some digests, in their order."""
+        """Return the facts of some digests, in their order."""
         return [self.facts[digest] for digest in digests]
 
     def select(self, rows: Truths) -> FactRows:
-        """Some of the rows."""
+        """Return some of the rows."""
         if rows.all():
             return self
-        kept = pa.array(rows)
+        mask = pa.array(rows)
         changed: dict[str, Any] = {
-            field.name: value.filter(kept) if isinstance(value, pa.Array) else value[rows]
+            field.name: value.filter(mask) if isinstance(value, pa.Array) else value[rows]
             for field in attrs.fields(FactRows)
             if isinstance(value := getattr(self, field.name), pa.Array | np.ndarray)
         }
@@ -105,7 +105,7 @@ class FactBatch:
 
 
 def shifted(batch: FactBatch, before: int) -> FactBatch:
-    """The same batch when so many records come before those that it counts from."""
+    """Return the same batch when so many records come before those that it counts from."""
     if not before:
         return batch
     types = {
@@ -116,7 +116,7 @@ def shifted(batch: FactBatch, before: int) -> FactBatch:
 
 
 def absent(name: str, rows: int) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
-    """What a field of ``IDENTITY`` holds that was not taken or read: 0, or null."""
+    """Return the column of a field of ``IDENTITY`` that was not taken or read: 0, or null."""
     kind = IDENTITY[name]
     if pa.types.is_string(kind) or pa.types.is_list(kind):
         return pa.nulls(rows, kind)

@@ -40,7 +40,7 @@ _NUMBERS = {
     "miner_uid": integer("miner.uid"),
     "events": count("events"),
 }
-"""What is packed with the facts, of who a record is; the schemas of all types have it alike."""
+"""Numbers of an identity that are packed with the facts; all types have them alike."""
 _TEXTS = {
     "task_id": "task_id",
     "validator": "validator",
@@ -66,7 +66,7 @@ class Extractor:
             fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
             decoder: of the records, if there is one already.
         """
-        plans = [_Plan(each, fields) for each in selections]
+        plans = [_Plan(selection, fields) for selection in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
         self._decoder = decoder or decoder_of(
             {plan.selection.name: plan.selection.schema for plan in plans}
@@ -79,7 +79,7 @@ class Extractor:
     def decoded_facts(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
     ) -> FactBatch:
-        """The facts of records that are decoded.
+        """Return the facts of records that are decoded.
 
         Args:
             records: what the items hold, or some of them, with their numbers in order.
@@ -91,7 +91,7 @@ class Extractor:
         return extraction.batch()
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
-        """What takes the facts of some of the items, which are numbered from ``first``."""
+        """Return the extraction of some of the items, which are numbered from ``first``."""
         return Extraction(self._plans, items, first)
 
 
@@ -108,11 +108,11 @@ class Extraction:
         self._rejects += _take(records, self._taken)
 
     def batch(self) -> FactBatch:
-        """All that was taken, as far as it meets what the selection requires."""
-        taken, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
+        """Return the facts of all records that meet the requirements of the selection."""
+        selected, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
         for name in self._plans:
-            if name in taken and taken[name].record:
-                rows, refused = taken[name].checked(self._items, self._first)
+            if name in selected and selected[name].record:
+                rows, refused = selected[name].checked(self._items, self._first)
                 rejects += refused
                 if len(rows):
                     types[name] = rows
@@ -121,15 +121,15 @@ class Extraction:
 
 
 def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
-    """What takes all that any rule set can read of the records of some types."""
+    """Return the extractor of all facts that any rule set can read of some types."""
     return Extractor(catalog.selection() for catalog in catalogs.values())
 
 
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
     """The one loop in Python that every record goes through; what it does is spelled out."""
     rejects = []
-    for number, found in records:
-        record: Any = found
+    for number, decoded in records:
+        record: Any = decoded
         if record.__class__ is Reject:
             rejects.append(record)
             continue
@@ -160,7 +160,7 @@ def _identity(record: Any) -> Identity:  # noqa: ANN401  # a decoded record
 
 
 class _Plan:
-    """How the records of one type are read.
+    """The way to read the records of one type.
 
     Attributes:
         selection: what is taken.
@@ -177,7 +177,7 @@ class _Plan:
         group = {} if selection.group is None else {GROUP: selection.group}
         self.texts = {name: p for name, p in (_TEXTS | group).items() if name in {*wanted, *group}}
         self.packed = (*(_NUMBERS[name] for name in self.numbers), *selection.facts)
-        self.doubles = tuple(place for place, fact in enumerate(self.packed) if is_double(fact))
+        self.doubles = tuple(index for index, fact in enumerate(self.packed) if is_double(fact))
 
     @cached_property
     def packed_of(self) -> PackedFactsOf:
@@ -198,7 +198,7 @@ class _Plan:
 
 @attrs.frozen
 class _PackedKey:
-    """What is packed of the records of one schema; the source of an opaque fact is not all of it.
+    """The key of a packing function; of an opaque fact its function counts, not its source alone.
 
     The schema and the facts are remembered with the rest, so that no others can be at their place.
     """
@@ -214,14 +214,14 @@ class _PackedKey:
 
 @lru_cache(maxsize=1 << 8)
 def _compiled(key: _PackedKey) -> PackedFactsOf:
-    """What takes the facts; remembered, as rule sets that follow each other read much the same."""
+    """Return the packing function; remembered, as successive rule sets read much the same."""
     return compile_packed(
         key.facts, key.schema, texts=key.texts, zero=key.zero, may_fail=key.may_fail
     )
 
 
 class _Taken:
-    """What was taken of the good records of one type in a batch."""
+    """The facts of the good records of one type in a batch."""
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
@@ -233,80 +233,82 @@ class _Taken:
         self.unanswered: list[int] = []
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
-        """The records that meet what the selection requires, and the others."""
-        found, rows, rejects = isolated(
+        """Return the records that meet what the selection requires, and the others."""
+        broken_rows, rows, rejects = isolated(
             self._broken,
             self._rows(),
             lambda rows, row: whose(items[int(rows.record[row]) - first]),
         )
         valid = np.ones(len(rows), np.bool_)
         unmet_by_line = defaultdict[int, list[Requirement]](list)
-        for each, broken in zip(self.plan.selection.requirements, found, strict=True):
+        for requirement, broken in zip(self.plan.selection.requirements, broken_rows, strict=True):
             for line in rows.record[broken].tolist():
-                unmet_by_line[line].append(each.requirement)
+                unmet_by_line[line].append(requirement.requirement)
             valid &= ~broken
         for line, requirements in unmet_by_line.items():
             rejects.append(_refused(requirements, line, items[line - first]))
         return rows.select(valid), rejects
 
     def _broken(self, rows: FactRows) -> list[Truths]:
-        """Which rows break each requirement of the selection."""
-        columns, found = list(rows.facts.values()), list[Truths]()
-        for each in self.plan.selection.requirements:
-            broken = each.compiled.nano_columns(columns, {}, len(rows)) != NANO
-            found.append(broken if each.of_task else broken & rows.answered)
-        return found
+        """Return the rows that break each requirement of the selection."""
+        columns, result = list(rows.facts.values()), list[Truths]()
+        for requirement in self.plan.selection.requirements:
+            broken = requirement.compiled.nano_columns(columns, {}, len(rows)) != NANO
+            result.append(broken if requirement.of_task else broken & rows.answered)
+        return result
 
     def _rows(self) -> FactRows:
         plan, rows = self.plan, len(self.record)
         columns = self._columns()
         numbers = dict(zip(plan.numbers, columns, strict=False))
         facts = [fact.digest for fact in plan.selection.facts]
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "skill_type": plan.selection.name,
             "record": np.array(self.record, np.int64),
             "answered": np.ones(rows, np.bool_),
         }
-        found["answered"][self.unanswered] = False
-        for place, name in enumerate(plan.texts, 1):
-            found[name] = pa.array(self.values[place :: len(plan.texts) + 1], pa.string())
+        fields["answered"][self.unanswered] = False
+        for index, name in enumerate(plan.texts, 1):
+            fields[name] = pa.array(self.values[index :: len(plan.texts) + 1], pa.string())
         counts = numbers.pop("events", None)
         if counts is not None:
-            found["events"] = _lists(self.events, counts)
-            found["missed"] = _missed(self.events, counts)
-        found |= numbers
-        others = {name: absent(name, rows) for name in IDENTITY if name not in found}
+            fields["events"] = _lists(self.events, counts)
+            fields["missed"] = _missed(self.events, counts)
+        fields |= numbers
+        others = {name: absent(name, rows) for name in IDENTITY if name not in fields}
         packed = dict(zip(facts, columns[len(plan.numbers) :], strict=True))
-        return FactRows(**found, **others, facts=packed)
+        return FactRows(**fields, **others, facts=packed)
 
     def _columns(self) -> list[Column]:
-        """A column for each packed value, as integers."""
+        """Return a column for each packed value, as integers."""
         packed = self.values[:: len(self.plan.texts) + 1]
         values = np.frombuffer(b"".join(packed), np.int64)
         columns = values.reshape(len(self.record), len(self.plan.packed)).T.copy()
-        for place in self.plan.doubles:
-            columns[place] = np.rint(columns[place].view(np.float64) * 1e9)
+        for index in self.plan.doubles:
+            columns[index] = np.rint(columns[index].view(np.float64) * 1e9)
         return list(columns)
 
 
 def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reject:
-    """Why a record is refused that meets some requirements not."""
+    """Return the reject of a record that does not meet some requirements."""
     try:
-        return Reject.of(joined([unmet(each, item) for each in requirements]), line, whose(item))
+        return Reject.of(
+            joined([unmet(requirement, item) for requirement in requirements]), line, whose(item)
+        )
     except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
         return Reject.of(internal_error(error), line, whose(item))
 
 
 class _TakenByType(dict[str, _Taken]):
-    """What was taken of each type that a record of the batch has."""
+    """The facts of a batch by skill type."""
 
     def __init__(self, plans: Mapping[str, _Plan]) -> None:
         super().__init__()
         self._plans = plans
 
     def __missing__(self, name: str) -> _Taken:
-        found = self[name] = _Taken(self._plans[name])
-        return found
+        result = self[name] = _Taken(self._plans[name])
+        return result
 
 
 def _lists(values: list[str], counts: Column) -> pa.Array:
@@ -317,7 +319,7 @@ def _lists(values: list[str], counts: Column) -> pa.Array:
 
 
 def _missed(events: Iterable[str], counts: Column) -> Truths:
-    """Which rows have the event of a missed deadline."""
+    """Return the rows that have the event of a missed deadline."""
     owners = np.repeat(np.arange(len(counts)), counts)
     missed = np.zeros(len(counts), np.bool_)
     missed[owners[[event == MISSED for event in events]]] = True

@@ -1,4 +1,4 @@
-"""What a facts file says of itself, and whether its facts are those that are wanted."""
+"""The metadata of a facts file, and whether its facts are the ones that are wanted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMAT = 1
 KEY = b"tallystick.facts"
 """Under this key of the Parquet metadata stands what the file says of itself, as JSON."""
 LARGEST_CHUNK = 1 << 17
-"""How many lines a chunk covers at most, as it is read as a whole."""
+"""Maximum number of lines that a chunk covers, as it is read as a whole."""
 
 _DIGITS = 16
 _KEYS = frozenset({"schema", "definitions", "requirements", "facts"})
@@ -33,7 +33,7 @@ _AGAIN = "make the facts of the records again"
 
 @attrs.frozen
 class FactsMetadata:
-    """What a facts file says of itself.
+    """The metadata of a facts file.
 
     Attributes:
         chunk: how many lines a chunk covers.
@@ -55,11 +55,11 @@ class FactsMetadata:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return -(-self.lines // self.chunk)
 
     def groups_of(self, chunk: int) -> list[tuple[int, str]]:
-        """The position and type of each row group of a chunk."""
+        """Return the position and type of each row group of a chunk."""
         # they follow each other, in the order of their chunks
         start = bisect_left(self.groups, chunk, key=lambda group: group[0])
         end = bisect_right(self.groups, chunk, key=lambda group: group[0])
@@ -67,7 +67,7 @@ class FactsMetadata:
 
 
 def is_facts(path: Path) -> bool:
-    """Whether a file is a whole Parquet file of facts, by what it says of itself.
+    """Return whether a file is a whole Parquet file of facts, by its metadata.
 
     Raises:
         InputError: it may not be read, or says too much.
@@ -82,30 +82,30 @@ def is_facts(path: Path) -> bool:
 
 
 def column_name(digest: str) -> str:
-    """The name of the column of a fact."""
+    """Return the name of the column of a fact."""
     return f"fact_{digest[:_DIGITS]}"
 
 
 def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
-    """What the facts of some catalogs were taken by."""
-    facts = {d: fact for each in catalogs.values() for d, fact in each.by_digest.items()}
+    """Return the description of the facts of some catalogs."""
+    facts = {d: fact for catalog in catalogs.values() for d, fact in catalog.by_digest.items()}
     return {
         "format": FORMAT,
         "types": {
             name: {
-                "schema": each.schema_digest,
-                "definitions": each.definitions,
-                "requirements": dict(each.required),
-                "facts": sorted(each.by_digest),
+                "schema": catalog.schema_digest,
+                "definitions": catalog.definitions,
+                "requirements": dict(catalog.required),
+                "facts": sorted(catalog.by_digest),
             }
-            for name, each in catalogs.items()
+            for name, catalog in catalogs.items()
         },
         "facts": {d: {"column": column_name(d), "text": fact_text(facts[d])} for d in facts},
     }
 
 
 def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
-    """What the footer of a facts file says of the file.
+    """Return the metadata in the footer of a facts file.
 
     Raises:
         InputError: it is no facts file, one of another format, or damaged.
@@ -117,33 +117,33 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
             "with the command facts"
         )
     try:
-        said = json.loads(stored)
-        if said["format"] != FORMAT:
+        fields = json.loads(stored)
+        if fields["format"] != FORMAT:
             raise InputError(
-                f"{path}: found a facts file of format {said['format']}, expected {FORMAT}: read "
+                f"{path}: found a facts file of format {fields['format']}, expected {FORMAT}: read "
                 "it with the version that made it, or make it again"
             )
-        found = FactsMetadata(
-            chunk=said["chunk"],
-            lines=said["lines"],
-            records=said["records"],
-            input_digest=said["input_digest"],
-            types=said["types"],
-            groups=tuple((chunk, name, rows) for chunk, name, rows in said["groups"]),
+        metadata = FactsMetadata(
+            chunk=fields["chunk"],
+            lines=fields["lines"],
+            records=fields["records"],
+            input_digest=fields["input_digest"],
+            types=fields["types"],
+            groups=tuple((chunk, name, rows) for chunk, name, rows in fields["groups"]),
             checksum=zlib.crc32(stored),
         )
-        sound = said.pop("checksum") == zlib.crc32(_text(said).encode()) and _is_sound(found)
+        sound = fields.pop("checksum") == zlib.crc32(_text(fields).encode()) and _is_sound(metadata)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(path) from error
     groups = footer.num_row_groups
     sizes = [footer.row_group(group).num_rows for group in range(groups)]
-    if not sound or sizes != [rows for _, _, rows in found.groups]:
+    if not sound or sizes != [rows for _, _, rows in metadata.groups]:
         raise _damaged(path)
-    return found
+    return metadata
 
 
 def sealed(said: Mapping[str, Any]) -> str:
-    """What a facts file says of itself as JSON, with a checksum: Parquet has none of this part."""
+    """Return metadata as JSON with a checksum: Parquet has none of this part."""
     return _text(dict(said) | {"checksum": zlib.crc32(_text(said).encode())})
 
 
@@ -152,7 +152,7 @@ def _text(said: Mapping[str, Any]) -> str:
 
 
 def _is_sound(found: FactsMetadata) -> bool:
-    """Whether the chunks hold all records, in order, and are of types that are told of."""
+    """Return whether the chunks hold all records, in order, of types that are described."""
     numbers = [chunk for chunk, _, _ in found.groups]
     return (
         0 < found.chunk <= LARGEST_CHUNK

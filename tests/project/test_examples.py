@@ -1,0 +1,34 @@
+"""Examples in docstrings (``>>>``) give what stands below them."""
+
+import doctest
+from importlib import import_module
+
+import pytest
+from project.house import ROOT, SOURCES, module_name, paths_of
+
+MODULES = [
+    module_name(path) for path in paths_of(*SOURCES) if ">>> " in (ROOT / path).read_text("utf-8")
+]
+
+
+def failures(examples: doctest.DocTest) -> str:
+    """Return what a run of the examples of one docstring reports; nothing if all are right."""
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(examples, out=report.append)
+    return "".join(report)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_of_a_module_are_right(module: str) -> None:
+    found = doctest.DocTestFinder().find(import_module(module))
+    assert any(docstring.examples for docstring in found), f"{module}: no example is found"
+    assert "".join(map(failures, found)) == ""
+
+
+def test_a_wrong_example_fails() -> None:
+    parser = doctest.DocTestParser()
+    right, wrong = (
+        parser.get_doctest(f">>> 1 + 1\n{answer}\n", {}, "sum", "sum.py", 1) for answer in (2, 3)
+    )
+    assert failures(right) == ""
+    assert "Expected:\n    3\nGot:\n    2\n" in failures(wrong)
