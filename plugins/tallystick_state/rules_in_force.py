@@ -497,9 +497,9 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     for line_rules in sorted(rules, key=lambda found: found.line):
         reference, epochs = line_rules.rule_set.reference, line_rules.rule_set.section(EPOCHS)
         if line_rules.line in lines:
-            other = lines[line_rules.line].first.rule_set.reference
+            earlier = lines[line_rules.line].first.rule_set.reference
             raise StateError(
-                f"found {other} and {reference}, expected one "
+                f"found {earlier} and {reference}, expected one "
                 f"rule set of the line {line_rules.line}",
                 code="same-line",
             )
