@@ -48,6 +48,8 @@ python_use_unqualified_type_names = True
 _HERE = Path(__file__).parent
 _FILE = re.compile(r"^```(\w+) (?:title|added-to)=\"([^\"]+)\"$", re.MULTILINE)
 _OUTSIDE = re.compile(r"\]\((\.\./[^)#\s]+)\)")
+_LONG_CODE = re.compile(r'(?<=<span class="pre">)[^<]{20,}(?=</span>)')
+_PART = re.compile(r"(?<=\w)([./])(?=\w)")
 _GROUP = re.compile(r"^## (.+)$", re.MULTILINE)
 _ROOT_PAGE = "<!-- CONTRIBUTING.md -->"
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)\s]+)\)")
@@ -59,6 +61,8 @@ def _as_site(_app: Sphinx, page: str, source: list[str]) -> None:
     text = _FILE.sub(r"```{code-block} \1\n:caption: \2\n", source[0])
     if _ROOT_PAGE in text:
         text = text.replace(_ROOT_PAGE, _contributing())
+        # what stands on a page of its own on a forge stands below here
+        text = text.replace("[CONTRIBUTING](../CONTRIBUTING.md)", "what comes first below")
     text = _OUTSIDE.sub(_copied, text)
     if page == "index":
         # a heading and its list become a group of the sidebar
@@ -119,8 +123,9 @@ def _drawing(path: Path, alternative: str) -> str:
 def _reachable(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
 ) -> None:
-    """Let the keyboard reach what scrolls by itself: blocks and wide tables."""
+    """Let the keyboard reach blocks and wide tables, which scroll, and let long paths break."""
     body = context.get("body", "").replace("<pre>", '<pre tabindex="0">')
+    body = _LONG_CODE.sub(lambda code: _PART.sub(r"\1<wbr>", code[0]), body)
     context["body"] = body.replace(
         '<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'
     )

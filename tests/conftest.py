@@ -29,16 +29,17 @@ import pytest
 sys.path.append(str(Path(__file__).parent))
 os.environ["TALLYSTICK_PLUGINS"] = "consensus,skills,workflow"
 
+import examples
 from needs import LEFT_OUT
 from project.unchanged import SOURCES, broken_bytecode, changed, digests
 
 from tallystick_state.store import connection
 
 # A loaded machine takes any time for an example, and for making one. A test whose law needs more
-# examples says so.
+# or fewer examples says so, by `examples`.
 hypothesis.settings.register_profile(
     "unhurried",
-    max_examples=50,
+    max_examples=examples.number(60),
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )

@@ -14,7 +14,7 @@ import attrs
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""From the worst."""
+"""Severities, the worst first."""
 
 DOES_NOT_LOAD = "does-not-load"
 """The code of every problem for which a rule set does not load."""
@@ -54,24 +54,24 @@ class Diagnostic:
         return f"{self.file}:{self.line}" if self.line else self.file
 
     def __str__(self) -> str:
-        place = [self.where, self.path or "the file"] if self.file else [self.path]
+        parts = [self.where, self.path or "the file"] if self.file else [self.path]
         # one line: what is named in it may have line ends, which would begin another diagnostic
-        return ": ".join([*place, self.message]).replace("\n", "\\n")
+        return ": ".join([*parts, self.message]).replace("\n", "\\n")
 
 
 def unexpected(value: str, expected: str) -> str:
-    """The message of a value that is not what was expected; of none, what was."""
+    """Return the message of an unexpected value; without a value, the expectation alone."""
     return f"found {value}, expected {expected}" if value else f"expected {expected}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for the nearest known word, or nothing."""
+    """Return ``; did you mean 'x'?`` for the nearest known word, or an empty text."""
     close = difflib.get_close_matches(word, sorted(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def problem(file: str, line: int, path: str, value: str, expected: str) -> Diagnostic:
-    """Why a rule set does not load.
+    """Return the diagnostic of a problem for which a rule set does not load.
 
     Args:
         file: the file as the user named it.

@@ -136,11 +136,11 @@ class Difference(Protocol):
 
     @property
     def what(self) -> str:
-        """Its name."""
+        """The name of the file, package or rule set."""
 
     @property
     def found(self) -> str:
-        """Its digest or version here."""
+        """The digest or version of what is installed."""
 
     @property
     def locked(self) -> str:
@@ -148,7 +148,7 @@ class Difference(Protocol):
 
 
 class LockError(TrustError):
-    """What is installed differs from a lock.
+    """A difference between an installation and a lock.
 
     ``differences`` holds all of it, ``meaning`` says what differing files come to.
     """
@@ -157,9 +157,9 @@ class LockError(TrustError):
         self, where: str, differences: Sequence[Difference], meaning: Sequence[str]
     ) -> None:
         self.differences, self.meaning = tuple(differences), tuple(meaning)
-        told = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
+        named = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]
         head = f"{where}: found other things than are locked: install what is, or lock anew"
-        lines = listed(map(on_one_line, [head, *told]), len(differences) - len(told))
+        lines = listed(map(on_one_line, [head, *named]), len(differences) - len(named))
         message = "\n".join([lines, *map(on_one_line, meaning)])
         super().__init__(message, code="lock-differs")
 
@@ -201,19 +201,19 @@ class OtherSnapshotError(DamagedError):
 
 
 MOST_TOLD = 50
-"""So many problems of one thing are told in full; the rest are counted."""
+"""Maximum number of problems of one thing that a message lists; the rest are counted."""
 _EXAMPLES = 5
-"""Most lines that are named as further examples of one cause."""
+"""Maximum number of lines that are named as further examples of one cause."""
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
 def on_one_line(text: str) -> str:
-    """A problem on one line: what is named in it may have line ends, which would begin another."""
+    """Return a problem on one line: names in it may have line ends, which would begin another."""
     return text.replace("\n", "\\n")
 
 
 def listed(told: Iterable[str], more: int) -> str:
-    """Some lines, and how many more there are that are not told."""
+    """Return lines as one text, with the number of those that are left out."""
     return "\n".join([*told, *([f"and {more} more"] if more else [])])
 
 
@@ -255,12 +255,12 @@ class RecordError(TallystickError):
 
     @property
     def problems(self) -> tuple[RecordError, ...]:
-        """Everything that was found: this, and the others."""
+        """Every problem: this one, and the others."""
         return (self, *self.others)
 
 
 class Refusal(Protocol):
-    """Why one line of a batch is refused."""
+    """The reason for which one line of a batch is refused."""
 
     @property
     def line(self) -> int:
@@ -272,15 +272,15 @@ class Refusal(Protocol):
 
     @property
     def path(self) -> str:
-        """Where in the line."""
+        """The path of the value in the line."""
 
     @property
     def value(self) -> str:
-        """What was found."""
+        """The value, as text."""
 
     @property
     def expected(self) -> str:
-        """What was expected."""
+        """The expectation that it does not meet."""
 
 
 class RefusedError(StateError):
@@ -301,13 +301,13 @@ def cause_lines(source: str, refusals: Iterable[Refusal]) -> list[str]:
         refusals: why each is refused, by line.
     """
     causes: dict[tuple[str, str, str], list[Refusal]] = {}
-    for each in refusals:
+    for refusal in refusals:
         # a bad item of a list is one cause, whichever item
-        key = each.code, _INDEX.sub("[*]", each.path), each.expected
-        causes.setdefault(key, []).append(each)
-    told = [_cause_text(source, same) for same in islice(causes.values(), MOST_TOLD)]
+        key = refusal.code, _INDEX.sub("[*]", refusal.path), refusal.expected
+        causes.setdefault(key, []).append(refusal)
+    texts = [_cause_text(source, same) for same in islice(causes.values(), MOST_TOLD)]
     hidden = sum(map(len, islice(causes.values(), MOST_TOLD, None)))
-    return [*map(on_one_line, told), *([f"and {hidden} more"] if hidden else [])]
+    return [*map(on_one_line, texts), *([f"and {hidden} more"] if hidden else [])]
 
 
 def _cause_text(source: str, same: Sequence[Refusal]) -> str:
@@ -316,7 +316,7 @@ def _cause_text(source: str, same: Sequence[Refusal]) -> str:
     text = f"{where}: found {first.value}, expected {first.expected}"
     if not others:
         return text
-    lines = ", ".join(str(each.line) for each in others[:_EXAMPLES])
+    lines = ", ".join(str(other.line) for other in others[:_EXAMPLES])
     rest = ", …" if len(others) > _EXAMPLES else ""
     noun = "line" if len(others) == 1 else "lines"
     return f"{text}; the same in {len(others)} more {noun}: {lines}{rest}"

@@ -11,7 +11,7 @@ EXTRAS = {
     "vl_convert": ("report", "the plots of a report"),
     "cryptography": ("trust", "keys of Ed25519"),
 }
-"""By the module that is imported, its extra and what needs it."""
+"""Extras by the module that is imported: the name of the extra, and what needs it."""
 
 
 def missing(module: str) -> str:

@@ -3,7 +3,7 @@
 `json_value` turns any value into text, numbers, truths, null, lists and objects. A decimal is text
 as it is written, a fraction text in lowest terms, a set a sorted list. An attrs value is an object
 of its fields, in their order; where its JSON has other keys, ``@json_object`` beside the class
-lists them: names of attributes, or a `Key` that renames one, gives it a form or leaves it out.
+lists them: names of attributes, or a `JsonKey` that renames one, gives it a form or leaves it out.
 
 Numbers of the field in nano are text of nine places: `nano_value` makes them.
 """
@@ -37,7 +37,7 @@ from tallystick.numbers.nano import to_text
 JsonObject = dict[str, Any]
 """A JSON object; the order of its keys is part of an output."""
 LeftOut = Literal["never", "none", "empty"]
-"""The values for which an object lacks a key; see `Key`."""
+"""The values for which an object lacks a key; see `JsonKey`."""
 Form = Callable[[Any], Any]
 """Returns the JSON value of a value of one class."""
 
@@ -76,7 +76,7 @@ def nano_value(value: int | Mapping[str, Any] | None) -> Any:  # noqa: ANN401  #
 
 
 @attrs.frozen
-class Key:
+class JsonKey:
     """A key of the JSON object of a class.
 
     Attributes:
@@ -101,14 +101,14 @@ class Key:
         return operator.attrgetter(self.source or self.name)
 
 
-def constant(name: str, value: object) -> Key:
+def constant(name: str, value: object) -> JsonKey:
     """Return a key that has the same value in every object, such as the number of a format."""
-    return Key(name, lambda _: value)
+    return JsonKey(name, lambda _: value)
 
 
-def json_object(*keys: str | Key) -> Callable[[_Class], _Class]:
+def json_object(*keys: str | JsonKey) -> Callable[[_Class], _Class]:
     """Declare the keys of the JSON object of the decorated class, in order."""
-    every = [Key(key) if isinstance(key, str) else key for key in keys]
+    every = [JsonKey(key) if isinstance(key, str) else key for key in keys]
 
     def declare(kind: _Class) -> _Class:
         _FORMS[kind] = _object_form(every)
@@ -118,7 +118,7 @@ def json_object(*keys: str | Key) -> Callable[[_Class], _Class]:
 
 
 def json_fields(
-    *first: Key,
+    *first: JsonKey,
     nano: Collection[str] = (),
     none: Collection[str] = (),
     empty: Collection[str] = (),
@@ -134,9 +134,9 @@ def json_fields(
         hidden: the fields that are always left out.
     """
 
-    def key_of(name: str) -> Key:
+    def key_of(name: str) -> JsonKey:
         left_out: LeftOut = "none" if name in none else "empty" if name in empty else "never"
-        return Key(name, form=nano_value if name in nano else json_value, left_out=left_out)
+        return JsonKey(name, form=nano_value if name in nano else json_value, left_out=left_out)
 
     def declare(kind: _Class) -> _Class:
         names = (field.name for field in attrs.fields(kind) if field.name not in hidden)
@@ -151,7 +151,7 @@ def json_form(kind: type, form: Form) -> None:
     _FORMS[kind] = form
 
 
-def _object_form(keys: Iterable[Key]) -> Form:
+def _object_form(keys: Iterable[JsonKey]) -> Form:
     readers = tuple((key.name, key.read, key.form, key.left_out) for key in keys)
 
     def form(value: object) -> JsonObject:
@@ -174,7 +174,7 @@ def _form_of(kind: type) -> Form:
         if ancestor in _FORMS:
             return _FORMS[ancestor]
     if attrs.has(kind):
-        return _object_form([Key(field.name) for field in attrs.fields(kind)])
+        return _object_form([JsonKey(field.name) for field in attrs.fields(kind)])
     if issubclass(kind, Mapping):
         return _mapping
     raise TypeError(f"found a value of {kind.__name__}, expected one that JSON has a form for")

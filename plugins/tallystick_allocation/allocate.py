@@ -69,28 +69,28 @@ class Allocation:
         return self._shown(values)
 
     def _shown(self, column: Column) -> dict[str, int]:
-        held = zip(self.keys, column.cells, strict=True)
-        return {key: real.publish(value) for key, value in held if value is not None}
+        pairs = zip(self.keys, column.cells, strict=True)
+        return {key: real.publish(value) for key, value in pairs if value is not None}
 
     @cached_property
     def without(self) -> Mapping[str, str]:
         """The step that took the weight of each miner without one, and why, by hotkey."""
-        found = {}
+        result = {}
         has = {name: _holders(values) for name, values in self.columns.items()}
-        for place, miner in enumerate(self.given.population.miners):
+        for index, miner in enumerate(self.given.population.miners):
             if not self.weights.get(miner.hotkey):
-                found[miner.hotkey] = self._reason(place, has)
-        return found
+                result[miner.hotkey] = self._reason(index, has)
+        return result
 
     def _reason(self, place: int, has: Mapping[str, frozenset[int]]) -> str:
-        """The step on the way back from the weight where something before was above 0."""
+        """Return the step on the way back from the weight where something before was above 0."""
         if self.stopped is not None:
             return f"{self.stopped}: all values are 0"
         step = self.bound.weight
         while step.name in has:
             # what was given in the place of a step came from nowhere
             sources = [e for e in step.inputs if e.shape != "number" and e.name in has]
-            if not sources or any(place in has.get(each.name, ()) for each in sources):
+            if not sources or any(place in has.get(source.name, ()) for source in sources):
                 break
             step = sources[0]
         is_absent = step.name in has and not _has_value(self.columns[step.name], place)
@@ -103,7 +103,7 @@ def allocate(
     given: Mapping[str, Values] | None = None,
     columns: Collection[str] = (),
 ) -> Allocation:
-    """The weights of a population.
+    """Return the weights of a population.
 
     Args:
         bound: the steps.
@@ -116,21 +116,21 @@ def allocate(
     Raises:
         AllocationError: a step refuses what it is given; there are no weights then.
     """
-    asked = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
-    run = _run(bound, population, asked, given or {})
+    sinks = [*map(bound.step, columns)] or [*bound.unread, *bound.carried]
+    run = _run(bound, population, sinks, given or {})
     if columns:
         return Allocation(bound, run.given, {}, {}, run.stopped[0] if run.stopped else None)
     weight = run.values.get(bound.weight.name)
     if run.stopped is not None:
         name, places = run.stopped
-        weights = {run.given.keys[place]: 0 for place in places}
+        weights = {run.given.keys[index]: 0 for index in places}
         return Allocation(bound, run.given, weights, {}, name)
     assert isinstance(weight, RationalColumn)  # noqa: S101  # it is published
-    held = zip(run.given.keys, weight.numerators, strict=True)
+    entries = zip(run.given.keys, weight.numerators, strict=True)
     return Allocation(
         bound,
         run.given,
-        {key: nano for key, nano in held if nano is not None},
+        {key: nano for key, nano in entries if nano is not None},
         {step.name: _kept(run.given, step) for step in bound.carried},
     )
 
@@ -166,14 +166,14 @@ def _run(
     sinks: Iterable[AllocationStep],
     given: Mapping[str, Values],
 ) -> _Run:
-    values = {name: _rounded(bound.step(name), held) for name, held in given.items()}
+    values = {name: _rounded(bound.step(name), column) for name, column in given.items()}
     state = Given(population, roster(bound, population), values)
     try:
         for step in bound.needed(tuple(sinks), given):
-            found = step.apply(state)
-            if isinstance(found, Stop):
-                return _Run(state, values, (step.name, found.places))
-            values[step.name] = _rounded(step, found)
+            result = step.apply(state)
+            if isinstance(result, Stop):
+                return _Run(state, values, (step.name, result.places))
+            values[step.name] = _rounded(step, result)
     except UndecidedError as error:
         raise AllocationError(f"{step.name}: {error}", code="undecided") from error
     return _Run(state, values)
@@ -195,8 +195,8 @@ def _published(values: Values) -> Values:
 def _kept(given: Given, step: AllocationStep) -> dict[str, int]:
     column = given.values[step.name]
     assert isinstance(column, RationalColumn)  # noqa: S101  # it is carried, hence rounded
-    held = zip(given.keys, column.numerators, strict=True)
-    return {key: nano for key, nano in held if nano is not None}
+    pairs = zip(given.keys, column.numerators, strict=True)
+    return {key: nano for key, nano in pairs if nano is not None}
 
 
 def _has_value(values: Values, place: int) -> bool:
@@ -207,8 +207,8 @@ def _has_value(values: Values, place: int) -> bool:
 
 
 def _holders(values: Values) -> frozenset[int]:
-    """The places that have a value above 0."""
+    """Return the places that have a value above 0."""
     if isinstance(values, Number):
         return frozenset()
     columns: Iterable[Column] = values.values() if isinstance(values, Mapping) else (values,)
-    return frozenset(place for column in columns for place in positive(column))
+    return frozenset(index for column in columns for index in positive(column))

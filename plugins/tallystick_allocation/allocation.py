@@ -43,7 +43,7 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
     given: Mapping[str, Cells | Mapping[str, Cells]] | None = None,
     columns: Collection[str] = (),
 ) -> Allocation:
-    """The weights of a population.
+    """Return the weights of a population.
 
     Args:
         rules: a rule set that is loaded, or its reference.
@@ -61,14 +61,14 @@ def allocate(  # noqa: PLR0913  # what an allocation is asked with
         AllocationError: the population has no weights by these rules.
     """
     bound = bound_allocation(rules if isinstance(rules, BoundRules) else load(rules))
-    held = population
-    if not isinstance(held, Population):
-        held = _population(held, bound, _round(round, bound), _carry(carry, bound))
-    return run_steps(bound, held, _columns(given or {}, bound, held), columns)
+    entries = population
+    if not isinstance(entries, Population):
+        entries = _population(entries, bound, _round(round, bound), _carry(carry, bound))
+    return run_steps(bound, entries, _columns(given or {}, bound, entries), columns)
 
 
 def bound_allocation(rules: BoundRules) -> BoundAllocation:
-    """The allocation of a rule set, proved.
+    """Return the allocation of a rule set, proved.
 
     Raises:
         AllocationError: it has none.
@@ -124,7 +124,7 @@ def _columns(
 ) -> dict[str, Values]:
     """Values by hotkey as columns."""
     keys = roster(bound, population)
-    found: dict[str, Values] = {}
+    result: dict[str, Values] = {}
     for name, cells in given.items():
         if bound.step(name).shape == "grouped":
             for group in cells:
@@ -134,12 +134,12 @@ def _columns(
                         f"{', '.join(bound.groups)}",
                         code="unknown-group",
                     )
-            found[name] = {
+            result[name] = {
                 group: _column(cells.get(group, {}), keys, name) for group in bound.groups
             }
         else:
-            found[name] = _column(cells, keys, name)
-    return found
+            result[name] = _column(cells, keys, name)
+    return result
 
 
 def _column(cells: Cells, keys: tuple[str, ...], name: str) -> Column:

@@ -13,7 +13,7 @@ from tallystick_allocation.step import Given
 
 
 def miner_text(given: Given, place: int, name: str) -> str:
-    """A text of a miner.
+    """Return a text of a miner.
 
     Raises:
         AllocationError: it has none.
@@ -22,35 +22,35 @@ def miner_text(given: Given, place: int, name: str) -> str:
 
 
 def miner_flag(given: Given, place: int, name: str) -> bool:
-    """A flag of a miner; who has none has not.
+    """Return a flag of a miner; who has none has not.
 
     Raises:
         AllocationError: it is no flag.
     """
-    found = _of_miner(given, place, name)
-    if found is not None and not isinstance(found, bool):
-        raise _wrong(name, f"the miner {escaped(given.keys[place])}", found, "true or false")
-    return bool(found)
+    value = _of_miner(given, place, name)
+    if value is not None and not isinstance(value, bool):
+        raise _wrong(name, f"the miner {escaped(given.keys[place])}", value, "true or false")
+    return bool(value)
 
 
 def miner_number(given: Given, place: int, name: str) -> Fraction | None:
-    """A flag of a miner as 1 or 0, or a number of it.
+    """Return a flag of a miner as 1 or 0, or a number of it.
 
     Raises:
         AllocationError: it is a text, or too large.
     """
-    found = _of_miner(given, place, name)
-    if isinstance(found, str):
-        raise _wrong(name, f"the miner {escaped(given.keys[place])}", found, "a flag or a number")
-    number = None if found is None else Fraction(found)
+    value = _of_miner(given, place, name)
+    if isinstance(value, str):
+        raise _wrong(name, f"the miner {escaped(given.keys[place])}", value, "a flag or a number")
+    number = None if value is None else Fraction(value)
     if number is not None and abs(number) > LARGEST_ATTRIBUTE:
         whose = f"the miner {escaped(given.keys[place])}"
-        raise _wrong(name, whose, found, f"at most {LARGEST_ATTRIBUTE}")
+        raise _wrong(name, whose, value, f"at most {LARGEST_ATTRIBUTE}")
     return number
 
 
 def round_text(given: Given, name: str) -> str:
-    """A text of the round.
+    """Return a text of the round.
 
     Raises:
         AllocationError: it has none.
@@ -59,15 +59,15 @@ def round_text(given: Given, name: str) -> str:
 
 
 def round_number(given: Given, name: str) -> Fraction:
-    """A number of the round.
+    """Return a number of the round.
 
     Raises:
         AllocationError: it has none.
     """
-    found = given.population.round.get(name.removeprefix(ROUND))
-    if not isinstance(found, int | Decimal) or isinstance(found, bool):
-        raise _wrong(name, "the round", found, "a number")
-    return Fraction(found)
+    value = given.population.round.get(name.removeprefix(ROUND))
+    if not isinstance(value, int | Decimal) or isinstance(value, bool):
+        raise _wrong(name, "the round", value, "a number")
+    return Fraction(value)
 
 
 def _of_miner(given: Given, place: int, name: str) -> Attribute | None:

@@ -41,11 +41,11 @@ class AverageStep(AllocationStep):
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of the column, in which carried values were too."""
-        found = hull(ranges[self.inputs[0]], NOTHING)
-        return hull(found, UNIT) if self.rules.normalise else found
+        result = hull(ranges[self.inputs[0]], NOTHING)
+        return hull(result, UNIT) if self.rules.normalise else result
 
     def apply(self, given: Given) -> Values | Stop:
-        """The averages; `allocate` rounds them."""
+        """Return the averages; `allocate` rounds them."""
         column = given.flat(self.rules.of)
         carried = given.population.carry.get(self.name, {})
         averages = column_of(
@@ -69,14 +69,14 @@ class AverageStep(AllocationStep):
     def _average(self, value: Exact | None, carried: int | None) -> Exact | None:
         previous = None if carried is None else Fraction(carried, NANO)
         if value is None:
-            found: Exact | None = previous if self.rules.leaver == "keep" else None
+            result: Exact | None = previous if self.rules.leaver == "keep" else None
         else:
             new = Fraction(self.rules.new)
             before = value if self.rules.newcomer == "new" else Fraction()
             before = before if previous is None else previous
-            found = new * value + (1 - new) * before
-        if found is None or not self._is_dropped(found):
-            return found
+            result = new * value + (1 - new) * before
+        if result is None or not self._is_dropped(result):
+            return result
         return None
 
     def _is_dropped(self, value: Exact) -> bool:

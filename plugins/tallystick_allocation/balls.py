@@ -24,7 +24,7 @@ def published_rows(
     places: Sequence[int],
     row: Callable[[int], Mapping[str, Exact]],
 ) -> list[int]:
-    """The value of a tree at some places, in nano, rounded half-even once.
+    """Return the value of a tree at some places, in nano, rounded half-even once.
 
     Args:
         tree: its parameters are bound, and it reads other values alone.
@@ -38,20 +38,20 @@ def published_rows(
     read = leaves(tree, "published")
     balls = [_balls(inputs[str(node.data[0])], places) for node in read]
     program = BallProgram(tree, read)
-    found = program.published(
+    result = program.published(
         balls, len(places), lambda n: real.publish(evaluate(tree, {}, row(places[n])))
     )
-    return [int(nano) for nano in found]
+    return [int(nano) for nano in result]
 
 
 def _balls(column: Column | Number, places: Sequence[int]) -> Balls:
     if isinstance(column, Number):
         return _of_exact([column.value or Fraction()] * len(places))
     if isinstance(column, RationalColumn) and column.denominator < _INT64:
-        numerators = [column.numerators[place] or 0 for place in places]
+        numerators = [column.numerators[index] or 0 for index in places]
         if max(map(abs, numerators)) < _INT64:
             return Balls.of_integers(np.array(numerators, np.int64), column.denominator)
-    return _of_exact([column.exact(place) or Fraction() for place in places])
+    return _of_exact([column.exact(index) or Fraction() for index in places])
 
 
 def _of_exact(values: Sequence[Exact]) -> Balls:

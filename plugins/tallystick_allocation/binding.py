@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def bind_allocation(
     rule_set: RuleSet, registry: Registry, within: Mapping[str, Range] | None = None
 ) -> BoundAllocation | None:
-    """The allocation of a rule set that is loaded; None where it has none.
+    """Return the allocation of a rule set that is loaded; None where it has none.
 
     Args:
         rule_set: the rule set.

@@ -80,13 +80,13 @@ def _check_miners(rules: AllocationRules, declared: Declared) -> Iterator[Findin
     """Refuse to weigh the miners of a round by what is not of that round alone."""
     if rules.miners == "slots":
         return
-    path, found = (*_PATH, "miners"), shown(rules.miners)
+    path, actual = (*_PATH, "miners"), shown(rules.miners)
     collects = [step for step in rules.steps if isinstance(step, Collect)]
     if not collects or any(step.records != "round" for step in collects):
-        yield mistake(path, found, '"slots", or steps that collect records = "round" alone')
+        yield mistake(path, actual, '"slots", or steps that collect records = "round" alone')
     elif any(isinstance(step, Average) for step in rules.steps):
         # an average is carried for who has no record in the round too
-        yield mistake(path, found, '"slots": an average is also of miners without a record')
+        yield mistake(path, actual, '"slots": an average is also of miners without a record')
     weighs = any(_REPUTATION in (*step.times, *step.over) for step in collects)
     if weighs and _REPUTATION not in declared.sections:
         expected = "the section [reputation], which steps of the round are weighed by"
@@ -107,8 +107,8 @@ class _Steps:
     def findings(self) -> Iterator[Finding]:
         """Yield the findings about each step in its place, then about the last one."""
         cycle = find_cycle({step.name: self._reads(step) for step in self.rules.steps})
-        for place, step in enumerate(self.rules.steps):
-            path = (*_PATH, "steps", place)
+        for index, step in enumerate(self.rules.steps):
+            path = (*_PATH, "steps", index)
             yield from self._named(path, step)
             names = yield from self._names(path, step, cycle)
             if names:
@@ -129,21 +129,21 @@ class _Steps:
         self, path: KeyPath, step: StepRules, cycle: tuple[str, ...]
     ) -> Generator[Finding, None, bool]:
         """Return whether every name leads to an earlier step."""
-        later = [each.name for each in self.rules.steps]
+        later = [step_rules.name for step_rules in self.rules.steps]
         sound = True
         for key, name in (*step.columns(), *self._published(step)):
             if name in self.known:
                 continue
             sound = False
             if step.name in cycle and name in cycle:
-                found, expected = f"a cycle: {' → '.join(cycle)}", "steps that read earlier ones"
+                actual, expected = f"a cycle: {' → '.join(cycle)}", "steps that read earlier ones"
             elif name in later:
-                found = f"{shown(name)}, which is step {later.index(name) + 1}"
+                actual = f"{shown(name)}, which is step {later.index(name) + 1}"
                 expected = "an earlier step"
             else:
                 hint = nearest(name, self.known) or f": {one_of(self.known)}"
-                found, expected = shown(name), f"the name of an earlier step{hint}"
-            yield mistake((*path, *key), found, expected)
+                actual, expected = shown(name), f"the name of an earlier step{hint}"
+            yield mistake((*path, *key), actual, expected)
         return sound
 
     def _reads(self, step: StepRules) -> list[str]:
@@ -184,7 +184,7 @@ class _Steps:
             yield mistake(path, shown(name), f"an attribute that is {before} elsewhere, not {kind}")
 
     def _shapes_of(self, path: KeyPath, step: StepRules) -> Iterator[Finding]:
-        """A step takes columns, of groups or one, as it is made for."""
+        """Yield a step takes columns, of groups or one, as it is made for."""
         for key, name in step.columns():
             shape, where = self.shapes[name], (*path, *key)
             if shape == "number":
@@ -199,12 +199,12 @@ class _Steps:
             yield mistake((*path, "of"), "columns of both kinds", expected)
 
     def _last(self) -> Iterator[Finding]:
-        place = len(self.rules.steps) - 1
-        last, path = self.rules.steps[-1], (*_PATH, "steps", place)
+        index = len(self.rules.steps) - 1
+        last, path = self.rules.steps[-1], (*_PATH, "steps", index)
         if self.shapes[last.name] != "flat":
-            found = "a number" if self.shapes[last.name] == "number" else "a column for each group"
+            actual = "a number" if self.shapes[last.name] == "number" else "a column for each group"
             expected = "a last step that gives one column, the weight"
-            yield mistake((*path, "do"), f"{shown(last.do)}, {found}", expected)
+            yield mistake((*path, "do"), f"{shown(last.do)}, {actual}", expected)
         elif not last.publish:
             expected = "true in the last step, which is the weight"
             yield mistake((*path, "publish"), shown(last.publish), expected)
@@ -213,7 +213,7 @@ class _Steps:
             yield mistake((*path, "below"), shown(last.below), expected)
 
     def collect(self, path: KeyPath, step: Collect) -> Iterator[Finding]:
-        """A value that there is, and keys that do something."""
+        """Yield a value that there is, and keys that do something."""
         yield from self._value(path, step)
         weighted = step.statistic == "weighted_mean"
         if weighted and not step.over:
@@ -256,7 +256,7 @@ class _Steps:
         return any(value in rules.measures for rules in types)
 
     def formula(self, path: KeyPath, step: FormulaStep) -> Iterator[Finding]:
-        """A measure of columns alone, in groups that there are."""
+        """Yield a measure of columns alone, in groups that there are."""
         yield from check_reference(formula_of_step(path, step), self.registry)
         formula = self._formula(step)
         if formula is not None and (leaves(formula.tree, "fact") or formula.applies is not None):
@@ -287,15 +287,15 @@ class _Steps:
                 yield mistake(where, "a table", "a number: the column is not of groups")
 
     def ordered(self, path: KeyPath, step: Top | OnePer) -> Iterator[Finding]:
-        """A salt is of digests."""
+        """Yield a salt is of digests."""
         if step.salt is not None and step.ties != "digest":
             yield mistake((*path, "salt"), shown(step.salt), 'no such key but with ties = "digest"')
 
     def by_rank(self, path: KeyPath, step: ByRank) -> Iterator[Finding]:
         """Either parts or a ratio."""
         if (step.parts is None) == (step.ratio is None):
-            found = "neither" if step.parts is None else "both"
-            yield mistake(path, found, "either parts or ratio")
+            actual = "neither" if step.parts is None else "both"
+            yield mistake(path, actual, "either parts or ratio")
         if step.parts is not None and not any(step.parts):
             yield mistake((*path, "parts"), "parts of 0", "a part above 0")
         source = self.known[step.of]
@@ -304,7 +304,7 @@ class _Steps:
             yield mistake((*path, "of"), shown(step.of), expected)
 
     def pools(self, path: KeyPath, step: Pools) -> Iterator[Finding]:
-        """A group takes what is idle, or there is who burns."""
+        """Yield a group takes what is idle, or there is who burns."""
         if step.idle not in _IDLE:
             names = (*_IDLE, *self.rules.groups)
             if step.idle not in names:
@@ -318,14 +318,14 @@ class _Steps:
         """Parts of one whole."""
         whole = sum(map(Fraction, step.of.values()), Fraction())
         if whole != 1:
-            found = f"a sum of {fraction(whole)}"
-            yield mistake((*path, "of"), found, "parts that sum to exactly 1")
+            actual = f"a sum of {fraction(whole)}"
+            yield mistake((*path, "of"), actual, "parts that sum to exactly 1")
         if (step.empty == "burn") != (step.burn is not None):
-            found = "" if step.burn is None else shown(step.burn)
-            yield mistake((*path, "burn"), found, 'this key with empty = "burn", and only then')
+            actual = "" if step.burn is None else shown(step.burn)
+            yield mistake((*path, "burn"), actual, 'this key with empty = "burn", and only then')
 
     def cap(self, path: KeyPath, step: CapStep) -> Iterator[Finding]:
-        """A share of a whole."""
+        """Yield a share of a whole."""
         if step.of not in self.normalised:
             expected = (
                 "a column that sums to exactly 1, such as one of share, which is not published"
@@ -340,7 +340,7 @@ class _Steps:
             yield mistake((*path, "new"), shown(step.new), "a share above 0")
 
     def z_score(self, path: KeyPath, step: ZScore) -> Iterator[Finding]:
-        """A value of groups has nowhere to stop alone."""
+        """Yield a value of groups has nowhere to stop alone."""
         if step.zero == "stop" and self.shapes[step.of] == "grouped":
             expected = '"flat": a group alone cannot end the allocation'
             yield mistake((*path, "zero"), shown(step.zero), expected)

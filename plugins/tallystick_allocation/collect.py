@@ -91,7 +91,7 @@ class CollectStep(AllocationStep):
         return [*super().operation, self.grouping, list(self.groups)]
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
-        """The range of a value, and what is given to who has none."""
+        """Return the range of a value, and what is given to who has none."""
         del ranges
         rules = self.rules
         low, high = self.within or NOTHING
@@ -103,15 +103,15 @@ class CollectStep(AllocationStep):
             # whatever is not 0 of the divisor is a nano of each factor at least
             most = LARGEST_FACTOR ** len(rules.times) * NANO ** len(rules.over)
             low, high = min(low, Fraction()) * most, max(high, Fraction()) * most
-        found = hull((low, high), NOTHING) if rules.missed == "zero" else (low, high)
-        return found if rules.empty is None else hull(found, (Fraction(rules.empty),) * 2)
+        result = hull((low, high), NOTHING) if rules.missed == "zero" else (low, high)
+        return result if rules.empty is None else hull(result, (Fraction(rules.empty),) * 2)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column, or one for each group."""
+        """Return the column, or one for each group."""
         of_round = self.rules.records == "round"
-        held = given.population.collected(self.rules.value, of_round=of_round)
-        found = {group: self._column(held.get(group, {}), given) for group in self.groups}
-        return found if self.shape == "grouped" else found[UNGROUPED]
+        entries = given.population.collected(self.rules.value, of_round=of_round)
+        result = {group: self._column(entries.get(group, {}), given) for group in self.groups}
+        return result if self.shape == "grouped" else result[UNGROUPED]
 
     def reason(self) -> str:
         """Records are missing, or come to nothing."""
@@ -148,16 +148,16 @@ class CollectStep(AllocationStep):
                     )
 
     def ratio(self, samples: Sequence[Sample]) -> _Ratio | None:
-        """The value of one miner as a ratio; None without a sample that counts."""
+        """Return the value of one miner as a ratio; None without a sample that counts."""
         rules = self.rules
         if len(samples) == 1 and rules.statistic in _PLAIN:
             # most tables have one value a miner
             (only,) = samples
             if isinstance(only.value, int) and not only.missed:
                 return only.value, NANO
-        counted = [each for each in samples if _counts(each, rules.missed == "zero")]
+        counted = [sample for sample in samples if _counts(sample, rules.missed == "zero")]
         if rules.statistic == "weighted_mean":
-            apart = [[each] for each in counted] if rules.tasks is None else _tasks(counted)
+            apart = [[sample] for sample in counted] if rules.tasks is None else _tasks(counted)
             return _weighted_mean(apart, rules.times, rules.over)
         if not counted:
             return None
@@ -171,14 +171,14 @@ class CollectStep(AllocationStep):
                 return _mean([_mean(map(_value, task)) for task in tasks])
         if rules.tasks == "mean":
             return _sum(_mean(map(_value, task)) for task in tasks)
-        found = _sum(_value(each) for task in tasks for each in task)
-        if not self.is_exact and NANO % found[1]:
+        result = _sum(_value(sample) for task in tasks for sample in task)
+        if not self.is_exact and NANO % result[1]:
             raise AllocationError(
-                f"{self.name}: found the sum {fraction(Fraction(*found))}, expected values of at "
+                f"{self.name}: found the sum {fraction(Fraction(*result))}, expected values of at "
                 "most nine decimal places: ratios are for exact measures and for means",
                 code="out-of-range",
             )
-        return found
+        return result
 
 
 def _counts(sample: Sample, missed_count: bool) -> bool:
@@ -186,7 +186,7 @@ def _counts(sample: Sample, missed_count: bool) -> bool:
 
 
 def _value(sample: Sample) -> _Ratio:
-    """The value as a ratio: a whole number is nano, a fraction itself."""
+    """Return the value as a ratio: a whole number is nano, a fraction itself."""
     value = sample.value
     if sample.missed or value is None:
         return 0, 1
@@ -212,9 +212,9 @@ def _sum(ratios: Iterable[_Ratio]) -> _Ratio:
 
 
 def _mean(ratios: Iterable[_Ratio]) -> _Ratio:
-    found = list(ratios)
-    numerator, denominator = _sum(found)
-    return numerator, denominator * len(found)
+    result = list(ratios)
+    numerator, denominator = _sum(result)
+    return numerator, denominator * len(result)
 
 
 def _weighted_mean(

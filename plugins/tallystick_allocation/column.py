@@ -42,7 +42,7 @@ class RationalColumn:
         return len(self.numerators)
 
     def exact(self, place: int) -> Fraction | None:
-        """The value at a place."""
+        """Return the value at a place."""
         numerator = self.numerators[place]
         return None if numerator is None else Fraction(numerator, self.denominator)
 
@@ -54,7 +54,7 @@ class RationalColumn:
     @property
     def present(self) -> list[int]:
         """The places that have a value."""
-        return [place for place, value in enumerate(self.numerators) if value is not None]
+        return [index for index, value in enumerate(self.numerators) if value is not None]
 
 
 @attrs.frozen(eq=False)
@@ -71,7 +71,7 @@ class RealColumn:
         return len(self.values)
 
     def exact(self, place: int) -> Exact | None:
-        """The value at a place."""
+        """Return the value at a place."""
         return self.values[place]
 
     @property
@@ -82,7 +82,7 @@ class RealColumn:
     @property
     def present(self) -> list[int]:
         """The places that have a value."""
-        return [place for place, value in enumerate(self.values) if value is not None]
+        return [index for index, value in enumerate(self.values) if value is not None]
 
 
 @attrs.frozen(eq=False)
@@ -100,7 +100,7 @@ Values = Column | Grouped | Number
 
 
 def column_of(cells: Iterable[Exact | None]) -> Column:
-    """The column of some values."""
+    """Return the column of some values."""
     values = tuple(cells)
     if all(value is None or isinstance(value, Fraction) for value in values):
         ratios = (None if value is None else value.as_integer_ratio() for value in values)  # type: ignore[union-attr]  # as tested
@@ -109,15 +109,17 @@ def column_of(cells: Iterable[Exact | None]) -> Column:
 
 
 def column_of_ratios(ratios: Iterable[tuple[int, int] | None]) -> Column:
-    """The column of some ratios of whole numbers, each with a positive denominator."""
-    found = list(ratios)
+    """Return the column of some ratios of whole numbers, each with a positive denominator."""
+    result = list(ratios)
     denominator = 1
-    for each in {ratio[1] for ratio in found if ratio is not None}:
-        denominator = lcm(denominator, each)
+    for divisor in {ratio[1] for ratio in result if ratio is not None}:
+        denominator = lcm(denominator, divisor)
         if denominator > _WIDEST:
-            return RealColumn(tuple(None if ratio is None else Fraction(*ratio) for ratio in found))
+            return RealColumn(
+                tuple(None if ratio is None else Fraction(*ratio) for ratio in result)
+            )
     return RationalColumn(
-        tuple(None if r is None else r[0] * (denominator // r[1]) for r in found), denominator
+        tuple(None if r is None else r[0] * (denominator // r[1]) for r in result), denominator
     )
 
 
@@ -125,28 +127,28 @@ def over(numerators: Sequence[int | None], denominator: int) -> RationalColumn:
     """Whole numbers over a denominator, which is reduced where it is long."""
     shared = 1
     if denominator > _WIDEST:
-        shared = gcd(denominator, *(each for each in numerators if each is not None))
+        shared = gcd(denominator, *(numerator for numerator in numerators if numerator is not None))
     if shared == 1:
         return RationalColumn(tuple(numerators), denominator)
-    reduced = (None if each is None else each // shared for each in numerators)
+    reduced = (None if numerator is None else numerator // shared for numerator in numerators)
     return RationalColumn(tuple(reduced), denominator // shared)
 
 
 def absent(places: int) -> RationalColumn:
-    """A column without a value."""
+    """Return a column without a value."""
     return RationalColumn((None,) * places)
 
 
 def constant(places: Iterable[int], value: Fraction, length: int) -> RationalColumn:
-    """A column with one value at some places."""
+    """Return a column with one value at some places."""
     numerators: list[int | None] = [None] * length
-    for place in places:
-        numerators[place] = value.numerator
+    for index in places:
+        numerators[index] = value.numerator
     return RationalColumn(tuple(numerators), value.denominator)
 
 
 def published(column: Column) -> RationalColumn:
-    """The values rounded half-even to nine places, once each."""
+    """Return the values rounded half-even to nine places, once each."""
     if isinstance(column, RealColumn):
         return RationalColumn(
             tuple(None if value is None else real.publish(value) for value in column.values), NANO
@@ -161,26 +163,26 @@ def published(column: Column) -> RationalColumn:
 
 
 def nano(column: Column) -> Iterator[int | None]:
-    """The values in nano, rounded half-even."""
+    """Return the values in nano, rounded half-even."""
     return iter(published(column).numerators)
 
 
 def shown(column: Column, place: int, decimals: int = 25) -> str:
-    """The value at a place for people; ``none`` where there is none."""
+    """Return the value at a place for people; ``none`` where there is none."""
     value = column.exact(place)
     return "none" if value is None else real.decimal(value, decimals)
 
 
 def total(column: Column) -> Exact:
-    """The sum of the values."""
+    """Return the sum of the values."""
     if isinstance(column, RationalColumn):
-        whole = sum(each for each in column.numerators if each is not None)
+        whole = sum(numerator for numerator in column.numerators if numerator is not None)
         return Fraction(whole, column.denominator)
     return real.total(value for value in column.values if value is not None)
 
 
 def times(column: Column, factor: Exact) -> Column:
-    """The values times a number."""
+    """Return the values times a number."""
     if isinstance(column, RationalColumn) and isinstance(factor, Fraction):
         scaled = [None if n is None else n * factor.numerator for n in column.numerators]
         return over(scaled, column.denominator * factor.denominator)
@@ -188,12 +190,12 @@ def times(column: Column, factor: Exact) -> Column:
 
 
 def mapped(column: Column, change: Callable[[Exact], Exact]) -> Column:
-    """The values, each changed."""
+    """Return the values, each changed."""
     return column_of(None if value is None else change(value) for value in column.cells)
 
 
 def kept(column: Column, places: Iterable[int]) -> Column:
-    """The values at some places, and none elsewhere."""
+    """Return the values at some places, and none elsewhere."""
     wanted = set(places)
     if isinstance(column, RationalColumn):
         numerators = (n if i in wanted else None for i, n in enumerate(column.numerators))
@@ -202,54 +204,54 @@ def kept(column: Column, places: Iterable[int]) -> Column:
 
 
 def positive(column: Column) -> list[int]:
-    """The places whose value is above 0."""
+    """Return the places whose value is above 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n is not None and n > 0]
     return [i for i in column.present if real.sign(_at(column, i)) > 0]
 
 
 def negative(column: Column) -> list[int]:
-    """The places whose value is below 0."""
+    """Return the places whose value is below 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n is not None and n < 0]
     return [i for i in column.present if real.sign(_at(column, i)) < 0]
 
 
 def other_than_zero(column: Column) -> list[int]:
-    """The places whose value is not 0."""
+    """Return the places whose value is not 0."""
     if isinstance(column, RationalColumn):
         return [i for i, n in enumerate(column.numerators) if n]
     return [i for i in column.present if real.sign(_at(column, i))]
 
 
 def ascending(column: Column) -> list[list[int]]:
-    """The places with a value from the lowest to the highest, equal ones together.
+    """Return the places with a value from the lowest to the highest, equal ones together.
 
     Values that are no fractions are sorted by enclosures; only those whose enclosures touch are
     compared one by one.
     """
     if isinstance(column, RationalColumn):
         by_value: dict[int, list[int]] = {}
-        for place, numerator in enumerate(column.numerators):
+        for index, numerator in enumerate(column.numerators):
             if numerator is not None:
-                by_value.setdefault(numerator, []).append(place)
+                by_value.setdefault(numerator, []).append(index)
         return [by_value[value] for value in sorted(by_value)]
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for touching in _touching(column):
-        found += _told_apart(column, touching) if len(touching) > 1 else [touching]
-    return found
+        result += _told_apart(column, touching) if len(touching) > 1 else [touching]
+    return result
 
 
 def _touching(column: RealColumn) -> Iterator[list[int]]:
-    ends = sorted((*_enclosure(_at(column, place)), place) for place in column.present)
+    ends = sorted((*_enclosure(_at(column, index)), index) for index in column.present)
     together: list[int] = []
     highest = 0
-    for low, high, place in ends:
+    for low, high, index in ends:
         if together and low > highest:
             yield sorted(together)
             together = []
         highest = max(high, highest) if together else high
-        together.append(place)
+        together.append(index)
     if together:
         yield sorted(together)
 
@@ -259,11 +261,11 @@ def _told_apart(column: RealColumn, places: list[int]) -> Iterator[list[int]]:
         return real.compare(_at(column, first), _at(column, second))
 
     equal: list[int] = []
-    for place in sorted(places, key=cmp_to_key(order)):
-        if equal and order(equal[0], place):
+    for index in sorted(places, key=cmp_to_key(order)):
+        if equal and order(equal[0], index):
             yield equal
             equal = []
-        equal.append(place)
+        equal.append(index)
     yield equal
 
 
@@ -281,7 +283,7 @@ def _at(column: RealColumn, place: int) -> Exact:
 
 
 def aligned(columns: Sequence[RationalColumn]) -> tuple[list[tuple[int | None, ...]], int]:
-    """The numerators of some columns over their common denominator."""
+    """Return the numerators of some columns over their common denominator."""
     denominator = lcm(*(column.denominator for column in columns))
     return [
         column.numerators

@@ -95,16 +95,16 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
     scorer = load(reference)
     held.require(scorer)
     with working("allocating"):
-        found = allocation.allocate(scorer, population, round=round_file, carry=carry_file)
-        document = weights_document(found)
-        explanation = None if hotkey is None else explained(found, hotkey)
+        weighed = allocation.allocate(scorer, population, round=round_file, carry=carry_file)
+        document = weights_document(weighed)
+        explanation = None if hotkey is None else explained(weighed, hotkey)
     with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
         file.write(f"{json_text(document, indent=2)}\n".encode())
     if as_json:
-        shown = {} if explanation is None else {"explanation": explanation.to_dict()}
-        print_json({**document, **shown})
+        more = {} if explanation is None else {"explanation": explanation.to_dict()}
+        print_json({**document, **more})
     else:
-        lines = _summary(found, document, as_uint16=as_uint16)
+        lines = _summary(weighed, document, as_uint16=as_uint16)
         lines += [] if explanation is None else ["", *explanation_lines(explanation)]
         echo(*lines, err=is_stream(output))
 
@@ -112,22 +112,22 @@ def allocate(  # noqa: PLR0913, PLR0917  # one argument for each option
 def _summary(found: Allocation, document: dict[str, Any], *, as_uint16: bool) -> list[str]:
     miners = len(found.given.population.miners)
     reasons = Counter(found.without.values())
-    told = [f"{numbered(miners, 'miner')}, {miners - len(found.without)} with a weight"]
-    told += [f"{count:>5} without: {reason}" for reason, count in sorted(reasons.items())]
+    lines = [f"{numbered(miners, 'miner')}, {miners - len(found.without)} with a weight"]
+    lines += [f"{count:>5} without: {reason}" for reason, count in sorted(reasons.items())]
     if not any(found.weights.values()):
-        return [*told, "no weights: nobody has one above 0"]
+        return [*lines, "no weights: nobody has one above 0"]
     if as_uint16:
         pairs = zip(document["uids"], document["uint16"], strict=True)
         left_out = (f"{uid:>5}  no weight: {why}" for uid, why in document["dropped"].items())
         rows = (f"{uid:>5}  {value:>6}" for uid, value in pairs)
-        return [*told, "  uid  uint16", *rows, *left_out]
+        return [*lines, "  uid  uint16", *rows, *left_out]
     ordered = sorted(found.weights.items(), key=lambda item: (-item[1], item[0]))
     rows = (f"{to_text(nano)}  {hotkey}" for hotkey, nano in ordered if nano)
-    return [*told, *rows, f"{to_text(sum(found.weights.values()))}  in all"]
+    return [*lines, *rows, f"{to_text(sum(found.weights.values()))}  in all"]
 
 
 def explanation_lines(explanation: AllocationExplanation) -> list[str]:
-    """Every column of one miner, a line each."""
+    """Return every column of one miner, a line each."""
     lines = [f"{explanation.hotkey}:"]
     for step in explanation.steps:
         lines += _lines(step)

@@ -8,7 +8,7 @@ import attrs
 
 from tallystick.errors import InputError
 from tallystick.io.text import escaped
-from tallystick.json_values import JsonObject, Key, json_fields, json_object, json_value
+from tallystick.json_values import JsonKey, JsonObject, json_fields, json_object, json_value
 from tallystick.numbers import real
 from tallystick_allocation.allocate import Allocation
 from tallystick_allocation.column import Column, Number, Values
@@ -18,7 +18,7 @@ Cell = str | None
 """A value as text, exact where it ends within 25 places; None where there is none."""
 
 
-@json_object(Key("step", "name"), "do", "reads", Key("published", "is_published"), "value")
+@json_object(JsonKey("step", "name"), "do", "reads", JsonKey("published", "is_published"), "value")
 @attrs.frozen
 class ExplainedStep:
     """The result of one step for one miner.
@@ -66,7 +66,7 @@ class AllocationExplanation:
 def explained(
     allocation: Allocation, hotkey: str, more: Mapping[str, Values] | None = None
 ) -> AllocationExplanation:
-    """Every column for one miner, or for who else gets a share.
+    """Return every column for one miner, or for who else gets a share.
 
     Args:
         allocation: what is explained.
@@ -76,15 +76,15 @@ def explained(
     Raises:
         InputError: the population has no such miner.
     """
-    place = allocation.given.places.get(hotkey)
-    if place is None:
+    index = allocation.given.places.get(hotkey)
+    if index is None:
         raise InputError(
             f"found the hotkey {escaped(hotkey)}, expected a miner of the population to explain"
         )
     columns = {**(more or {}), **allocation.columns}
     return AllocationExplanation(
         hotkey,
-        tuple(_step(step, columns.get(step.name), place) for step in allocation.bound.steps),
+        tuple(_step(step, columns.get(step.name), index) for step in allocation.bound.steps),
         allocation.weights.get(hotkey),
         allocation.without.get(hotkey, ""),
     )
@@ -94,7 +94,7 @@ def _step(step: AllocationStep, found: Values | None, place: int) -> ExplainedSt
     return ExplainedStep(
         step.name,
         step.rules.do,
-        tuple(each.name for each in step.inputs),
+        tuple(read.name for read in step.inputs),
         step.rules.publish or step.carries,
         None if found is None else _value(found, place),
         found is not None,

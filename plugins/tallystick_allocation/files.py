@@ -21,7 +21,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, NumberError
 from tallystick.io.documents import read_json
 from tallystick.io.text import NO_SURROGATES, escaped, has_utf8
-from tallystick.json_values import Key, constant, json_object, nano_value
+from tallystick.json_values import JsonKey, constant, json_object, nano_value
 from tallystick.numbers.nano import NANO, from_decimal, from_text, to_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick_allocation.allocate import Allocation
@@ -46,8 +46,10 @@ def _spelled(attributes: Mapping[str, Attribute]) -> dict[str, str | bool]:
 
 @json_object(
     constant("format", _FORMAT),
-    Key("round", form=_spelled),
-    Key("miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}),
+    JsonKey("round", form=_spelled),
+    JsonKey(
+        "miners", form=lambda miners: {key: _spelled(own) for key, own in miners.items() if own}
+    ),
 )
 @attrs.frozen
 class RoundFile:
@@ -99,19 +101,19 @@ def round_of(
     every = (bound, *others)
     of_round = {name for each in every for name in each.round_attributes}
     of_miners = {name for each in every for name in each.miner_attributes}
-    said = _table(table.get("round", {}), where, "round")
-    _check_keys(said, sorted(of_round), where, "round")
+    texts = _table(table.get("round", {}), where, "round")
+    _check_keys(texts, sorted(of_round), where, "round")
     miners = dict[str, Mapping[str, Attribute]]()
     for hotkey, value in _table(table.get("miners", {}), where, "miners").items():
         path = f"miners.{escaped(hotkey)}"
-        held = _table(value, where, path)
-        _check_keys(held, sorted(of_miners), where, path)
-        miners[hotkey] = _attributes(held, bound.miner_attributes, where, path)
-    return RoundFile(_attributes(said, bound.round_attributes, where, "round"), miners)
+        attributes = _table(value, where, path)
+        _check_keys(attributes, sorted(of_miners), where, path)
+        miners[hotkey] = _attributes(attributes, bound.miner_attributes, where, path)
+    return RoundFile(_attributes(texts, bound.round_attributes, where, "round"), miners)
 
 
 def round_schema(bound: BoundAllocation) -> dict[str, Any]:
-    """The JSON Schema of the file of a round."""
+    """Return the JSON Schema of the file of a round."""
     miner = _schema(bound.miner_attributes)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -127,7 +129,7 @@ def round_schema(bound: BoundAllocation) -> dict[str, Any]:
 
 
 def weights_document(allocation: Allocation) -> dict[str, Any]:
-    """The weights of an allocation as JSON: what the file says, and ``--json`` prints."""
+    """Return the weights of an allocation as JSON: what the file says, and ``--json`` prints."""
     by_uid = uids_of(allocation)
     slots, values = to_uint16(by_uid)
     return {
@@ -145,15 +147,15 @@ def weights_document(allocation: Allocation) -> dict[str, Any]:
 
 
 def uids_of(allocation: Allocation) -> dict[int, int]:
-    """The weights in nano by slot; of miners whose slot is not known, none."""
+    """Return the weights in nano by slot; of miners whose slot is not known, none."""
     slots = {m.hotkey: m.uid for m in allocation.given.population.miners if m.uid is not None}
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for key, nano in allocation.weights.items():
         is_miner = key in allocation.given.population.places
         slot = slots.get(key) if is_miner else slot_of(key)
         if slot is not None:
-            found[slot] = found.get(slot, 0) + nano
-    return found
+            result[slot] = result.get(slot, 0) + nano
+    return result
 
 
 def read_carry(path: Path, bound: BoundAllocation) -> Mapping[str, Mapping[str, int]]:
@@ -183,9 +185,9 @@ def carry_of(
     return {
         name: {
             hotkey: _carried(text, bound.ranges[name], where, f"carry.{name}.{escaped(hotkey)}")
-            for hotkey, text in _table(held, where, f"carry.{name}").items()
+            for hotkey, text in _table(texts, where, f"carry.{name}").items()
         }
-        for name, held in carry.items()
+        for name, texts in carry.items()
     }
 
 
@@ -270,8 +272,8 @@ def _nano(value: Any, where: str, path: str) -> int:  # noqa: ANN401  # any JSON
 
 
 def _wrong(where: str, path: str, value: Any, expected: str) -> InputError:  # noqa: ANN401  # any JSON value
-    place = f"{path}: " if path else ""
-    return InputError(f"{where}: {place}found {_shown(value)}, expected {expected}")
+    prefix = f"{path}: " if path else ""
+    return InputError(f"{where}: {prefix}found {_shown(value)}, expected {expected}")
 
 
 def _shown(value: object) -> str:

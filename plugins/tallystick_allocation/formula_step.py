@@ -89,9 +89,9 @@ class FormulaColumnStep(AllocationStep):
         return hull(result, *others)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column, or one for each group."""
-        found = {group: self._column(group, given) for group in self.groups}
-        return found if self.shape == "grouped" else next(iter(found.values()))
+        """Return the column, or one for each group."""
+        result = {group: self._column(group, given) for group in self.groups}
+        return result if self.shape == "grouped" else next(iter(result.values()))
 
     def reason(self) -> str:
         """Return that its value is 0."""
@@ -104,13 +104,13 @@ class FormulaColumnStep(AllocationStep):
             return _of_group(given.values[other], group) if other else absent(len(given.keys))
         names = self.formula.published
         inputs = {name: self._input(name, group, given) for name in names}
-        present = [place for place in range(len(given.keys)) if _is_present(inputs, place)]
+        present = [index for index in range(len(given.keys)) if _is_present(inputs, index)]
         if rules.publish and len(present) >= _MANY and self._is_beyond_ratios:
             return self._published(inputs, present, given)
-        found = self._empty(given)
-        for place in present:
-            found[place] = evaluate(self.tree, {}, _row(inputs, place))
-        return column_of(found)
+        result = self._empty(given)
+        for index in present:
+            result[index] = evaluate(self.tree, {}, _row(inputs, index))
+        return column_of(result)
 
     def _published(
         self, inputs: Mapping[str, _Input], places: Sequence[int], given: Given
@@ -118,38 +118,38 @@ class FormulaColumnStep(AllocationStep):
         """Return rounded values, by doubles with a bound, or by the reference."""
         from tallystick_allocation.balls import published_rows  # loads NumPy
 
-        found = [None if each is None else real.publish(each) for each in self._empty(given)]
+        result = [None if cell is None else real.publish(cell) for cell in self._empty(given)]
         nanos = published_rows(self.tree, inputs, places, lambda place: _row(inputs, place))
         for place, nano in zip(places, nanos, strict=True):
-            found[place] = nano
-        return RationalColumn(tuple(found), NANO)
+            result[place] = nano
+        return RationalColumn(tuple(result), NANO)
 
     def _empty(self, given: Given) -> list[Exact | None]:
-        """The values of who lacks an input."""
-        found: list[Exact | None] = [None] * len(given.keys)
+        """Return the values of who lacks an input."""
+        result: list[Exact | None] = [None] * len(given.keys)
         if self.rules.absent is not None:
-            found[: given.miners] = [Fraction(self.rules.absent)] * given.miners
-        return found
+            result[: given.miners] = [Fraction(self.rules.absent)] * given.miners
+        return result
 
     @property
     def _is_beyond_ratios(self) -> bool:
         return any(operator in self.tree.by_operator for operator in BEYOND_RATIOS)
 
     def _input(self, name: str, group: str, given: Given) -> _Input:
-        """The value of an input at each place; a number is that of every place."""
+        """Return the value of an input at each place; a number is that of every place."""
         if name.startswith(MINER):
             # who has no such flag has it not; who is no miner has no attributes
             miners = range(given.miners)
-            held = [miner_number(given, place, name) or Fraction() for place in miners]
-            return column_of([*held, *[None] * (len(given.keys) - given.miners)])
+            numbers = [miner_number(given, index, name) or Fraction() for index in miners]
+            return column_of([*numbers, *[None] * (len(given.keys) - given.miners)])
         values = given.values[name]
         return values if isinstance(values, Number) else _of_group(values, group)
 
 
 def _is_present(inputs: Mapping[str, _Input], place: int) -> bool:
     return all(
-        (each.value if isinstance(each, Number) else _raw(each, place)) is not None
-        for each in inputs.values()
+        (read.value if isinstance(read, Number) else _raw(read, place)) is not None
+        for read in inputs.values()
     )
 
 
@@ -160,16 +160,16 @@ def _raw(column: Column, place: int) -> object:
 
 
 def _row(inputs: Mapping[str, _Input], place: int) -> dict[str, Exact]:
-    """The exact value of each input at a place, where all have one."""
-    found = {}
-    for name, each in inputs.items():
-        value = each.value if isinstance(each, Number) else each.exact(place)
+    """Return the exact value of each input at a place, where all have one."""
+    result = {}
+    for name, read in inputs.items():
+        value = read.value if isinstance(read, Number) else read.exact(place)
         if value is not None:
-            found[name] = value
-    return found
+            result[name] = value
+    return result
 
 
 def _of_group(held: Values, group: str) -> Column:
-    """The column of a group; a flat one is that of every group."""
+    """Return the column of a group; a flat one is that of every group."""
     assert not isinstance(held, Number)  # noqa: S101  # as binding has seen to
     return held[group] if isinstance(held, Mapping) else held

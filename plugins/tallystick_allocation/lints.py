@@ -55,15 +55,15 @@ class _Probe:
     within: Range
 
     def run(self, values: Sequence[Fraction]) -> Allocation | None:
-        """The weights of as many miners; None where a step refuses them."""
+        """Return the weights of as many miners; None where a step refuses them."""
         names = [f"miner-{number:03}" for number in range(len(values))]
         miners = tuple(Miner(name, uid, self._of_miner(name)) for uid, name in enumerate(names))
         population = Population(miners, round=_made_up(self.bound.round_attributes, ""))
         keys = roster(self.bound, population)
         cells = dict(zip(names, values, strict=True))
-        given = {self.column.name: column_of(cells.get(key) for key in keys)}
+        columns = {self.column.name: column_of(cells.get(key) for key in keys)}
         try:
-            return allocate(self.bound, population, given)
+            return allocate(self.bound, population, columns)
         except AllocationError:
             return None
 
@@ -73,11 +73,11 @@ class _Probe:
     def spread(self, miners: int) -> list[Fraction]:
         """Values of so many miners, ascending, all within the range and above its lower end."""
         low, high = self.within
-        return [low + (high - low) * Fraction(place, miners) for place in range(1, miners + 1)]
+        return [low + (high - low) * Fraction(index, miners) for index in range(1, miners + 1)]
 
 
 def _made_up(asked: Mapping[str, str], text: str) -> dict[str, Attribute]:
-    """An attribute of each name: a text, no flag, or 0."""
+    """Return an attribute of each name: a text, no flag, or 0."""
     plain: dict[str, Attribute] = {"a text": text, "a hotkey": text, "a flag": False}
     return {name: plain.get(kind, 0) for name, kind in asked.items()}
 
@@ -87,7 +87,7 @@ def _bound(scorer: Scorer) -> BoundAllocation | None:
 
 
 def _probe(scorer: Scorer) -> _Probe | None:
-    """The allocation from the first column that all weights come of; None without one."""
+    """Return the allocation from the first column that all weights come of; None without one."""
     bound = _bound(scorer)
     if bound is None:
         return None
@@ -255,8 +255,8 @@ def _nobody(scorer: Scorer) -> Iterator[Finding]:
         return
     empty = []
     for miners in _SIZES:
-        found = probe.run(probe.spread(miners))
-        if found is None or not any(found.weights.values()):
+        result = probe.run(probe.spread(miners))
+        if result is None or not any(result.weights.values()):
             empty.append(miners)
     if len(empty) == len(_SIZES):
         yield Finding(
@@ -282,20 +282,22 @@ def _inverts(scorer: Scorer) -> Iterator[Finding]:
         return
     for miners in _SIZES:
         values = probe.spread(miners)
-        found = probe.run(values)
-        weights = [] if found is None else [found.weights.get(m.hotkey, 0) for m in _miners(found)]
-        for place in range(1, len(weights)):
-            if weights[place] < weights[place - 1]:
-                less, more = weights[place], weights[place - 1]
+        result = probe.run(values)
+        weights = (
+            [] if result is None else [result.weights.get(m.hotkey, 0) for m in _miners(result)]
+        )
+        for index in range(1, len(weights)):
+            if weights[index] < weights[index - 1]:
+                less, more = weights[index], weights[index - 1]
                 yield Finding(
                     probe.column.origin,
-                    f"of {miners} miners, who has {_text(values[place])} of {probe.column.name} "
-                    f"gets {to_text(less)}, and who has {_text(values[place - 1])} gets "
+                    f"of {miners} miners, who has {_text(values[index])} of {probe.column.name} "
+                    f"gets {to_text(less)}, and who has {_text(values[index - 1])} gets "
                     f"{to_text(more)}",
                     {
                         "step": probe.column.name,
                         "miners": miners,
-                        "values": [_text(values[place - 1]), _text(values[place])],
+                        "values": [_text(values[index - 1]), _text(values[index])],
                         "weights": [to_text(more), to_text(less)],
                     },
                 )

@@ -95,8 +95,8 @@ class Population:
     def __attrs_post_init__(self) -> None:
         """Refuse a hotkey that stands there twice: who would get its weight?"""
         if len(self.miners) > MOST_MINERS:
-            found = f"found a population of {len(self.miners)} miners"
-            raise AllocationError(f"{found}, expected at most {MOST_MINERS}", code="too-many")
+            result = f"found a population of {len(self.miners)} miners"
+            raise AllocationError(f"{result}, expected at most {MOST_MINERS}", code="too-many")
         if len(self.places) < len(self.miners):
             counts = Counter(miner.hotkey for miner in self.miners)
             hotkey, many = counts.most_common(1)[0]
@@ -106,11 +106,11 @@ class Population:
             )
 
     def collected(self, value: str, *, of_round: bool) -> Samples:
-        """The samples of a ``value``, of all rounds or of the round alone."""
+        """Return the samples of a ``value``, of all rounds or of the round alone."""
         every = self.of_round if of_round and self.of_round is not None else self.samples
         return every.get(value, {})
 
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The place of each miner, by hotkey."""
-        return {miner.hotkey: place for place, miner in enumerate(self.miners)}
+        return {miner.hotkey: index for index, miner in enumerate(self.miners)}

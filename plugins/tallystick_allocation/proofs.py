@@ -29,7 +29,7 @@ _ATTRIBUTE: Range = (Fraction(-LARGEST_ATTRIBUTE), Fraction(LARGEST_ATTRIBUTE))
 
 
 def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
-    """The allocation of a rule set, proved; None where it has none.
+    """Return the allocation of a rule set, proved; None where it has none.
 
     Raises:
         RuleSetError: a formula of a step cannot be proved safe.
@@ -52,20 +52,20 @@ def proved_allocation(rules: BoundRules) -> BoundAllocation | None:
 
 
 def value_ranges(rules: BoundRules) -> dict[str, Range]:
-    """The range of each value that records have, over all skill types."""
-    found: dict[str, list[Domain]] = {}
+    """Return the range of each value that records have, over all skill types."""
+    domains_by_name: dict[str, list[Domain]] = {}
     for bound in rules.types.values():
         for value in bound.values:
-            shown = value.role in ("measure", "emission")
-            if shown or (value.role == "quality" and bound.has_quality):
+            is_collected = value.role in ("measure", "emission")
+            if is_collected or (value.role == "quality" and bound.has_quality):
                 name = value.name if value.role == "measure" else value.role
-                found.setdefault(name, []).append(value.domain)
+                domains_by_name.setdefault(name, []).append(value.domain)
     return {
         name: (
             Fraction(min(domain.low for domain in domains), NANO),
             Fraction(max(domain.high for domain in domains), NANO),
         )
-        for name, domains in found.items()
+        for name, domains in domains_by_name.items()
     }
 
 
@@ -76,10 +76,10 @@ def _prove(step: FormulaColumnStep, ranges: Mapping[str, Range]) -> None:
 
 
 def _degree(step: AllocationStep, degrees: Mapping[str, int]) -> int:
-    """The degree of what a step computes in the values that were rounded last."""
+    """Return the degree of what a step computes in the values that were rounded last."""
     own = step.tree.degree if isinstance(step, FormulaColumnStep) else 1
     # what a step that is rounded gives is of degree 1
-    read = [1 if each.is_whole else degrees[each.name] for each in step.inputs]
+    read = [1 if read_step.is_whole else degrees[read_step.name] for read_step in step.inputs]
     return own * max(read, default=1)
 
 
@@ -92,8 +92,8 @@ def _check_degree(degree: int) -> None:
 
 
 def _domain(name: str, step: FormulaColumnStep, ranges: Mapping[str, Range]) -> Domain:
-    """The range of an input, in nano; what is not rounded is no whole number of them."""
-    inputs: Mapping[str, AllocationStep] = {each.name: each for each in step.inputs}
+    """Return the range of an input, in nano; what is not rounded is no whole number of them."""
+    inputs: Mapping[str, AllocationStep] = {read.name: read for read in step.inputs}
     low, high = ranges[name] if not name.startswith(MINER) else _ATTRIBUTE
     is_whole = name.startswith(MINER) or inputs[name].is_whole
     return Domain(floor(low * NANO), ceil(high * NANO), whole=is_whole)

@@ -495,7 +495,7 @@ class AllocationRules:
 
 
 def inputs_of(step: StepRules, published: Iterable[str]) -> Iterator[str]:
-    """The names of the earlier steps that a step reads.
+    """Yield the names of the earlier steps that a step reads.
 
     Args:
         step: the step.
@@ -520,14 +520,14 @@ class PlacedStep:
 def placed_steps(rule_set: RuleSet) -> Iterator[PlacedStep]:
     """Yield the steps of a rule set in order, with what says them."""
     allocation = rule_set.section(ALLOCATION)
-    for place, rules in enumerate(() if allocation is None else allocation.steps):
-        yield PlacedStep(rules, (ALLOCATION.name, "steps", place))
+    for index, rules in enumerate(() if allocation is None else allocation.steps):
+        yield PlacedStep(rules, (ALLOCATION.name, "steps", index))
 
 
 def round_score(rule_set: RuleSet) -> Collect | None:
     """Return the step that gives the score of a miner in a round; None where there is none."""
     steps = (placed.rules for placed in placed_steps(rule_set))
-    of_round = (each for each in steps if isinstance(each, Collect) and each.records == "round")
+    of_round = (step for step in steps if isinstance(step, Collect) and step.records == "round")
     return next(of_round, None)
 
 
@@ -538,6 +538,6 @@ def formula_of_step(path: KeyPath, step: FormulaStep) -> FormulaReference:
 
 def references(rules: AllocationRules) -> Iterator[FormulaReference]:
     """Yield the formula of each step that names one."""
-    for place, step in enumerate(rules.steps):
+    for index, step in enumerate(rules.steps):
         if isinstance(step, FormulaStep):
-            yield formula_of_step((ALLOCATION.name, "steps", place), step)
+            yield formula_of_step((ALLOCATION.name, "steps", index), step)

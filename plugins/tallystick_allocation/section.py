@@ -54,7 +54,10 @@ def _lines(bound: BoundRules) -> list[str]:
         head.append(f"{_INDENT}by {rules.group}: {_value(table_of(rules)['groups'])}")
     return [
         *head,
-        *(_INDENT + _step(table_of(each.rules)) for each in placed_steps(bound.rule_set)),
+        *(
+            _INDENT + _step(table_of(placed_step.rules))
+            for placed_step in placed_steps(bound.rule_set)
+        ),
     ]
 
 
@@ -72,15 +75,15 @@ def _view(rules: BoundRules) -> dict[str, Any]:
 
 def _step(table: Mapping[str, Any]) -> str:
     keys = {key: value for key, value in table.items() if key not in ("name", "do", "publish")}
-    told = [f"{key} {_value(value)}" for key, value in keys.items()]
-    told += ["rounded"] if table.get("publish") else []
-    return f"{table['name']} = {table['do']}: {', '.join(told)}"
+    texts = [f"{key} {_value(value)}" for key, value in keys.items()]
+    texts += ["rounded"] if table.get("publish") else []
+    return f"{table['name']} = {table['do']}: {', '.join(texts)}"
 
 
 def _value(value: object) -> str:
     match value:
         case dict():
-            return f"({', '.join(f'{key} {each}' for key, each in value.items())})"
+            return f"({', '.join(f'{key} {part}' for key, part in value.items())})"
         case list():
             return f"[{', '.join(map(str, value))}]"
         case bool():

@@ -47,7 +47,7 @@ class Order:
         return self.ties == "digest" and self.salt is not None
 
     def descending(self, column: Column, group: str, given: Given) -> Iterator[int]:
-        """The places of a column from the highest value on."""
+        """Yield the places of a column from the highest value on."""
         for equal in reversed(ascending(column)):
             yield from equal if len(equal) == 1 else self.of_equals(equal, group, given)
 
@@ -81,7 +81,7 @@ class FilterStep(SelectStep):
         return frozenset(bound for bound in (above, *cuts) if isinstance(bound, Decimal))
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The column without the others, or with 0 for them."""
+        """Return the column without the others, or with 0 for them."""
         del given
         above, at_least = _bound(self.rules.above), self._at_least(group)
         if isinstance(column, RationalColumn):
@@ -93,14 +93,14 @@ class FilterStep(SelectStep):
         return column_of(cells)
 
     def reason(self) -> str:
-        """The bounds."""
+        """Return the bounds."""
         of, rules = self.rules.of, self.rules
-        told = [] if rules.above is None else [f"{of} is not above {_shown(rules.above)}"]
+        reasons = [] if rules.above is None else [f"{of} is not above {_shown(rules.above)}"]
         if isinstance(rules.at_least, Mapping):
-            told.append(f"{of} is below the cut of its group")
+            reasons.append(f"{of} is below the cut of its group")
         elif rules.at_least is not None:
-            told.append(f"{of} is below {_shown(rules.at_least)}")
-        return " or ".join(told)
+            reasons.append(f"{of} is below {_shown(rules.at_least)}")
+        return " or ".join(reasons)
 
     @property
     def _other(self) -> Fraction | None:
@@ -151,7 +151,7 @@ class TopStep(SelectStep):
         return (self.rules.k + 1,)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The column without the others."""
+        """Return the column without the others."""
         first = islice(self.order.descending(column, group, given), self.rules.k)
         return kept(column, first)
 
@@ -178,10 +178,10 @@ class OnePerStep(SelectStep):
         return not self.order.is_drawn
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The column with 0 for the others."""
+        """Return the column with 0 for the others."""
         first: dict[str, int] = {}
-        for place in self.order.descending(column, group, given):
-            first.setdefault(miner_text(given, place, self.rules.key), place)
+        for index in self.order.descending(column, group, given):
+            first.setdefault(miner_text(given, index, self.rules.key), index)
         stay = set(first.values())
         if isinstance(column, RationalColumn):
             numerators = (

@@ -73,7 +73,7 @@ class ShareStep(ColumnStep):
         return hull((-furthest, furthest), UNIT)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The shares."""
+        """Return the shares."""
         del group
         if self.rules.below == "refuse":
             refuse_negative(column, self, given)
@@ -138,7 +138,7 @@ class ByRankStep(ColumnStep):
         return UNIT
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The parts."""
+        """Return the parts."""
         order = list(self.order.descending(column, group, given))
         parts = [*islice(self._parts(), len(order))]
         parts += [Fraction()] * (len(order) - len(parts))
@@ -148,8 +148,8 @@ class ByRankStep(ColumnStep):
         if self.rules.ties == "pooled":
             parts = list(_pooled(column, parts))
         cells: list[Fraction | None] = [None] * len(column)
-        for place, part in zip(order, parts, strict=True):
-            cells[place] = part
+        for index, part in zip(order, parts, strict=True):
+            cells[index] = part
         return column_of(cells)
 
     def reason(self) -> str:
@@ -205,7 +205,7 @@ class PoolsStep(AllocationStep):
         return hull(ranges[self.inputs[0]], NOTHING, UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The one column."""
+        """Return the one column."""
         parts = given.grouped(self.rules.of)
         idle = [group for group in self.groups if not positive(parts[group])]
         shares = self._with_idle(idle)
@@ -253,14 +253,14 @@ class MixStep(AllocationStep):
         return hull(NOTHING, UNIT, *(ranges[step] for step in self.inputs))
 
     def apply(self, given: Given) -> Values | Stop:
-        """The sum, in each group where the columns are of groups."""
-        held = {name: given.grouped(name) for name in self.rules.of}
-        groups = next(iter(held.values()))
-        found = {
-            group: self._mixed({name: each[group] for name, each in held.items()}, given)
+        """Return the sum, in each group where the columns are of groups."""
+        by_name = {name: given.grouped(name) for name in self.rules.of}
+        groups = next(iter(by_name.values()))
+        result = {
+            group: self._mixed({name: columns[group] for name, columns in by_name.items()}, given)
             for group in groups
         }
-        return found if self.shape == "grouped" else next(iter(found.values()))
+        return result if self.shape == "grouped" else next(iter(result.values()))
 
     def reason(self) -> str:
         """Return that no column has a value."""
@@ -293,12 +293,12 @@ class EqualStep(AllocationStep):
         return UNIT
 
     def apply(self, given: Given) -> Values | Stop:
-        """The one column."""
+        """Return the one column."""
         groups = given.grouped(self.rules.of).values()
-        present = sorted({place for column in groups for place in column.present})
+        present = sorted({index for column in groups for index in column.present})
         where = self.rules.where
         if where is not None:
-            present = [place for place in present if miner_flag(given, place, where)]
+            present = [index for index in present if miner_flag(given, index, where)]
         if not present:
             return absent(len(given.keys))
         return constant(present, Fraction(1, len(present)), len(given.keys))
@@ -319,7 +319,7 @@ class ReserveStep(AllocationStep):
     prefers_hotkeys = False
 
     def others(self, population: Population) -> tuple[str, ...]:
-        """The hotkey, where it is no miner."""
+        """Return the hotkey, where it is no miner."""
         key = population.round.get(self.rules.key.removeprefix(ROUND))
         return (key,) if isinstance(key, str) and key and key not in population.places else ()
 
@@ -328,7 +328,7 @@ class ReserveStep(AllocationStep):
         return hull(ranges[self.inputs[0]], UNIT)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column scaled down, with the share of the hotkey."""
+        """Return the column scaled down, with the share of the hotkey."""
         column = given.flat(self.rules.of)
         share = round_number(given, self.rules.share)
         if not 0 <= share < 1:
@@ -340,10 +340,10 @@ class ReserveStep(AllocationStep):
         if not share or (not column.present and self.rules.empty == "nobody"):
             return column
         refuse_negative(column, self, given)
-        place = given.places[self._key(given)]
+        index = given.places[self._key(given)]
         if not column.present:
-            return constant([place], Fraction(1), len(given.keys))
-        added = with_value(times(column, 1 - share), place, share)
+            return constant([index], Fraction(1), len(given.keys))
+        added = with_value(times(column, 1 - share), index, share)
         return divided(added, total(added))
 
     def _key(self, given: Given) -> str:
@@ -357,7 +357,7 @@ class ReserveStep(AllocationStep):
 
 
 def divided(column: Column, whole: real.Exact) -> Column:
-    """The values over a number that is not 0."""
+    """Return the values over a number that is not 0."""
     if isinstance(column, RationalColumn) and isinstance(whole, Fraction):
         factor = whole.denominator if whole > 0 else -whole.denominator
         numerators = [None if n is None else n * factor for n in column.numerators]
@@ -370,42 +370,42 @@ def weighted_sum(parts: Sequence[tuple[Fraction, Column]]) -> Column:
     """Σ part · column of some columns, where none counts as 0, and is left where all have none."""
     rational = [column for _, column in parts if isinstance(column, RationalColumn)]
     if len(rational) < len(parts):
-        return column_of(_sum_of(parts, place) for place in range(len(parts[0][1])))
+        return column_of(_sum_of(parts, index) for index in range(len(parts[0][1])))
     scaled = [times(column, part) for part, column in parts]
-    held, denominator = aligned([each for each in scaled if isinstance(each, RationalColumn)])
-    return over([_added(row) for row in zip(*held, strict=True)], denominator)
+    numerators, denominator = aligned([each for each in scaled if isinstance(each, RationalColumn)])
+    return over([_added(row) for row in zip(*numerators, strict=True)], denominator)
 
 
 def _added(row: Iterable[int | None]) -> int | None:
-    present = [each for each in row if each is not None]
+    present = [numerator for numerator in row if numerator is not None]
     return sum(present) if present else None
 
 
 def _sum_of(parts: Iterable[tuple[Fraction, Column]], place: int) -> real.Exact | None:
-    found = [(part, value) for part, c in parts if (value := c.exact(place)) is not None]
-    return real.total(part * value for part, value in found) if found else None
+    result = [(part, value) for part, c in parts if (value := c.exact(place)) is not None]
+    return real.total(part * value for part, value in result) if result else None
 
 
 def with_value(column: Column, place: int, value: Fraction) -> Column:
-    """The column with a value more at a place."""
+    """Return the column with a value more at a place."""
     return weighted_sum(
         [(Fraction(1), column), (value, constant([place], Fraction(1), len(column)))]
     )
 
 
 def with_burn(column: Column, share: Fraction, burn: str | int | None, given: Given) -> Column:
-    """The column with a share for who takes what nobody gets."""
+    """Return the column with a share for who takes what nobody gets."""
     assert burn is not None  # noqa: S101  # as the checks have seen to
     return with_value(column, given.places[key_of(burn)], share)
 
 
 def key_of(burn: str | int) -> str:
-    """The key of a hotkey or of a slot."""
+    """Return the key of a hotkey or of a slot."""
     return f"{UID}{burn}" if isinstance(burn, int) else burn
 
 
 def slot_of(key: str) -> int | None:
-    """The slot of a key that `key_of` makes of one; None of a hotkey."""
+    """Return the slot of a key that `key_of` makes of one; None of a hotkey."""
     number = key.removeprefix(UID)
     is_slot = key.startswith(UID) and number.isascii() and number.isdigit() and len(number) <= 5
     return int(number) if is_slot and int(number) <= LAST_UID else None
@@ -430,7 +430,7 @@ def burns(burn: str | int | None, population: Population) -> tuple[str, ...]:
 
 
 def _pooled(column: Column, parts: Sequence[Fraction]) -> Iterator[Fraction]:
-    """The parts of the places from the first, of which equal values share the mean."""
+    """Yield the parts of the places from the first, of which equal values share the mean."""
     first = 0
     for equal in reversed(ascending(column)):
         shared = parts[first : first + len(equal)]

@@ -56,16 +56,16 @@ class ZScoreStep(ColumnStep):
         return hull((-_FURTHEST, _FURTHEST), (Fraction(self.rules.flat),) * 2)
 
     def apply(self, given: Given) -> Values | Stop:
-        """The scores; the end of the allocation where all is 0 and the rule set says so."""
+        """Return the scores; the end of the allocation where all is 0 and the rule set says so."""
         column = given.grouped(self.rules.of)
-        present = [(each, place) for each in column.values() for place in each.present]
+        present = [(cells, index) for cells in column.values() for index in cells.present]
         stops = self.rules.zero == "stop" and bool(present)
-        if stops and all(not real.sign(_at(each, place)) for each, place in present):
-            return Stop(tuple(sorted({place for _, place in present})))
+        if stops and all(not real.sign(_at(cells, index)) for cells, index in present):
+            return Stop(tuple(sorted({index for _, index in present})))
         return super().apply(given)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The scores."""
+        """Return the scores."""
         del group, given
         present = column.present
         divisor = len(present) - (self.rules.deviation == "sample")
@@ -84,11 +84,11 @@ class ZScoreStep(ColumnStep):
             return constant(present, Fraction(self.rules.flat), len(column))
         inverse = 1 / real.power(squares / divisor, Fraction(1, 2))
         return column_of(
-            gaps[place] * inverse if place in gaps else None for place in range(len(column))
+            gaps[index] * inverse if index in gaps else None for index in range(len(column))
         )
 
     def reason(self) -> str:
-        """The mean."""
+        """Return the mean."""
         return f"{self.rules.of} is the mean"
 
 
@@ -108,7 +108,7 @@ class LiftStep(ColumnStep):
         return lowest, high - low + lowest
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The values, moved."""
+        """Return the values, moved."""
         del group, given
         order = ascending(column)
         if not order:
@@ -134,7 +134,7 @@ class CapStep(ColumnStep):
         return Fraction(), Fraction(1)
 
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The values, capped."""
+        """Return the values, capped."""
         del group
         refuse_negative(column, self, given)
         holders = len(positive(column))
@@ -160,15 +160,15 @@ class CapStep(ColumnStep):
         return limit
 
     def _once(self, column: Column, limit: Fraction) -> Column:
-        """The excess goes once to who is not above, who may be above then."""
+        """Return the excess goes once to who is not above, who may be above then."""
         above = [p for p in column.present if real.compare(_at(column, p), limit) > 0]
         below = sorted({*column.present} - {*above})
         if not above:
             return column
         if not below:
             return constant(above, Fraction(1, len(above)), len(column))
-        excess = real.total(_at(column, place) - limit for place in above)
-        takers = real.total(_at(column, place) for place in below)
+        excess = real.total(_at(column, index) - limit for index in above)
+        takers = real.total(_at(column, index) for index in below)
         if not real.sign(takers):
             raise AllocationError(
                 f"{self.name}: found an excess above the cap of {fraction(limit)} and nobody with "
@@ -177,7 +177,7 @@ class CapStep(ColumnStep):
             )
         factor = 1 + excess / takers
         raised = dict.fromkeys(above, limit) | {p: _at(column, p) * factor for p in below}
-        return column_of(raised.get(place) for place in range(len(column)))
+        return column_of(raised.get(index) for index in range(len(column)))
 
 
 @computes(Statistic)
@@ -191,14 +191,16 @@ class StatisticStep(AllocationStep):
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of the column, or of its sum, with the number of an empty one."""
-        low, high = found = ranges[self.inputs[0]]
+        low, high = result = ranges[self.inputs[0]]
         if self.rules.statistic == "sum":
             million = 1_000_000
-            found = min(low, Fraction()) * million, max(high, Fraction()) * million
-        return found if self.rules.empty is None else hull(found, (Fraction(self.rules.empty),) * 2)
+            result = min(low, Fraction()) * million, max(high, Fraction()) * million
+        return (
+            result if self.rules.empty is None else hull(result, (Fraction(self.rules.empty),) * 2)
+        )
 
     def apply(self, given: Given) -> Values | Stop:
-        """The number."""
+        """Return the number."""
         column = given.flat(self.rules.of)
         above = self.rules.above
         if above is not None:
@@ -210,7 +212,7 @@ class StatisticStep(AllocationStep):
         return Number(self._number(column))
 
     def _number(self, column: Column) -> Exact | None:
-        order = [place for equal in ascending(column) for place in equal]
+        order = [index for equal in ascending(column) for index in equal]
         if not order:
             return self._empty()
         match self.rules.statistic:
@@ -243,7 +245,7 @@ def _gaps(column: Column, count: int) -> dict[int, Exact]:
         numerators = enumerate(column.numerators)
         return {i: Fraction(n * count - whole) for i, n in numerators if n is not None}
     sum_of_all = total(column)
-    return {place: _at(column, place) * count - sum_of_all for place in column.present}
+    return {index: _at(column, index) * count - sum_of_all for index in column.present}
 
 
 def _water_filled(column: Column, limit: Fraction) -> Column:
@@ -252,7 +254,7 @@ def _water_filled(column: Column, limit: Fraction) -> Column:
     Taking the largest first is the same as capping all at once and repeating: the factor of the
     others only grows while more are capped, so who is above stays above.
     """
-    order = [place for equal in reversed(ascending(column)) for place in equal]
+    order = [index for equal in reversed(ascending(column)) for index in equal]
     whole_numbers = isinstance(column, RationalColumn)
     values: Sequence[int | Exact | None]
     values = column.numerators if isinstance(column, RationalColumn) else tuple(column.cells)
@@ -260,8 +262,8 @@ def _water_filled(column: Column, limit: Fraction) -> Column:
     share, scale = limit.numerator, limit.denominator
     # what is left of 1 once k are capped is (scale − k·share)/scale
     rest = scale
-    for place in order:
-        value = values[place]
+    for index in order:
+        value = values[index]
         assert value is not None  # noqa: S101  # it is present
         if not _is_above(value * rest, share * left):
             break

@@ -64,19 +64,19 @@ class Given:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The place of each key."""
-        return {key: place for place, key in enumerate(self.keys)}
+        return {key: index for index, key in enumerate(self.keys)}
 
     def flat(self, name: str) -> Column:
-        """The column of a step that gives one."""
-        found = self.values[name]
-        assert not isinstance(found, Number | Mapping)  # noqa: S101  # as binding has seen to
-        return found
+        """Return the column of a step that gives one."""
+        column = self.values[name]
+        assert not isinstance(column, Number | Mapping)  # noqa: S101  # as binding has seen to
+        return column
 
     def grouped(self, name: str) -> Mapping[str, Column]:
         """The columns of a step by group; its one column under the name of the one group."""
-        found = self.values[name]
-        assert not isinstance(found, Number)  # noqa: S101  # as binding has seen to
-        return found if isinstance(found, Mapping) else {"": found}
+        column = self.values[name]
+        assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
+        return column if isinstance(column, Mapping) else {"": column}
 
 
 @attrs.frozen(eq=False)
@@ -233,7 +233,7 @@ class AllocationStep(NamedValue[Range]):
         return "the value is 0"
 
     def nothing(self) -> str:
-        """The same of a miner who has no value here, rather than one of 0."""
+        """Return the same of a miner who has no value here, rather than one of 0."""
         return self.reason()
 
 
@@ -257,16 +257,16 @@ class ColumnStep(AllocationStep):
     """A step that changes one column, in each group on its own."""
 
     def apply(self, given: Given) -> Values | Stop:
-        """The column, or one for each group."""
+        """Return the column, or one for each group."""
         source = given.values[self.inputs[0].name]
         if isinstance(source, Mapping):
-            return {group: self.changed(each, group, given) for group, each in source.items()}
+            return {group: self.changed(cells, group, given) for group, cells in source.items()}
         assert not isinstance(source, Number)  # noqa: S101  # as binding has seen to
         return self.changed(source, "", given)
 
     @abstractmethod
     def changed(self, column: Column, group: str, given: Given) -> Column:
-        """The column of a group."""
+        """Return the column of a group."""
 
     def range_of(self, ranges: Mapping[AllocationStep, Range]) -> Range:
         """Return the range of the column, and 0."""
@@ -305,7 +305,7 @@ class BoundAllocation:
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
         """The range of each step by its name, where the allocation is proved."""
-        return {step.name: found for step, found in ranges(self.steps).items()}
+        return {step.name: result for step, result in ranges(self.steps).items()}
 
     @property
     def carried(self) -> tuple[AllocationStep, ...]:
@@ -313,7 +313,7 @@ class BoundAllocation:
         return tuple(step for step in self.steps if step.carries)
 
     def step(self, name: str) -> AllocationStep:
-        """The step of a name.
+        """Return the step of a name.
 
         Raises:
             AllocationError: there is none.
@@ -351,7 +351,9 @@ class BoundAllocation:
     @cached_property
     def missed(self) -> frozenset[str]:
         """The values of which a missed deadline counts as 0."""
-        return frozenset(each.value for each in self._collected if each.counts_missed)
+        return frozenset(
+            collected.value for collected in self._collected if collected.counts_missed
+        )
 
     @property
     def _collected(self) -> Iterator[Collected]:
@@ -360,9 +362,9 @@ class BoundAllocation:
     @cached_property
     def attributes(self) -> Mapping[str, str]:
         """The kind of each attribute of miners and of the round that steps read, by its name."""
-        asked = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
+        kinds = {name: kind for step in self.steps for _, name, kind in step.rules.attributes()}
         read = {name for step in self.steps for name in step.attributes}
-        return {**dict.fromkeys(sorted(read - asked.keys()), "a number"), **asked}
+        return {**dict.fromkeys(sorted(read - kinds.keys()), "a number"), **kinds}
 
     @property
     def miner_attributes(self) -> Mapping[str, str]:
@@ -381,7 +383,7 @@ class BoundAllocation:
 
 
 def unknown_step(name: str, known: Iterable[str]) -> AllocationError:
-    """The error of a name that no step has."""
+    """Return the error of a name that no step has."""
     return AllocationError(
         f"found the step {escaped(name)}, expected one of {', '.join(known)}", code="unknown-step"
     )
@@ -393,7 +395,7 @@ def _of(owner: str, attributes: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def hull(*ranges: Range) -> Range:
-    """The range that holds some ranges."""
+    """Return the range that holds some ranges."""
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
@@ -403,10 +405,10 @@ def refuse_negative(column: Column, step: AllocationStep, given: Given) -> None:
     Raises:
         AllocationError: it has one.
     """
-    for place in columns.negative(column):
-        value = columns.shown(column, place)
+    for index in columns.negative(column):
+        value = columns.shown(column, index)
         raise AllocationError(
-            f"{step.name}: found {value} of {escaped(given.keys[place])}, expected at least 0: "
+            f"{step.name}: found {value} of {escaped(given.keys[index])}, expected at least 0: "
             "shares are of values that are not negative",
             code="negative",
         )

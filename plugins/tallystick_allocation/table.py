@@ -64,7 +64,7 @@ def read_population(
     bound: BoundAllocation,
     **others: Any,  # noqa: ANN401  # attributes of a population
 ) -> Population:
-    """The population of a table in a file: JSONL, Parquet or CSV, by its extension.
+    """Return the population of a table in a file: JSONL, Parquet or CSV, by its extension.
 
     Args:
         path: the file.
@@ -101,7 +101,7 @@ def population_of_rows(
     bound: BoundAllocation,
     **others: Any,  # noqa: ANN401  # as above
 ) -> Population:
-    """The population of the rows of a program; as `read_population`."""
+    """Return the population of the rows of a program; as `read_population`."""
     return population_of(enumerate(rows, 1), bound, "population", **others)
 
 
@@ -164,9 +164,9 @@ class _Reading:
         self.columns = (*self.columns, *self.factors, *self.attributes)
 
     def miners(self) -> Iterator[Miner]:
-        for hotkey, known in self.found.items():
-            attributes = {**known.attributes, **self.given.get(hotkey, {})} or _NONE
-            yield Miner(hotkey, known.uid, attributes)
+        for hotkey, miner in self.found.items():
+            attributes = {**miner.attributes, **self.given.get(hotkey, {})} or _NONE
+            yield Miner(hotkey, miner.uid, attributes)
 
     def add(self, line: int, row: Row) -> None:
         if _RESULT in row:
@@ -185,19 +185,19 @@ class _Reading:
         for column in row:
             if column not in self.columns:
                 hint = nearest(column, self.columns) or f": {', '.join(self.columns)}"
-                found = f"the column {escaped(str(column)[:_LONGEST_NAME])}"
-                raise self._wrong(line, "", found, f"a column that the rules read{hint}")
+                result = f"the column {escaped(str(column)[:_LONGEST_NAME])}"
+                raise self._wrong(line, "", result, f"a column that the rules read{hint}")
         hotkey = self._hotkey(line, HOTKEY, row.get(HOTKEY))
         group = self._group(line, row)
-        known = self._known(line, hotkey, row.get(UID), row)
-        if known.uid is not None:
-            self._check_slot(line, hotkey, known.uid)
-        lines = dict(known.lines)
+        miner = self._known(line, hotkey, row.get(UID), row)
+        if miner.uid is not None:
+            self._check_slot(line, hotkey, miner.uid)
+        lines = dict(miner.lines)
         if group in lines:
             what = f"the miner {escaped(hotkey)}" + (f" in {group}" if group else "")
             expected = f"it once; it is in row {lines[group]} too (duplicate-miner)"
             raise self._wrong(line, HOTKEY, what, expected)
-        known.lines = (*known.lines, (group, line))
+        miner.lines = (*miner.lines, (group, line))
         factors = self._factors(line, row)
         for name in self.values:
             if _is_given(row, name):
@@ -215,14 +215,14 @@ class _Reading:
         self._known(line, hotkey, row.get("miner_uid"), {})
         # in CSV each measure is a column of its own
         measures = self._nested(line, row, "measures")
-        held = {**measures, **{name: row.get(name) for name in (QUALITY, EMISSION)}}
+        values = {**measures, **{name: row.get(name) for name in (QUALITY, EMISSION)}}
         # who submits nothing has neither axes nor measures
         scored = (*self._nested(line, row, "axes").values(), *measures.values())
         missed = all(value is None for value in scored)
         task = (0, str(row.get("task_id", "")), str(row.get("skill_type", "")))
         factors = self._factors(line, row)
         for name in self.values:
-            value = held.get(name)
+            value = values.get(name)
             if value is None and not missed:
                 continue
             number = None if value is None else self._number(line, name, value)
@@ -233,7 +233,7 @@ class _Reading:
             groups.setdefault(hotkey, []).append(sample)
 
     def _nested(self, line: int, row: Row, column: str) -> dict[str, Any]:
-        """The values of a column by name; in CSV each is a column of its own."""
+        """Return the values of a column by name; in CSV each is a column of its own."""
         nested, prefix = row.get(column), f"{column}."
         if nested is not None and not isinstance(nested, Mapping):
             raise self._wrong(line, column, _shown(nested), "an object")
@@ -244,12 +244,12 @@ class _Reading:
         """Return the factors of a weighted mean, in nano."""
         if not self.factors:
             return _NONE
-        found = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}
-        for name, nano in found.items():
+        result = {n: self._nano(line, n, row[n]) for n in self.factors if _is_given(row, n)}
+        for name, nano in result.items():
             if not 0 <= nano <= LARGEST_FACTOR * NANO:
                 expected = f"a factor from 0 to {LARGEST_FACTOR}"
                 raise self._wrong(line, name, _shown(row[name]), expected)
-        return found
+        return result
 
     def _check_weighed(self, line: int, value: str, factors: Mapping[str, int]) -> None:
         """Refuse a value without what it is weighed by."""
@@ -263,28 +263,30 @@ class _Reading:
 
     def _known(self, line: int, hotkey: str, uid: Any, row: Row) -> _Known:  # noqa: ANN401  # any cell
         slot = None if uid is None or uid == "" else self._uid(line, uid)
-        held = {n: self._attribute(line, n, row[n]) for n in self.attributes if _is_given(row, n)}
-        held = held or _NONE
+        attributes = {
+            n: self._attribute(line, n, row[n]) for n in self.attributes if _is_given(row, n)
+        }
+        attributes = attributes or _NONE
         if hotkey not in self.found:
-            self.found[hotkey] = _Known(line, slot, held)
+            self.found[hotkey] = _Known(line, slot, attributes)
             return self.found[hotkey]
-        known = self.found[hotkey]
-        if slot is not None and known.uid not in (None, slot):
-            expected = f"{known.uid}, as in row {known.line}: a miner has one slot"
+        miner = self.found[hotkey]
+        if slot is not None and miner.uid not in (None, slot):
+            expected = f"{miner.uid}, as in row {miner.line}: a miner has one slot"
             raise self._wrong(line, UID, str(slot), expected)
-        if held and not known.attributes:
-            known.attributes = {}
-        for name, value in held.items():
-            if known.attributes.setdefault(name, value) != value:
-                expected = f"what row {known.line} says of the same miner"
+        if attributes and not miner.attributes:
+            miner.attributes = {}
+        for name, value in attributes.items():
+            if miner.attributes.setdefault(name, value) != value:
+                expected = f"what row {miner.line} says of the same miner"
                 raise self._wrong(line, name, escaped(str(value)), expected)
-        return known
+        return miner
 
     def _check_slot(self, line: int, hotkey: str, slot: int) -> None:
         """Refuse two miners in one slot; results may be of who had it before."""
-        taken, before = self.slots.setdefault(slot, (hotkey, line))
-        if taken != hotkey:
-            expected = f"a slot of its own; row {before} gives it to {escaped(taken)}"
+        owner, before = self.slots.setdefault(slot, (hotkey, line))
+        if owner != hotkey:
+            expected = f"a slot of its own; row {before} gives it to {escaped(owner)}"
             raise self._wrong(line, UID, f"the slot {slot} of {escaped(hotkey)}", expected)
 
     def _hotkey(self, line: int, column: str, value: Any) -> str:  # noqa: ANN401  # any cell
@@ -338,8 +340,8 @@ class _Reading:
             raise self._wrong(line, column, _shown(value), expected) from None
 
     def _wrong(self, line: int, column: str, found: str, expected: str) -> InputError:
-        place = f"{column}: " if column else ""
-        return InputError(f"{self.where}:{line}: {place}found {found}, expected {expected}")
+        prefix = f"{column}: " if column else ""
+        return InputError(f"{self.where}:{line}: {prefix}found {found}, expected {expected}")
 
 
 def number_of(value: Any) -> Fraction:  # noqa: ANN401  # any cell

@@ -25,8 +25,8 @@ def to_uint16(weights: Mapping[int, int]) -> tuple[list[int], list[int]]:
     if not largest:
         return [], []
     values = {uid: round_half_even(weights[uid] * U16_MAX, largest) for uid in sorted(weights)}
-    kept = {uid: value for uid, value in values.items() if value}
-    return list(kept), list(kept.values())
+    positive = {uid: value for uid, value in values.items() if value}
+    return list(positive), list(positive.values())
 
 
 def dropped(weights: Mapping[int, int]) -> dict[int, str]:
@@ -36,10 +36,10 @@ def dropped(weights: Mapping[int, int]) -> dict[int, str]:
         weights: in nano, by uid.
     """
     largest = max(weights.values(), default=0)
-    kept = {*to_uint16(weights)[0]}
+    weighted = {*to_uint16(weights)[0]}
     return {
         uid: f"its share {to_text(weights[uid])} is at most half of 1/{U16_MAX} of the largest, "
         f"{to_text(largest)}: uint16 rounds it to 0"
         for uid in sorted(weights)
-        if weights[uid] and uid not in kept
+        if weights[uid] and uid not in weighted
     }

@@ -35,7 +35,7 @@ Shares = Mapping[str, Fraction]
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """Every rule set with steps of its own pays somebody, one whole, and more for more."""
+    """Yield every rule set with steps of its own pays somebody, one whole, and more for more."""
     for scorer in subject.scorers.values():
         if scorer.rule_set.section(ALLOCATION) is None:
             continue
@@ -85,7 +85,7 @@ def _of_sum(found: Allocation, told: str) -> Iterator[Diagnostic]:
 
 
 def _of_raised(bound: BoundAllocation) -> Iterator[Diagnostic]:
-    """A miner that is raised in a column alone should not get less."""
+    """Yield a miner that is raised in a column alone should not get less."""
     base = _profiles(_RAISED)["each another"]
     population = _population(bound, base)
     keys = roster(bound, population)

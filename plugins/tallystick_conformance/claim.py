@@ -87,5 +87,5 @@ def prove(claim: Claim) -> None:
 
 
 def range_of(formula: Formula) -> str:
-    """The declared range of a formula, as text."""
+    """Return the declared range of a formula, as text."""
     return f"{decimal_text(formula.low)} to {decimal_text(formula.high)}"

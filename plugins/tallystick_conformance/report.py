@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from tallystick.diagnostics import Diagnostic
-from tallystick.json_values import JsonObject, Key, json_object, json_value
+from tallystick.json_values import JsonKey, JsonObject, json_object, json_value
 
 LOADING = "loading"
 """The check that comes first: whether the plugin can be used at all."""
@@ -30,8 +30,8 @@ _FINDING = ("code", "where", "message", "remedy", "evidence")
 
 @json_object(
     *("plugin", "version", "passed"),
-    Key("checks", lambda report: [checked.name for checked in report.checked]),
-    Key("findings", form=lambda all_: [{n: getattr(d, n) for n in _FINDING} for d in all_]),
+    JsonKey("checks", lambda report: [checked.name for checked in report.checked]),
+    JsonKey("findings", form=lambda all_: [{n: getattr(d, n) for n in _FINDING} for d in all_]),
 )
 @attrs.frozen
 class Report:

@@ -54,12 +54,14 @@ class Answer:
 def answer_of(submission: Submission, rules: BoundConsensus) -> Answer:
     """Return the parts of a submission that are compared under some rules."""
     findings, lines = _findings(submission, rules)
-    kinds, said = rules.kinds, submission.capabilities
-    capabilities = frozenset((c.kind, c.value) for c in said if c.kind in kinds)
+    kinds, entries = rules.kinds, submission.capabilities
+    capabilities = frozenset((c.kind, c.value) for c in entries if c.kind in kinds)
     expressible = capabilities
     if rules.compared_kinds is not None:
         compared = rules.compared_kinds
-        expressible = frozenset(each for each in capabilities if each[0] in compared)
+        expressible = frozenset(
+            capability for capability in capabilities if capability[0] in compared
+        )
     return Answer(
         verdict=VERDICTS.index(submission.verdict),
         risk=from_double(submission.risk_score),
@@ -73,7 +75,7 @@ def answer_of(submission: Submission, rules: BoundConsensus) -> Answer:
 
 
 def _findings(submission: Submission, rules: BoundConsensus) -> tuple[Items, dict[Place, Lines]]:
-    """The findings that are equal or not, and the lines of the others."""
+    """Return the findings that are equal or not, and the lines of the others."""
     section = rules.rules.finding_lines
     size, distance, absent = section.size, section.lines or 0, section.missing == "zero"
     items: set[tuple[str | int | None, ...]] = set()
@@ -86,7 +88,9 @@ def _findings(submission: Submission, rules: BoundConsensus) -> tuple[Items, dic
             items.add((finding.category, finding.file, line // size))
         else:
             lines.setdefault((finding.category, finding.file), set()).add(line)
-    return frozenset(items), {place: reduced(found, distance) for place, found in lines.items()}
+    return frozenset(items), {
+        location: reduced(numbers, distance) for location, numbers in lines.items()
+    }
 
 
 def _policy(submission: Submission, rules: BoundConsensus) -> Signatures:

@@ -116,8 +116,8 @@ class BoundConsensus:
     def alignment_shares(self) -> AlignmentShares:
         """The shares in the likeness of two submissions."""
         shares = self.rules.alignment
-        found = (shares.findings, shares.capabilities, shares.verdict)
-        return AlignmentShares(*map(Fraction, found))
+        result = (shares.findings, shares.capabilities, shares.verdict)
+        return AlignmentShares(*map(Fraction, result))
 
     @cached_property
     def weights(self) -> Mapping[str, int]:
@@ -158,7 +158,7 @@ class BoundConsensus:
         return tuple(map(self.component, self.rules.components))
 
     def weighted(self, components: Mapping[str, int]) -> int:
-        """The published consensus of published components, in nano."""
+        """Return the published consensus of published components, in nano."""
         total = sum(weight * components[name] for name, weight in self.weights.items())
         return round_half_even(total, NANO)
 
@@ -171,7 +171,7 @@ class BoundConsensus:
     def _events(self) -> ConsensusEvents | None:
         """The values of the section that says which event a consensus is."""
         values = self.loaded.rule_set.sections.values()
-        return next((each for each in values if isinstance(each, ConsensusEvents)), None)
+        return next((value for value in values if isinstance(value, ConsensusEvents)), None)
 
     @cached_property
     def domains(self) -> Mapping[str, Domain]:
@@ -185,7 +185,7 @@ class BoundConsensus:
         least = self.rules.minimum_valid
         sizes = range(least, MOST_MEMBERS + 1)
         voters = sizes if self.rules.voters == "group" else (size - 1 for size in sizes)
-        return max(MOST_ITEMS * each // self._quorum(each) for each in voters)
+        return max(MOST_ITEMS * voters_of // self._quorum(voters_of) for voters_of in voters)
 
     def _tree(self, name: str, before: Mapping[str, Node]) -> Node:
         component = self.rules.components[name]
@@ -193,8 +193,8 @@ class BoundConsensus:
         read = leaves(formula.tree, "fact")
         foreign = next((f for f in read if not isinstance(reader_of(f), GroupReader)), None)
         if foreign is not None:
-            told = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
-            raise self._refused(name, FormulaError(told))
+            message = f"found {fact_text(foreign)}, a fact of a record, expected facts of a group"
+            raise self._refused(name, FormulaError(message))
         try:
             return of_set(bind(formula.tree, exact(component.parameters), before), set_of(name))
         except FormulaError as error:
@@ -219,7 +219,7 @@ class BoundConsensus:
 
 
 def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus | None:
-    """The consensus of a rule set, bound to its plugins; None where it has none."""
+    """Return the consensus of a rule set, bound to its plugins; None where it has none."""
     rules = loaded.rule_set.section(CONSENSUS)
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 

@@ -39,7 +39,9 @@ _PATH = click.Path(path_type=Path)
 @output_option("Where the consensus goes.")
 @rejects_option("groups")
 @click.option("--reruns", type=_PATH, help="Where requests go to run submissions again.")
-@click.option("--seed", default="", metavar="TEXT", help="Of the draw of those; empty by default.")
+@click.option(
+    "--seed", default="", metavar="TEXT", help="The seed of the draw of those; empty by default."
+)
 @click.option(
     "--records", type=_PATH, help="The records of the groups, as `tallystick score` takes them."
 )

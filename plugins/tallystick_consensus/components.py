@@ -65,7 +65,7 @@ def precision_of_outliers(p: Parameters) -> Node:
 
 @axis("consensus/verdict@1", one_step=UNIT, two_steps=UNIT)
 def verdict(p: Parameters) -> Node:
-    """Return a number by the steps to the verdict of the voters."""
+    """By the steps to the verdict of the voters."""
     return cases(
         (verdict_distance() == 0, 1),
         (verdict_distance() == 1, p.one_step),
@@ -93,7 +93,7 @@ def set_f(p: Parameters) -> Node:
 
 @axis("consensus/risk@1", near=UNIT, far=UNIT, middle=UNIT)
 def risk(p: Parameters) -> Node:
-    """Return a number by the distance of the risk from the median."""
+    """By how far the risk is from the median."""
     return cases((risk_gap() <= p.near, 1), (risk_gap() <= p.far, p.middle), otherwise=0)
 
 

@@ -49,30 +49,32 @@ class ConsensusPaths:
     filled: Path | None = None
 
     def written(self, *, follow_links: bool) -> dict[str, Path]:
-        """The files that are written, by what they hold; the output is the last.
+        """Return the files that are written, by what they hold; the output is the last.
 
         Raises:
             OutputError: two of all files are one, or one has no name of a file.
         """
         beside = {} if self.output == STANDARD else {"rejects": _beside(self.output, _REJECTS)}
-        found = beside if self.rejects is None else {"rejects": self.rejects}
+        outputs = beside if self.rejects is None else {"rejects": self.rejects}
         if self.reruns is not None:
-            found["reruns"] = self.reruns
+            outputs["reruns"] = self.reruns
         if self.records is not None:
             if self.filled is None and self.output == STANDARD:
                 raise OutputError("-: found no name for the records, expected one beside -o -")
             filled = self.filled or _beside(self.output, ".records.jsonl")
-            found |= {"filled": filled, "refused": _beside(filled, _REJECTS)}
+            outputs |= {"filled": filled, "refused": _beside(filled, _REJECTS)}
         if self.output != STANDARD:
-            found["output"] = self.output
+            outputs["output"] = self.output
         read = [path for path in (self.groups, self.records) if path not in (None, STANDARD)]
-        places = [output_place(path) for path in (*found.values(), *filter(None, read))]
+        places = [output_place(path) for path in (*outputs.values(), *filter(None, read))]
         if len(set(places)) < len(places):
             raise OutputError(
                 f"{self.output}: found two of all inputs and outputs in one file, expected a file "
                 "for each"
             )
-        return {what: output_path(path, follow_links=follow_links) for what, path in found.items()}
+        return {
+            what: output_path(path, follow_links=follow_links) for what, path in outputs.items()
+        }
 
 
 @attrs.define
@@ -124,18 +126,18 @@ def consensus_file(
     join = Join() if paths.records is not None else None
     with _opened(paths.written(follow_links=follow_links)) as files:
         defects = DefectLog(paths.groups)
-        for found in scorer.each(GroupFile(paths.groups).lines()):
-            if isinstance(found, Reject):
+        for group in scorer.each(GroupFile(paths.groups).lines()):
+            if isinstance(group, Reject):
                 counts.rejected += 1
-                files["rejects"].write(found.to_json() + b"\n")
-                defects.tell([found])
+                files["rejects"].write(group.to_json() + b"\n")
+                defects.tell([group])
                 continue
-            _count(found, counts)
-            files["output"].write(json_text(json_value(found)).encode() + b"\n")
-            if "reruns" in files and found.rerun:
-                files["reruns"].write(json_text(found.rerun_request()).encode() + b"\n")
+            _count(group, counts)
+            files["output"].write(json_text(json_value(group)).encode() + b"\n")
+            if "reruns" in files and group.rerun:
+                files["reruns"].write(json_text(group.rerun_request()).encode() + b"\n")
             if join is not None:
-                join.add(found)
+                join.add(group)
         defects.close()
         counts.internal_errors = defects.count
         if join is not None and paths.records is not None:
@@ -173,7 +175,7 @@ def _fill(
 
 
 def _items(path: Path) -> Iterator[Item]:
-    """The records of a file or a folder, as they are scored.
+    """Yield the records of a file or a folder, as they are scored.
 
     Raises:
         InputError: they cannot be read, or are facts.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.json_values import JsonObject, Key, json_object, json_value, nano_value
+from tallystick.json_values import JsonKey, JsonObject, json_object, json_value, nano_value
 from tallystick.numbers.nano import publish, to_text
 from tallystick.numbers.text import numbered
 from tallystick_consensus.answer import answer_of
@@ -32,11 +32,11 @@ def _published(value: Fraction | None) -> str | None:
 
 @json_object(
     "hotkey",
-    Key("components", form=lambda nano: nano_value(nano) or None),
-    Key("consensus", form=nano_value),
+    JsonKey("components", form=lambda nano: nano_value(nano) or None),
+    JsonKey("consensus", form=nano_value),
     *("event", "diverging"),
-    Key("aligned_with_primaries", form=_published),
-    Key("aligned_with_auditors", form=_published),
+    JsonKey("aligned_with_primaries", form=_published),
+    JsonKey("aligned_with_auditors", form=_published),
 )
 @attrs.frozen
 class MemberConsensus:
@@ -65,7 +65,7 @@ class MemberConsensus:
 
 
 _TASK = tuple(
-    Key(name, f"group.{name}") for name in ("task_id", "round", "validator", "skill_type")
+    JsonKey(name, f"group.{name}") for name in ("task_id", "round", "validator", "skill_type")
 )
 """The keys of the task that a group is of."""
 
@@ -103,7 +103,7 @@ class GroupConsensus:
 
 
 def consensus_of(group: GroupRecord, rules: BoundConsensus, seed: str = "") -> GroupConsensus:
-    """The consensus of a group; with too few valid members nobody has one.
+    """Return the consensus of a group; with too few valid members nobody has one.
 
     Args:
         group: what its members submitted.
@@ -175,7 +175,7 @@ def _finding_facts(
 def _line_facts(
     place: Place, answers: Sequence[Answer], rules: BoundConsensus, voting: Voting
 ) -> Iterator[tuple[int, SetFacts]]:
-    """The facts of the lines of one category and file, of each member that they add to."""
+    """Yield the facts of the lines of one category and file, of each member that they add to."""
     distance = rules.rules.finding_lines.lines or 0
     lists: list[Lines] = [answer.lines.get(place, ()) for answer in answers]
     merged = sorted((line, member) for member, lines in enumerate(lists) for line in lines)
@@ -192,7 +192,7 @@ def _line_facts(
 
 
 def _verdict_of_voters(answer: Answer, voters: Sequence[Answer], rules: BoundConsensus) -> int:
-    """The most frequent verdict of the voters."""
+    """Return the most frequent verdict of the voters."""
     votes = Counter(voter.verdict for voter in voters)
     most = max(votes.values())
     # in the order of dispatch, as a counter keeps it

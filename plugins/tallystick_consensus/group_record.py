@@ -98,13 +98,13 @@ class GroupDecoder:
             number: of the line, from 1, for the reject.
         """
         if isinstance(item, bytes):
-            found = self._decoder.decode(item, number)
+            result = self._decoder.decode(item, number)
         else:
-            found = self._decoder.convert(item, number)
-        if isinstance(found, Reject):
-            return found
+            result = self._decoder.convert(item, number)
+        if isinstance(result, Reject):
+            return result
         try:
-            return _group(found)
+            return _group(result)
         except RecordError as error:
             return Reject.of(error, number, whose(item))
 
@@ -116,7 +116,7 @@ def group_decoder(skill_types: frozenset[str]) -> GroupDecoder:
 
 
 def _group(found: Record | MissedDeadline) -> GroupRecord:
-    """The group of a record that its schema accepts.
+    """Return the group of a record that its schema accepts.
 
     Raises:
         RecordError: two of its members have one hotkey.
@@ -124,10 +124,10 @@ def _group(found: Record | MissedDeadline) -> GroupRecord:
     record = found.record if isinstance(found, MissedDeadline) else found
     members = tuple(Member(m.uid, m.hotkey, m.role, m.submission) for m in record.members)
     seen: Counter[str] = Counter()
-    for place, member in enumerate(members):
+    for index, member in enumerate(members):
         seen[member.hotkey] += 1
         if seen[member.hotkey] > 1:
-            path = f"members[{place}].hotkey"
+            path = f"members[{index}].hotkey"
             expected = "a hotkey that no other member has"
             raise RecordError("duplicate-member", path, shown(member.hotkey), expected)
     about = record.skill_type, record.task_id, record.round, record.epoch, record.validator
@@ -135,7 +135,7 @@ def _group(found: Record | MissedDeadline) -> GroupRecord:
 
 
 def schema_of(skill_type: str) -> Schema:
-    """The schema of the groups of a skill type."""
+    """Return the schema of the groups of a skill type."""
     schema = _schema()
     own = {"description": "the type of the task", "const": skill_type}
     return {**schema, "properties": {**schema["properties"], "skill_type": own}}
@@ -143,5 +143,5 @@ def schema_of(skill_type: str) -> Schema:
 
 @functools.cache
 def _schema() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = read_json(schema_path(SCHEMA))
-    return {word: value for word, value in found.items() if word != "$id"}
+    schema: Mapping[str, Any] = read_json(schema_path(SCHEMA))
+    return {word: value for word, value in schema.items() if word != "$id"}

@@ -69,15 +69,15 @@ class Join:
             return True
         key = tuple(map(record.get, ("validator", "skill_type", "task_id", "round")))
         # compared, not looked up: a value of a bad record may have no hash
-        return any(key == each for each in self._groups)
+        return any(key == group for group in self._groups)
 
     def components(self, key: Key, hotkey: str) -> Mapping[str, int]:
-        """The components of a member in nano; empty without a group or a consensus."""
-        said = self._groups.get(key, {}).get(hotkey)
-        return {} if said is None else said.components
+        """Return the components of a member in nano; empty without a group or a consensus."""
+        member = self._groups.get(key, {}).get(hotkey)
+        return {} if member is None else member.components
 
     def components_of(self, record: Record) -> Mapping[str, int]:
-        """The components of a record in nano; empty without a group or a consensus.
+        """Return the components of a record in nano; empty without a group or a consensus.
 
         Raises:
             RecordError: the record says something else than its group, or has a consensus.
@@ -93,29 +93,29 @@ class Join:
         if getattr(record, "consensus", None) is not None:
             expected = "no consensus: the group of the record has it"
             raise RecordError("consensus-twice", "consensus", "a consensus", expected)
-        said, submission = members[record.miner.hotkey], record.submission
-        if said is None:
+        member, submission = members[record.miner.hotkey], record.submission
+        if member is None:
             return {}
         if submission is None:
             expected = "the submission that its group has, or none in the group"
             raise RecordError("group-mismatch", "submission", "nothing", expected)
-        _check(said, submission)
-        return said.components
+        _check(member, submission)
+        return member.components
 
     def filled(
         self, items: Iterable[Item], decoder: Decoder
     ) -> Iterator[tuple[Item, Reject | None, bool]]:
-        """Each record, why it is rejected, if it is, and whether it got a consensus.
+        """Yield each record, why it is rejected, if it is, and whether it got a consensus.
 
         One without a group, or whose group has no consensus, stays as it is.
         """
         for number, item in enumerate(items, 1):
             take: Any = decoder.decode if isinstance(item, bytes) else decoder.convert
-            found = take(item, number)
-            if isinstance(found, Reject):
-                yield item, found, False
+            decoded = take(item, number)
+            if isinstance(decoded, Reject):
+                yield item, decoded, False
                 continue
-            record = found.record if isinstance(found, MissedDeadline) else found
+            record = decoded.record if isinstance(decoded, MissedDeadline) else decoded
             try:
                 components = self.components_of(record)
                 yield with_consensus(item, components), None, bool(components)
@@ -129,7 +129,7 @@ def as_numbers(components: Mapping[str, int]) -> dict[str, float]:
 
 
 def with_consensus(item: Item, components: Mapping[str, int]) -> Item:
-    """A line or a mapping of a record with a consensus; without components as it is."""
+    """Return a line or a mapping of a record with a consensus; without components as it is."""
     if not components:
         return item
     if isinstance(item, bytes):
@@ -152,21 +152,21 @@ def _said(submission: Submission, components: Mapping[str, int]) -> Said:
 def _check(said: Said, submission: Record) -> None:
     """Hold a record to what its group has of it; a type of records may lack some of that."""
     for name, value in (("verdict", said.verdict), ("risk_score", said.risk)):
-        found = getattr(submission, name, None)
-        nano = from_double(found) if isinstance(found, float) else found
-        if found is not None and nano != value:
+        result = getattr(submission, name, None)
+        nano = from_double(result) if isinstance(result, float) else result
+        if result is not None and nano != value:
             wanted = shown(value if isinstance(value, str) else value / NANO)
             expected = f"{wanted}, as in its group"
-            raise RecordError("group-mismatch", f"submission.{name}", shown(found), expected)
+            raise RecordError("group-mismatch", f"submission.{name}", shown(result), expected)
     rules = getattr(submission, _POLICY, None)
     if rules is not None and _policy(submission) != said.policy:
         expected = "the policy that its group has"
-        found = f"{len(rules)} rules"
-        raise RecordError("group-mismatch", f"submission.{_POLICY}", found, expected)
+        result = f"{len(rules)} rules"
+        raise RecordError("group-mismatch", f"submission.{_POLICY}", result, expected)
 
 
 def _policy(submission: Submission) -> str:
-    """The digest of the rules of a policy; a repeated rule counts once."""
-    said = submission.recommended_policy
-    rules = sorted({(rule.resource, rule.action, rule.pattern) for rule in said})
+    """Return the digest of the rules of a policy; a repeated rule counts once."""
+    policy = submission.recommended_policy
+    rules = sorted({(rule.resource, rule.action, rule.pattern) for rule in policy})
     return hashlib.sha256(json_text(rules).encode()).hexdigest()

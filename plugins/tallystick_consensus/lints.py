@@ -32,9 +32,9 @@ _CLIFF = NANO // 10
 
 
 def _bound(scorer: Scorer) -> Iterator[BoundConsensus]:
-    found = bound_consensus(scorer)
-    if found is not None:
-        yield found
+    result = bound_consensus(scorer)
+    if result is not None:
+        yield result
 
 
 def _path(*keys: str) -> KeyPath:
@@ -119,15 +119,15 @@ def _buckets(scorer: Scorer) -> Iterator[Finding]:
 def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
     for bound in _bound(scorer):
         outlying = _FLAGGED - 1 if bound.rules.outliers_below else 0
-        found = _computed(bound, mine=_FLAGGED, agreed=1, shared=1, outliers=outlying)
-        recall, precision = found["findings_recall"], found["findings_precision"]
+        result = _computed(bound, mine=_FLAGGED, agreed=1, shared=1, outliers=outlying)
+        recall, precision = result["findings_recall"], result["findings_precision"]
         if recall > 2 * precision:
-            told = {"recall": to_text(recall), "precision": to_text(precision)}
+            evidence = {"recall": to_text(recall), "precision": to_text(precision)}
             yield Finding(
                 _path("components", "findings_recall"),
-                f"one agreed finding among {_FLAGGED} has a recall of {told['recall']}, and a "
-                f"precision of {told['precision']}",
-                told,
+                f"one agreed finding among {_FLAGGED} has a recall of {evidence['recall']}, and a "
+                f"precision of {evidence['precision']}",
+                evidence,
             )
 
 
@@ -165,8 +165,8 @@ def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
 )
 def _inexpressible(scorer: Scorer) -> Iterator[Finding]:
     for bound in _bound(scorer):
-        said = set(bound.rules.permits.values())
-        silent = [kind for kind in bound.rules.capability_kinds if kind not in said]
+        permitted = set(bound.rules.permits.values())
+        silent = [kind for kind in bound.rules.capability_kinds if kind not in permitted]
         if bound.compared_kinds is None and silent:
             yield Finding(
                 _path("policy", "kinds"),
@@ -250,16 +250,17 @@ def _cliff(scorer: Scorer) -> Iterator[Finding]:
     for bound in _bound(scorer):
         for position, before, after in _cliffs(bound):
             height = abs(before - after)
-            told = {"position": to_text(position), "height": to_text(height)}
+            evidence = {"position": to_text(position), "height": to_text(height)}
             yield Finding(
                 _path("components", "risk_agreement"),
-                f"beyond a distance of {told['position']} the agreement falls by {told['height']}",
-                told,
+                f"beyond a distance of {evidence['position']} the agreement falls by "
+                f"{evidence['height']}",
+                evidence,
             )
 
 
 def _computed(bound: BoundConsensus, **facts: int) -> dict[str, int]:
-    """The components of a member with some facts of its findings, and of its risk."""
+    """Return the components of a member with some facts of its findings, and of its risk."""
     values = [
         facts.get(name_of(fact), 0) if path_of(fact) in {"findings", "risk_score"} else 0
         for fact in FACTS
@@ -281,7 +282,7 @@ def _cliffs(bound: BoundConsensus) -> Iterator[tuple[int, int, int]]:
 
 
 def _edge(agreement: Callable[[int], int], low: int, high: int) -> int:
-    """The last distance in half-nano before a fall."""
+    """Return the last distance in half-nano before a fall."""
     before = agreement(low)
     while high - low > 1:
         middle = (low + high) // 2

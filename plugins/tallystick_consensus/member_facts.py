@@ -64,7 +64,7 @@ def risk_gap() -> Node:
 
 
 def of_set(tree: Node, name: str | None) -> Node:
-    """A tree whose facts of ``own`` are of a set.
+    """Return a tree whose facts of ``own`` are of a set.
 
     Raises:
         FormulaError: it has such facts, and there is no set.
@@ -85,7 +85,7 @@ def _renamed(node: Node, name: str, done: dict[int, Node]) -> Node:
             reader, _, *rest = node.data
             done[id(node)] = attrs.evolve(node, data=(reader, name, *rest))
         else:
-            arguments = tuple(_renamed(each, name, done) for each in node.args)
+            arguments = tuple(_renamed(argument, name, done) for argument in node.args)
             done[id(node)] = attrs.evolve(node, args=arguments) if node.args else node
     return done[id(node)]
 
@@ -104,7 +104,7 @@ class GroupReader(FactReader):
 
     @abstractmethod
     def within(self, agreed_at_most: int) -> Domain:
-        """The range of the fact, where so many items at most are agreed."""
+        """Return the range of the fact, where so many items at most are agreed."""
 
     def domain(self, fact: Node, schema: Schema) -> NoReturn:
         """None in a record."""

@@ -17,11 +17,11 @@ Span = tuple[int, int]
 
 def reduced(lines: Iterable[int], distance: int) -> Lines:
     """The lowest line, without those up to the distance above it, then the next, and so on."""
-    kept: list[int] = []
+    lines_left: list[int] = []
     for line in sorted(lines):
-        if not kept or line - kept[-1] > distance:
-            kept.append(line)
-    return tuple(kept)
+        if not lines_left or line - lines_left[-1] > distance:
+            lines_left.append(line)
+    return tuple(lines_left)
 
 
 def places(lines: Sequence[int], quorum: int, distance: int) -> list[Span]:
@@ -35,18 +35,18 @@ def places(lines: Sequence[int], quorum: int, distance: int) -> list[Span]:
         quorum: how many make a place.
         distance: how far apart lines of a place may be.
     """
-    found: list[Span] = []
+    result: list[Span] = []
     start = end = 0
     while start < len(lines):
         end = max(end, start)
         while end < len(lines) and lines[end] <= lines[start] + distance:
             end += 1
         if end - start >= quorum:
-            found.append((lines[start], lines[end - 1]))
+            result.append((lines[start], lines[end - 1]))
             start = end
         else:
             start += 1
-    return found
+    return result
 
 
 def matched(lines: Lines, spans: Sequence[Span], distance: int) -> tuple[int, list[int]]:
@@ -54,18 +54,18 @@ def matched(lines: Lines, spans: Sequence[Span], distance: int) -> tuple[int, li
 
     A line fits within the distance of either end of a place.
     """
-    fitting, place, others = 0, 0, list[int]()
+    fitting, index, others = 0, 0, list[int]()
     for line in lines:
         fits = False
-        while place < len(spans):
-            first, last = spans[place]
+        while index < len(spans):
+            first, last = spans[index]
             fits = -distance <= line - first <= distance or -distance <= line - last <= distance
             if fits or line < first:
                 break
-            place += 1  # the line lies too high for it
+            index += 1  # the line lies too high for it
         if fits:
             fitting += 1
-            place += 1
+            index += 1
         else:
             others.append(line)
     return fitting, others
@@ -75,6 +75,6 @@ def supporters(line: int, lists: Iterable[Lines], distance: int) -> int:
     """Return the number of members that have a line within the distance of a line."""
     count = 0
     for lines in lists:
-        place = bisect_left(lines, line - distance)
-        count += place < len(lines) and lines[place] <= line + distance
+        index = bisect_left(lines, line - distance)
+        count += index < len(lines) and lines[index] <= line + distance
     return count

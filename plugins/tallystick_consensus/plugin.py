@@ -10,5 +10,5 @@ tallystick_api = 1
 
 @hookimpl
 def tallystick_formulas() -> Sequence[Formula]:
-    """The components of a consensus, in every version."""
+    """Return the components of a consensus, in every version."""
     return formulas_in(components)

@@ -47,7 +47,7 @@ RoundingWord = Literal["up", "down"]
 
 
 def set_of(component: str) -> str | None:
-    """The set that a component is about, by its name; None for the verdict and the risk."""
+    """Return the set that a component is about, by its name; None for the verdict and the risk."""
     return next((name for name in SETS if component.startswith(f"{name}_")), None)
 
 

@@ -35,7 +35,7 @@ _RULE_SETS = 16
 def consensus(
     groups: Iterable[GroupLike], rules: BoundRules | str, *, seed: str = ""
 ) -> Iterator[GroupConsensus | Reject]:
-    """The consensus of each group, or why it is none, in order.
+    """Return the consensus of each group, or why it is none, in order.
 
     Args:
         groups: mappings or lines, as ``group-1.schema.json`` describes them.
@@ -74,7 +74,7 @@ class GroupScorer:
         Raises:
             RuleSetError: no rules have a consensus.
         """
-        if all(each.rule_set.section(CONSENSUS) is None for each in rules.each()):
+        if all(rules_of_line.rule_set.section(CONSENSUS) is None for rules_of_line in rules.each()):
             raise RuleSetError(
                 [rules.loaded.problem(("consensus",), "", "the section, or a rule set that has it")]
             )
@@ -83,7 +83,7 @@ class GroupScorer:
         self._seen: set[Key] | None = set() if unique else None
 
     def each(self, items: Iterable[Item], first: int = 1) -> Iterator[GroupConsensus | Reject]:
-        """The consensus of each line or mapping, or why it is none."""
+        """Yield the consensus of each line or mapping, or why it is none."""
         for number, item in enumerate(items, first):
             yield self.one(item, number)
 
@@ -155,7 +155,7 @@ class GroupFile:
     path: Path
 
     def lines(self) -> Iterator[bytes]:
-        """The lines, each cut beyond the longest that a group may have.
+        """Yield the lines, each cut beyond the longest that a group may have.
 
         Raises:
             InputError: the file cannot be read.
@@ -167,7 +167,7 @@ class GroupFile:
 
 
 def item_of(group: GroupLike) -> Item:
-    """A group as it is decoded: a mapping, or a line without its line end."""
+    """Return a group as it is decoded: a mapping, or a line without its line end."""
     if isinstance(group, str):
         group = group.encode("utf-8", "surrogatepass")
     return group.removesuffix(b"\n") if isinstance(group, bytes) else group

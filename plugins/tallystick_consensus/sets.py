@@ -45,7 +45,7 @@ class SetFacts:
 def set_facts(
     own: Sequence[AbstractSet[Hashable]], voted: Sequence[AbstractSet[Hashable]], voting: Voting
 ) -> list[SetFacts]:
-    """The facts of each member.
+    """Return the facts of each member.
 
     Votes are counted once for all; what the others have is that less the member's own vote.
 
@@ -59,8 +59,8 @@ def set_facts(
         votes.update(items)
     agreed = sum(count >= voting.quorum for count in votes.values())
     return [
-        _facts_of(mine, given, votes, agreed, voting)
-        for mine, given in zip(own, voted, strict=True)
+        _facts_of(mine, item_sets, votes, agreed, voting)
+        for mine, item_sets in zip(own, voted, strict=True)
     ]
 
 

@@ -36,14 +36,14 @@ def breakdown_at(valid: int, rules: Breakdown) -> int:
 
 
 def whole_share(count: int, share: int, *, up: bool) -> int:
-    """A share in nano of a count, as a whole number."""
+    """Return a share in nano of a count, as a whole number."""
     return -(-count * share // 10**9) if up else count * share // 10**9
 
 
 def rerun_of(
     group: GroupRecord, diverging: Sequence[bool], *, breakdown: bool, seed: str = ""
 ) -> tuple[str, ...]:
-    """The hotkeys whose submissions are run again, in the order of dispatch.
+    """Return the hotkeys whose submissions are run again, in the order of dispatch.
 
     They are the diverging primaries; else in a breakdown all valid primaries, no auditor (E78);
     else the valid primary with the lowest ticket, or the member with the lowest where there is no
@@ -52,16 +52,16 @@ def rerun_of(
     valid = group.valid
     primaries = [member for member in valid if member.role == "primary"]
     apart = zip(valid, diverging, strict=True)
-    found = [m.hotkey for m, diverges in apart if diverges and m.role == "primary"]
-    if found:
-        return tuple(found)
+    result = [m.hotkey for m, diverges in apart if diverges and m.role == "primary"]
+    if result:
+        return tuple(result)
     if breakdown:
         return tuple(member.hotkey for member in primaries)
     return (min(primaries or valid, key=lambda member: _ticket(group, member, seed)).hotkey,)
 
 
 def _ticket(group: GroupRecord, member: Member, seed: str) -> bytes:
-    """A number that nobody chooses, as nobody knows the seed before."""
+    """Return a number that nobody chooses, as nobody knows the seed before."""
     parts = [_TICKET, group.round.to_bytes(_LENGTH, "big")]
     for text in (seed, group.skill_type, group.task_id):
         written = text.encode()

@@ -1,4 +1,4 @@
-"""Adoption: what a state becomes as an epoch begins under other rules.
+"""Adoption: the change of a state as an epoch begins under other rules.
 
 It is a pure function, a list of named steps, as the closing of an epoch is. It runs after the epoch
 before is closed under the old rules, and before the snapshot that the new epoch pins.
@@ -59,7 +59,7 @@ CODES: Mapping[str, str] = MappingProxyType(
 )
 """Codes of a refused adoption, withdrawal or change of pools, each with its meaning."""
 LAST_EPOCH = 2**31 - 1
-"""The greatest number of an epoch that a record names."""
+"""Maximum number of an epoch that a record names."""
 
 FlaggedBy = Mapping[str, Mapping[str, int]]
 """Collusion flags since a miner was last cleared: by hotkey, their number by validator."""

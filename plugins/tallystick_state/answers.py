@@ -1,4 +1,4 @@
-"""Answers: what a ledger and its queries give of miners, claims and snapshots, as plain values.
+"""Answers of a ledger and its queries, as plain values: miners, claims, rounds, epochs.
 
 Inside, a state counts in nano; here every number of the field is a decimal of nine places.
 """
@@ -236,7 +236,7 @@ class ClosedEpoch:
 
 
 @attrs.frozen
-class Taken:
+class RecordedBatch:
     """The outcome of recording a batch of events, which are named by their places in it.
 
     Attributes:

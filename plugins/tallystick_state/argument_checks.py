@@ -1,4 +1,4 @@
-"""Arguments: what a program gives to a ledger, as the log can hold it."""
+"""Checks of the arguments of a ledger: values that the log can hold."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ def path_or_items(source: Any, what: str) -> Path | Iterable[Any]:  # noqa: ANN4
     return path_of(source, what) if is_path or not isinstance(source, Iterable) else source
 
 
-def whole(found: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller gave
+def whole(value: Any, name: str) -> int:  # noqa: ANN401  # whatever a caller gave
     """Return a whole number, NumPy's too: no float and no truth value enters the log.
 
     Raises:
         StateError: it is something else, or too large.
     """
-    if not isinstance(found, bool):
+    if not isinstance(value, bool):
         with suppress(TypeError):
-            number = operator.index(found)
+            number = operator.index(value)
             if abs(number) < NUMBER_LIMIT:
                 return number
-    raise StateError(f"found {found!r:.80} for {name}, expected a whole number below 2^53")
+    raise StateError(f"found {value!r:.80} for {name}, expected a whole number below 2^53")
 
 
-def check_text(found: object, name: str) -> None:
+def check_text(value: object, name: str) -> None:
     """Refuse what is no text.
 
     Raises:
         StateError: it is something else.
     """
-    if not isinstance(found, str):
-        raise StateError(f"found {found!r} for {name}, expected text")
+    if not isinstance(value, str):
+        raise StateError(f"found {value!r} for {name}, expected text")
 
 
-def one_of(found: Any, name: str, allowed: Sequence[str]) -> None:  # noqa: ANN401  # as given
+def one_of(value: Any, name: str, allowed: Sequence[str]) -> None:  # noqa: ANN401  # as given
     """Refuse what is none of some words.
 
     Raises:
         StateError: it is something else.
     """
-    if found not in allowed:
-        raise StateError(f"found {found!r:.80} for {name}, expected {' or '.join(allowed)}")
+    if value not in allowed:
+        raise StateError(f"found {value!r:.80} for {name}, expected {' or '.join(allowed)}")
 
 
-def texts(found: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave
+def texts(value: Any, name: str) -> list[str]:  # noqa: ANN401  # whatever a caller gave
     """Return the texts of any iterable but a text.
 
     Raises:
         StateError: it is something else, or holds something else.
     """
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise StateError(f"found {found!r} for {name}, expected a list of texts")
-    listed = list(found)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise StateError(f"found {value!r} for {name}, expected a list of texts")
+    listed = list(value)
     for text in listed:
         check_text(text, name)
     return listed

@@ -24,13 +24,13 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.store.transaction import Transaction
 
 RoundFiles = Mapping[str, RoundFile]
-"""By line, its file of the round; a line without attributes is left out."""
+"""Files of the round by line; a line without attributes is left out."""
 ATTRIBUTES = "attributes"
-"""The key of the entry of an epoch that has it."""
+"""Key of the attributes in the entry of an epoch."""
 IMMUNE = "immune"
 """The flag of a miner that the chain still protects."""
 ATTRIBUTE_CODES = frozenset({"attribute-missing", "reserve-share"})
-"""The codes of what a step asks for in vain, or is told wrong."""
+"""Codes of an attribute that a step lacks, or finds wrong."""
 NO_ATTRIBUTES = RoundFile()
 _MOST_BYTES = 1 << 25
 _ADVICE = (
@@ -53,21 +53,21 @@ def read_attributes(
     return _attributes_by_line(read_document(path), lines, str(path))
 
 
-def to_body(said: RoundFiles) -> dict[str, Any]:
+def to_body(round_files: RoundFiles) -> dict[str, Any]:
     """Return the attributes as the entry of an epoch holds them.
 
     Raises:
         StateError: it is too large for the log, has no canonical form, or says who is immune.
     """
     for hotkey, attributes in (
-        round_file for file in said.values() for round_file in file.miners.items()
+        round_file for file in round_files.values() for round_file in file.miners.items()
     ):
         if IMMUNE in attributes:
             raise StateError(
                 f"found that {shown(hotkey)} is or is not {IMMUNE}, expected nothing of it: epochs "
                 "are closed without immunity, which tallystick weights is told"
             )
-    body = {line: json_value(round_file) for line, round_file in sorted(said.items())}
+    body = {line: json_value(round_file) for line, round_file in sorted(round_files.items())}
     try:
         size = len(canonical_bytes(body))
     except CanonicalError as error:
@@ -119,7 +119,7 @@ def not_carried(error: AllocationError) -> StateError:
     return StateError(f"{error}{advice}", code=error.code)
 
 
-def check_attributes(rules: StateRules, said: RoundFile | None) -> None:
+def check_attributes(rules: StateRules, round_files: RoundFile | None) -> None:
     """Refuse to carry on without a word where what is carried depends on attributes.
 
     A flag that nobody says is false, so that a file which was forgotten would not be missed.
@@ -128,7 +128,7 @@ def check_attributes(rules: StateRules, said: RoundFile | None) -> None:
         StateError: nothing is said.
     """
     bound = rules.allocation
-    if said is not None or bound is None:
+    if round_files is not None or bound is None:
         return
     part = attrs.evolve(bound, steps=bound.needed(bound.carried, {}))
     missing = sorted(part.attributes.keys() - {f"{MINER}{IMMUNE}"})
@@ -141,7 +141,7 @@ def check_attributes(rules: StateRules, said: RoundFile | None) -> None:
 
 
 def check_closed_with(
-    transaction: Transaction, epoch: int, salt: str | None, said: RoundFiles | None
+    transaction: Transaction, epoch: int, salt: str | None, round_files: RoundFiles | None
 ) -> None:
     """Refuse what a closed epoch was not closed with: it stays as it is.
 
@@ -151,7 +151,7 @@ def check_closed_with(
     entry = _closing(transaction, epoch)
     arguments: dict[str, tuple[Any, str]] = {
         "salt": (salt, "a salt"),
-        ATTRIBUTES: (None if said is None else to_body(said), "attributes"),
+        ATTRIBUTES: (None if round_files is None else to_body(round_files), "attributes"),
     }
     for key, (value, what) in arguments.items():
         if value is not None and value != entry.get(key, {} if key == ATTRIBUTES else None):

@@ -1,4 +1,4 @@
-"""Authority: what stands behind a change that not everyone may make.
+"""Authority: the signatures behind a change that not everyone may make.
 
 A state without a trust file is its operator's: nothing of it is signed. In a state with one, what
 the operator alone must not decide is signed as the file says, whichever way it comes.
@@ -15,14 +15,12 @@ import attrs
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError, TrustError
 from tallystick.io.paths import PathLike, path_of
-from tallystick_state.event import StateEvent
-from tallystick_state.store.transaction import Transaction
-from tallystick_state.trust.envelope import Envelope
-from tallystick_state.trust.policy import TrustRoot, authorise
-from tallystick_state.trust.statement import EVENTS, Statement, statement_of
+from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick_state.claims import AllowedValidators
+    from tallystick_state.event import StateEvent
+    from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
@@ -87,7 +85,7 @@ def nothing_to_sign() -> StateError:
 OPERATOR = Authority()
 """The operator of the state, who signs nothing."""
 Envelopes = Callable[[str], "Envelope | None"]
-"""Finds the envelope of a statement by its digest."""
+"""Function that gives the envelope of a statement by its digest; None without one."""
 
 
 def no_envelopes(_: str) -> None:
@@ -135,16 +133,16 @@ def stored_envelope(text: str, where: str) -> Envelope:
     return envelope
 
 
-def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes:
+def stored_envelopes(read: Callable[[str], str | None], where: str) -> Envelopes:
     """Return the envelopes of a store.
 
     Args:
-        kept: gives the text of one, by the digest of its statement.
+        read: gives the text of one, by the digest of its statement.
         where: the store, for errors.
     """
 
     def envelopes(statement: str) -> Envelope | None:
-        text = kept(statement)
+        text = read(statement)
         return None if text is None else stored_envelope(text, f"{where}: {statement}")
 
     return envelopes
@@ -152,11 +150,11 @@ def stored_envelopes(kept: Callable[[str], str | None], where: str) -> Envelopes
 
 def envelope_text(envelope: Envelope) -> str:
     """Return the envelope as a store and an export keep it: RFC 8785."""
-    return canonical_bytes(envelope.to_value()).decode()
+    return canonical_bytes(json_value(envelope)).decode()
 
 
 ROTATION = "trust"
-"""The kind of the entries that put a trust file in force."""
+"""Kind of the entries that put a trust file in force."""
 
 
 @attrs.frozen
@@ -231,11 +229,11 @@ def root_to_dict(root: TrustRoot) -> dict[str, Any]:
     return {"digest": root.digest, "stakes": stakes, "text": root.text}
 
 
-def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
+def root_of(body: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forged an entry
     """Return the trust file that an entry holds.
 
     Args:
-        said: what `root_to_dict` gave.
+        body: what `root_to_dict` gave.
         where: the store or the file, for errors.
 
     Raises:
@@ -243,9 +241,9 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
     """
     from tallystick_state.trust import trust_file  # where there is a trust file
 
-    if not isinstance(said, Mapping):
+    if not isinstance(body, Mapping):
         raise _damaged(where, "no trust file")
-    text, stakes = said.get("text"), said.get("stakes")
+    text, stakes = body.get("text"), body.get("stakes")
     if not isinstance(text, str) or not isinstance(stakes, Mapping):
         raise _damaged(where, "no trust file")
     if not all(isinstance(stake, str) for stake in stakes.values()):
@@ -254,14 +252,14 @@ def root_of(said: Any, where: str) -> TrustRoot:  # noqa: ANN401  # whoever forg
         root = trust_file.parse(text, stakes, f"{where}#trust.toml")
     except TrustError as error:
         raise _damaged(where, f"a trust file that does not hold ({error})") from error
-    if root_to_dict(root) != {name: said.get(name) for name in ("digest", "stakes", "text")}:
+    if root_to_dict(root) != {name: body.get(name) for name in ("digest", "stakes", "text")}:
         raise _damaged(where, f"a trust file {root.digest} that is not the one of its entry")
     return root
 
 
-def _damaged(where: str, found: str) -> DamagedError:
+def _damaged(where: str, content: str) -> DamagedError:
     return DamagedError(
-        f"{where}: found an entry with {found}, expected one with the file, whole: restore a copy"
+        f"{where}: found an entry with {content}, expected one with the file, whole: restore a copy"
     )
 
 
@@ -295,6 +293,9 @@ def batch_of(root: TrustRoot, genesis: str, authority: Authority) -> Batch:
     Raises:
         TrustError: there is no envelope, it is of another state, or nobody has signed it who may.
     """
+    from tallystick_state.trust.policy import authorise  # where something is signed
+    from tallystick_state.trust.statement import EVENTS, Statement, statement_of
+
     envelope = authority.signed("a batch of events")
     statement = Statement(EVENTS, {"genesis": genesis, "network": root.network})
     authorise(root, "events", statement, envelope, authority.block)
@@ -316,6 +317,8 @@ def batch_with(
     Raises:
         DamagedError: an envelope that the log names is missing, or was changed.
     """
+    from tallystick_state.trust.statement import statement_of  # where something is signed
+
     envelopes = stored_envelopes(transaction.envelope, where)
     for body in map(json.loads, transaction.bodies_of_kind("batch")):
         if body["validator"] == validator:

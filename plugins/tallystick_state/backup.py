@@ -89,7 +89,7 @@ def restore(
     if target_place.path is not None:
         return _restored_file(path, target_place.path, registry, accept)
     with tempfile.TemporaryDirectory() as folder:
-        copy = _taken(path, Path(folder) / "backup", registry, accept)
+        copy = _copied(path, Path(folder) / "backup", registry, accept)
         _checked(copy)
         with Store.create(target) as (store, transaction), copy.reading() as source:
             _copy_rows(source, transaction)
@@ -102,7 +102,7 @@ def _restored_file(
     _refuse_what_is_there(target)
     with _staged(output_path(target, follow_links=False)) as staged:
         staged.chmod(0o600)
-        restored = _checked(_taken(path, staged, registry, accept))
+        restored = _checked(_copied(path, staged, registry, accept))
         # another process may have been faster
         _refuse_what_is_there(target)
         return restored
@@ -119,7 +119,7 @@ def _refuse_what_is_there(target: Path) -> None:
             )
 
 
-def _taken(
+def _copied(
     path: Path, copy: Path, registry: Registry | None, accept: Callable[[StateRules], None]
 ) -> Store:
     """Copy a backup and bring the copy to this version; gives it, once its rules are accepted."""

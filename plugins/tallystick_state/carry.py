@@ -37,7 +37,7 @@ def carried(  # noqa: PLR0913  # what columns come of
     events: Iterable[StateEvent],
     hotkeys: Collection[str],
     *,
-    said: RoundFile = NO_ATTRIBUTES,
+    attributes: RoundFile = NO_ATTRIBUTES,
 ) -> Columns:
     """Return the columns of a line after an epoch, or after what it has counted so far.
 
@@ -49,7 +49,7 @@ def carried(  # noqa: PLR0913  # what columns come of
         records: those of the line.
         events: those of the line that the epoch has counted, in any order.
         hotkeys: of the miners with a slot.
-        said: what the rules ask of the rounds and of miners beside the records.
+        attributes: what the rules ask of the rounds and of miners beside the records.
 
     Raises:
         AllocationError: a step asks for something that is not said, or is told it wrong.
@@ -57,8 +57,10 @@ def carried(  # noqa: PLR0913  # what columns come of
     bound, steps = rules.allocation, rules.rule_set.section(ALLOCATION)
     if bound is None or steps is None or not bound.carried or not hotkeys:
         return {}
-    miners = tuple(Miner(hotkey, attributes=said.miners.get(hotkey, {})) for hotkey in {*hotkeys})
-    keys = {*roster(bound, Population(miners, round=said.round))}
+    miners = tuple(
+        Miner(hotkey, attributes=attributes.miners.get(hotkey, {})) for hotkey in {*hotkeys}
+    )
+    keys = {*roster(bound, Population(miners, round=attributes.round))}
     columns = {
         step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
         for step in bound.carried
@@ -69,7 +71,7 @@ def carried(  # noqa: PLR0913  # what columns come of
     for number in sorted(rounds):
         samples = samples_of(steps, records, keys, rounds[number], last=number)
         population = Population(
-            miners, samples.of_all, of_round=samples.of_round, round=said.round, carry=columns
+            miners, samples.of_all, of_round=samples.of_round, round=attributes.round, carry=columns
         )
         try:
             after = carry_on(bound, population)

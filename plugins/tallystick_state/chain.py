@@ -1,4 +1,4 @@
-"""The chain: every entry of the log carries a hash that covers all entries before it.
+"""The chain: each entry of the log has a hash that covers all entries before it.
 
 The canonical line of an entry is RFC 8785: ``{"body":BODY,"kind":"KIND","seq":N}``, where BODY is
 itself canonical JSON. With the 32 bytes of the hash before it, zeros before the first,

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from tallystick.canonical import PREFIX
 from tallystick.errors import StateError, TrustError
+from tallystick.json_values import json_value
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
 from tallystick_state.stored_state import StoredState
@@ -81,7 +82,8 @@ def row_proof(
         shown_rows = ProvenRows(
             epoch, step, index, (json.loads(rows[index]),), step_tree(rows).inclusion(index).path
         )
-        return Proof(checkpoint, (ProvenEpoch(log.leaves[epoch].to_value(), path),), (shown_rows,))
+        leaf = ProvenEpoch(json_value(log.leaves[epoch]), path)
+        return Proof(checkpoint, (leaf,), (shown_rows,))
 
 
 def growth(ledger: StoredState, old: Checkpoint, new: Checkpoint) -> Growth:
@@ -128,16 +130,17 @@ def check_leaves(log: EpochLog, expected: Checkpoint) -> None:
         )
 
 
-def check_signed(found: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
+def check_signed(checkpoint: Checkpoint, keys: Iterable[PublicKey]) -> frozenset[PublicKey]:
     """Return the keys, of those given, that signed a checkpoint: at least one.
 
     Raises:
         TrustError: none has, or a signature of one does not hold.
     """
-    signers = found.signers(keys)
+    signers = checkpoint.signers(keys)
     if not signers:
         raise TrustError(
-            f"found no signature by a known key on the checkpoint of {found.origin}, expected one",
+            f"found no signature by a known key on the checkpoint of {checkpoint.origin}, "
+            "expected one",
             code="unsigned",
         )
     return signers

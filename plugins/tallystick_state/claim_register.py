@@ -1,4 +1,4 @@
-"""The register of claims: within one transaction, which are recorded and which wait.
+"""The register of claims: which are recorded and which wait, within one transaction.
 
 What becomes of a claim depends on other claims; so each that comes, is dropped or is accepted can
 move others. Everything that it can move is looked at once more, whole:
@@ -39,12 +39,12 @@ _Scope = tuple[str, int]
 _Groups = dict[bytes, list[Claim]]
 """Claims by their identity, or by what they are about."""
 # the reason, for a moment, of a claim about which is to decide
-_ANEW = "anew"
+_UNDECIDED = "anew"
 
 
 @attrs.frozen
 class Sifted:
-    """A batch of events, told apart; events are named by their places in it.
+    """A batch of events, sorted into new, raised, known and refused; named by their indexes.
 
     Attributes:
         new: those that nobody claimed before.
@@ -142,17 +142,17 @@ class ClaimRegister:
             rank: with which all of them came.
             epoch: the open one.
         """
-        simple, others = self._told_apart(new, rank)
-        drafts = [Claim(seq, event, rank, _ANEW) for seq, event in others]
-        drafts += [attrs.evolve(claim, rank=rank, reason=_ANEW) for claim in raised]
-        return self._decided(simple, rank, drafts, epoch)
+        simple, others = self._split_new(new, rank)
+        drafts = [Claim(seq, event, rank, _UNDECIDED) for seq, event in others]
+        drafts += [attrs.evolve(claim, rank=rank, reason=_UNDECIDED) for claim in raised]
+        return self._decide(simple, rank, drafts, epoch)
 
     def drop(self, claims: Iterable[Claim], epoch: int) -> Settled:
         """Decide against claims in quarantine: they stay known, and count no more."""
         dropped = [attrs.evolve(claim, reason=DROPPED) for claim in claims]
         for claim in dropped:
             self._add(claim.event, claim.rank, -1)
-        return self._decided((), Rank.IMPORTED, dropped, epoch)
+        return self._decide((), Rank.IMPORTED, dropped, epoch)
 
     def accept(self, claims: Iterable[Claim], epoch: int) -> Settled:
         """Decide for claims in quarantine."""
@@ -161,10 +161,10 @@ class ClaimRegister:
             rank = max(claim.rank, Rank.ACCEPTED)
             self._add(claim.event, claim.rank, 0 if claim.reason == DROPPED else -1)
             self._add(claim.event, rank, 1)
-            drafts.append(attrs.evolve(claim, rank=rank, reason=_ANEW))
-        return self._decided((), Rank.IMPORTED, drafts, epoch)
+            drafts.append(attrs.evolve(claim, rank=rank, reason=_UNDECIDED))
+        return self._decide((), Rank.IMPORTED, drafts, epoch)
 
-    def _told_apart(
+    def _split_new(
         self, new: Sequence[Numbered], rank: Rank
     ) -> tuple[list[Numbered], list[Numbered]]:
         """Return the new claims that are recorded for sure, and those yet to decide."""
@@ -178,7 +178,7 @@ class ClaimRegister:
             (simple if alone and ready and calm else others).append((seq, event))
         return simple, others
 
-    def _decided(
+    def _decide(
         self, simple: Sequence[Numbered], rank: Rank, drafts: Sequence[Claim], epoch: int
     ) -> Settled:
         touched = {claim.event.identity for claim in drafts}
@@ -189,7 +189,9 @@ class ClaimRegister:
         }
         present = {**before, **{claim.seq: claim for claim in drafts}}
         records, alone = _groups(present.values())
-        after = [claim for group in records.values() for claim in self._judged(group, epoch, {})]
+        after = [
+            claim for group in records.values() for claim in self._with_reasons(group, epoch, {})
+        ]
         if self._waiting:
             epochs: dict[bytes, int | None] = {
                 event.task: event.epoch for _, event in simple if event.is_record
@@ -203,28 +205,30 @@ class ClaimRegister:
             epochs |= {claim.event.task: claim.event.epoch for claim in stored}
         else:
             epochs = {}
-        after += [claim for group in alone.values() for claim in self._judged(group, epoch, epochs)]
+        after += [
+            claim for group in alone.values() for claim in self._with_reasons(group, epoch, epochs)
+        ]
         moves = [Move(before.get(claim.seq), claim) for claim in after]
         moves = [move for move in moves if move.before != move.after]
         self._write(simple, rank, moves, epoch)
         return Settled(simple, moves)
 
     def _waiting_for(
-        self, known: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
+        self, epochs: Mapping[bytes, int | None], before: Iterable[Claim], alone: Collection[bytes]
     ) -> _Groups:
         """Return the events that came alone about tasks that are recorded now, or are no more."""
         identities = set[bytes]()
         if self._has_quarantine:
-            tasks = [task for task, epoch in known.items() if epoch is not None]
+            tasks = [task for task, epoch in epochs.items() if epoch is not None]
             identities |= {claim.event.identity for claim in self._rows.waiting_for(tasks)}
         for claim in before:
             event = claim.event
-            if event.is_record and claim.reason is None and known.get(event.task) != event.epoch:
+            if event.is_record and claim.reason is None and epochs.get(event.task) != event.epoch:
                 identities |= {about.event.identity for about in self._rows.about(event)}
         return self._claims_of(identities.difference(alone))
 
-    def _judged(
-        self, group: Sequence[Claim], epoch: int, known: Mapping[bytes, int | None]
+    def _with_reasons(
+        self, group: Sequence[Claim], epoch: int, epochs: Mapping[bytes, int | None]
     ) -> Iterator[Claim]:
         """Yield the claims of one identity, each with what becomes of it."""
         over = {claim.seq for claim in group if self._is_over(claim)}
@@ -232,17 +236,17 @@ class ClaimRegister:
             if claim.is_final(epoch):
                 yield claim
                 continue
-            reason = lost or self._held(claim, known)
+            reason = lost or self._waiting_reason(claim, epochs)
             counted_in = epoch if claim.counted_in is None else claim.counted_in
             yield attrs.evolve(
                 claim, reason=reason, counted_in=counted_in if reason is None else None
             )
 
-    def _held(self, claim: Claim, known: Mapping[bytes, int | None]) -> str | None:
+    def _waiting_reason(self, claim: Claim, epochs: Mapping[bytes, int | None]) -> str | None:
         """Return the reason why a claim without rivals is not recorded; None where it is."""
         event = claim.event
         waits = claim.rank < Rank.ACCEPTED and self._waits(event)
-        return UNKNOWN if waits and known.get(event.task) != event.epoch else None
+        return UNKNOWN if waits and epochs.get(event.task) != event.epoch else None
 
     def _is_over(self, claim: Claim) -> bool:
         if not self._counting:

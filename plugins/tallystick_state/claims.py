@@ -1,4 +1,4 @@
-"""Claims: what validators say, and which of it counts.
+"""Claims: the statements of validators about records, and the rule which of them are recorded.
 
 A claim is a record or an event that came alone, as it arrived. Claims of one identity that differ
 conflict. Which of them is recorded depends on the set of claims alone, never on their order:
@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any
 
 import attrs
 
+from tallystick.json_values import JsonKey, json_object
 from tallystick_state.argument_checks import check_text
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import check_hotkey
@@ -55,13 +55,13 @@ class Rank(IntEnum):
     """The weight of a claim against others."""
 
     IMPORTED = 1
-    """Somebody says that a validator said so."""
+    """Told by somebody else than the validator."""
     SIGNED = 2
-    """The validator has signed it."""
+    """Signed by the validator."""
     ACCEPTED = 3
-    """The operator has decided for it."""
+    """Accepted by the operator of the state."""
     OWN = 4
-    """The validator of this state said so itself, by closing its round."""
+    """Recorded by the state's own validator, by closing its round."""
 
 
 @attrs.frozen
@@ -87,6 +87,7 @@ class Claim:
         return self.reason is None and self.counted_in is not None and self.counted_in < epoch
 
 
+@json_object(JsonKey("validator", left_out="none"), JsonKey("hears", "heard", left_out="none"))
 @attrs.frozen
 class AllowedValidators:
     """The allowed validators of a state: those whose claims it takes.
@@ -118,11 +119,6 @@ class AllowedValidators:
     def is_own(self, event: StateEvent) -> bool:
         """Return whether an event is of the state's own validator."""
         return self.validator is not None and event.validator == self.validator
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of the first entry of a log; empty for a state that allows all."""
-        named = {} if self.validator is None else {"validator": self.validator}
-        return named | ({} if self.heard is None else {"hears": sorted(self.heard)})
 
 
 EVERYONE = AllowedValidators()
@@ -220,5 +216,5 @@ def _together(limits: Sequence[int | None]) -> int | None:
     return sum(numbers) if len(numbers) == len(limits) else None
 
 
-def _above(found: int, limit: int | None) -> bool:
-    return limit is not None and found > limit
+def _above(number: int, limit: int | None) -> bool:
+    return limit is not None and number > limit

@@ -1,4 +1,4 @@
-"""Epochs: what happens when one ends (reputation.txt, Epoch Boundaries).
+"""Epochs: what happens when one ends (docs/sources.md, Epoch Boundaries).
 
 Closing an epoch runs the steps that the rule set names, in its order. Each step is a function of
 what the steps before it made. The order of the events never matters.
@@ -62,7 +62,7 @@ class Closing:
             reputation there.
         newest: the records of a miner, newest first, those of earlier epochs too; read where what
             is carried comes of more than the records of a round.
-        said: what the rules ask of the rounds and of miners beside the records.
+        attributes: what the rules ask of the rounds and of miners beside the records.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
@@ -72,7 +72,7 @@ class Closing:
     state: State
     base_rules: Callable[[int], StateRules]
     newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
-    said: RoundFile | None = None
+    attributes: RoundFile | None = None
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
 
 
@@ -84,7 +84,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
     *,
     base_rules: Callable[[int], StateRules] | None = None,
     newest: Callable[[str], Iterable[StateEvent]] | None = None,
-    said: RoundFile | None = None,
+    attributes: RoundFile | None = None,
 ) -> State:
     """Return the state as the next epoch begins.
 
@@ -97,7 +97,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
         base_rules: the rules of such an epoch; by default those of the epoch that ends.
         newest: the records of a miner in all epochs, by round, task, skill type and validator, the
             newest first, which windows of carried columns read; by default those of ``events``.
-        said: what the rules ask of the rounds and of miners beside the records.
+        attributes: what the rules ask of the rounds and of miners beside the records.
 
     Returns:
         The state after the steps of the rule set, with what its allocation carries, one epoch on.
@@ -116,7 +116,7 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
         state,
         base_rules or (lambda _: rules),
         newest or partial(_newest, every),
-        said,
+        attributes,
     )
     _check(closing)
     epochs = rules.rule_set.section(EPOCHS)
@@ -196,10 +196,12 @@ def carry_columns(closing: Closing) -> Closing:
     before = state.carry.get(line, {})
     records = _Records(closing)
     if closing.events and hotkeys:
-        check_attributes(closing.rules, closing.said)
-    attributes = closing.said or NO_ATTRIBUTES
+        check_attributes(closing.rules, closing.attributes)
+    attributes = closing.attributes or NO_ATTRIBUTES
     try:
-        after = carried(closing.rules, before, records, closing.events, hotkeys, said=attributes)
+        after = carried(
+            closing.rules, before, records, closing.events, hotkeys, attributes=attributes
+        )
     except AllocationError as error:
         raise not_carried(error) from error
     return attrs.evolve(closing, state=with_columns(state, line, after))
@@ -450,7 +452,7 @@ def next_epoch(
     events: Sequence[StateEvent],
     in_force: RulesInForce,
     transaction: Transaction,
-    said: RoundFiles,
+    attributes: RoundFiles,
 ) -> State:
     """Return the state as the next epoch begins.
 
@@ -459,9 +461,9 @@ def next_epoch(
         events: all that were recorded while it was open.
         in_force: the rules of each line in each epoch.
         transaction: has the snapshots of epochs before, their records, and who flagged whom.
-        said: by line, what the rules ask of the rounds and of miners beside the records.
+        attributes: by line, what the rules ask of the rounds and of miners beside the records.
     """
-    closed = _closed(state, events, in_force, transaction, said)
+    closed = _closed(state, events, in_force, transaction, attributes)
     return _adopted(closed, in_force, transaction.claims.flags_by)
 
 
@@ -470,7 +472,7 @@ def _closed(
     events: Sequence[StateEvent],
     in_force: RulesInForce,
     transaction: Transaction,
-    said: RoundFiles,
+    attributes: RoundFiles,
 ) -> State:
     """Return the state after the open epoch: each line closes over the events of its types."""
     epoch = state.epoch
@@ -493,7 +495,7 @@ def _closed(
             {pin: _pinned(transaction, pin) for pin in sorted(pins)},
             base_rules=in_force.lines[line].at,
             newest=newest,
-            said=said.get(line),
+            attributes=attributes.get(line),
         )
         state = attrs.evolve(closed, epoch=epoch)
     return attrs.evolve(state, epoch=epoch + 1)

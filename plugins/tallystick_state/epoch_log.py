@@ -14,6 +14,7 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import DamagedError, StateError
+from tallystick.json_values import json_value
 from tallystick_allocation.rules import round_score
 from tallystick_state.attributes import closed_attributes
 from tallystick_state.model import State
@@ -97,9 +98,9 @@ class EpochLog:
         """
         return step_rows(self._counted(epoch))
 
-    def _leaf(self, epoch: int, kept: str | None) -> EpochLeaf:
-        if kept is not None:
-            return _read_leaf(epoch, kept)
+    def _leaf(self, epoch: int, stored: str | None) -> EpochLeaf:
+        if stored is not None:
+            return _read_leaf(epoch, stored)
         rules, closed = self.in_force.at(epoch), self.closed[epoch]
         leaf = EpochLeaf(
             epoch=epoch,
@@ -203,7 +204,7 @@ def _read_leaf(epoch: int, text: str) -> EpochLeaf:
         leaf = EpochLeaf.of_value(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError):
         leaf = None
-    if leaf is None or leaf.epoch != epoch or canonical_bytes(leaf.to_value()) != text.encode():
+    if leaf is None or leaf.epoch != epoch or canonical_bytes(json_value(leaf)) != text.encode():
         raise DamagedError(
             f"found a leaf of the epoch {epoch} in the store that cannot be read, expected what "
             "tallystick wrote: the store is damaged, so take it back from a copy"

@@ -1,4 +1,4 @@
-"""State events: what a state takes of a record, or of an event that came after its round.
+"""State events: the part of a record, or of a late event, that a state records.
 
 A state event holds what was scored, not the submission. Its canonical line is RFC 8785: it is the
 body of an entry of the log, and the sorted lines of an epoch are what its closing rests on.
@@ -28,7 +28,7 @@ _MEASURES = "measures"
 _PLACES = 9
 
 NUMBER_LIMIT = 2**53
-"""Numbers of a log are below it: the canonical form of an entry holds no larger ones exactly."""
+"""Upper limit of numbers in a log: canonical JSON holds larger ones inexactly."""
 Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
 """A number of a round, an epoch or a slot."""
 

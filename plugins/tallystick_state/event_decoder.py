@@ -1,4 +1,4 @@
-"""Events of a source: what a state takes of its records and late events, batch after batch.
+"""Decoding of a source: state events of its records and late events, batch by batch.
 
 A record is scored by the snapshot that its epoch pins; a late event is a line that is an object
 with the key ``event``, which no record has.
@@ -144,20 +144,20 @@ class EventDecoder:
         return EventBatch(events, sorted(rejects, key=lambda each: each.line), results)
 
     def _joined(
-        self, found: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
+        self, event: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
     ) -> tuple[Decoded, Item]:
         """Return a record with the consensus of its group, decoded and as an item."""
         if self._groups is None:
-            return found, item
-        if isinstance(found, Reject):
+            return event, item
+        if isinstance(event, Reject):
             self._groups.pass_over(item)
-            return found, item
-        record = found.record if isinstance(found, MissedDeadline) else found
+            return event, item
+        record = event.record if isinstance(event, MissedDeadline) else event
         try:
             filled = self._groups.applied(record, item)
         except RecordError as error:
             return Reject.of(error, number, _identity(record)), item
-        return (found, item) if filled is item else (take(filled, number), filled)
+        return (event, item) if filled is item else (take(filled, number), filled)
 
     def _scored(
         self, results: ResultBatch, decoded: Mapping[int, Any], rejects: list[Reject]

@@ -22,6 +22,7 @@ import attrs
 
 from tallystick.canonical import CanonicalError, canonical_bytes
 from tallystick.errors import StateError, TrustError
+from tallystick.json_values import json_value
 from tallystick.records.messages import shown
 from tallystick_state.adoption import (
     LAST_EPOCH,
@@ -29,7 +30,7 @@ from tallystick_state.adoption import (
     check_pools,
     check_withdrawal,
 )
-from tallystick_state.answers import Taken
+from tallystick_state.answers import RecordedBatch
 from tallystick_state.argument_checks import checked_salt
 from tallystick_state.attributes import ATTRIBUTES, RoundFiles, to_body
 from tallystick_state.authority import (
@@ -67,11 +68,11 @@ if TYPE_CHECKING:
     from tallystick_state.trust.policy import TrustRoot
 
 LATEST = "~"
-"""Later than every time that is written."""
+"""Sorts after every written time."""
 RANKS: Mapping[str, Rank] = MappingProxyType(
     {"signal": Rank.IMPORTED, "signed": Rank.SIGNED, "own": Rank.OWN}
 )
-"""The kinds of the entries that are claims, and the rank with which each comes.
+"""Kinds of the entries that are claims, with the rank of each.
 
 The first is the word that every log has for them, which hashes cover.
 """
@@ -124,11 +125,11 @@ class EventLog:
 
     def begin(self) -> None:
         """Write the first entry: rules, trust file, pools, and who is heard; keep a snapshot."""
-        rule_sets = [rules.to_dict() for rules in self.rules.lines]
+        rule_sets = [json_value(rules) for rules in self.rules.lines]
         begun: dict[str, Any] = {"format": FORMAT, RULE_SETS: rule_sets}
         root, pools = self.in_force.root, self.in_force.pools.first
-        more = self.named.to_dict() | ({} if root is None else {"trust": root_to_dict(root)})
-        more |= {} if pools is None else {POOLS: pools.to_dict()}
+        more = json_value(self.named) | ({} if root is None else {"trust": root_to_dict(root)})
+        more |= {} if pools is None else {POOLS: json_value(pools)}
         self._write(GENESIS, begun | more)
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
 
@@ -166,7 +167,7 @@ class EventLog:
             self._write("clear", {"at": at, "hotkey": hotkey})
             self.state = after
 
-    def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> Taken:
+    def record(self, events: Iterable[StateEvent], rank: Rank = Rank.IMPORTED) -> RecordedBatch:
         """Take claims of events that the state admits, and decide which are recorded.
 
         Args:
@@ -191,7 +192,7 @@ class EventLog:
         self.transaction.append(entries)
         self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
         raised = {index: claim.seq for index, claim in sifted.raised.items()}
-        return Taken(tuple(places), raised, sifted.duplicates, sifted.refused)
+        return RecordedBatch(tuple(places), raised, sifted.duplicates, sifted.refused)
 
     def begin_batch(self, authority: Authority) -> Batch:
         """Take a signed batch: from now on its validator stands for the events that it lists.
@@ -282,27 +283,29 @@ class EventLog:
             self.transaction.put_round(number, at)
 
     def close_epoch(
-        self, at: str | None, salt: str | None = None, said: RoundFiles | None = None
+        self, at: str | None, salt: str | None = None, attributes: RoundFiles | None = None
     ) -> Snapshot:
         """Close the open epoch and keep the snapshot of the next.
 
         Args:
             at: when.
             salt: of the leaf of the epoch, in hexadecimal digits.
-            said: by line, what the rules ask of the rounds and of miners beside the records.
+            attributes: by line, what the rules ask of the rounds and of miners beside the records.
 
         Raises:
             StateError: the salt is none, or something is not said that is carried on with.
         """
         more: dict[str, Any] = {} if salt is None else {"salt": checked_salt(salt)}
-        more |= {ATTRIBUTES: to_body(said)} if said else {}
+        more |= {ATTRIBUTES: to_body(attributes)} if attributes else {}
         epoch = self.state.epoch
         before = self.snapshot(epoch)
         self.flag_colluders()
         lines = list(self.transaction.event_lines(epoch))
         events = [StateEvent.from_line(line) for line in lines]
         evidence = events_digest(lines)
-        self.state = next_epoch(self.state, events, self.in_force, self.transaction, said or {})
+        self.state = next_epoch(
+            self.state, events, self.in_force, self.transaction, attributes or {}
+        )
         snapshot = Snapshot(self.state, self.rules.digest, before.digest, evidence)
         self.transaction.put_snapshot(snapshot)
         entry = {"at": at, "epoch": epoch, "snapshot": snapshot.digest}
@@ -343,7 +346,7 @@ class EventLog:
             statement=authority.statement,
             signed_by=signed_by,
         )
-        self._write_stating(ADOPTION, adoption.to_dict(), authority)
+        self._write_stating(ADOPTION, json_value(adoption), authority)
         self._follow(self.in_force.adopted(adoption))
         return adoption
 
@@ -380,7 +383,7 @@ class EventLog:
         change = attrs.evolve(
             change, block=authority.block, statement=authority.statement, signed_by=signed_by
         )
-        self._write_stating(POOLS, change.to_dict(), authority)
+        self._write_stating(POOLS, json_value(change), authority)
         self.in_force = self.in_force.with_pools(change, self.entries)
         return change
 

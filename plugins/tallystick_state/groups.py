@@ -1,7 +1,7 @@
 """Groups: who is primary and who is auditor in a dispatch.
 
 The candidate pool of a skill type is sorted by reputation, its top are the primaries, and auditors
-are drawn from the rest; see "How Reputation Drives Group Selection" of reputation.txt and E31 to
+are drawn from the rest; see "How Reputation Drives Group Selection" of docs/sources.md and E31 to
 E35 of docs/errata.md. Equal reputations are ordered by hotkey, as bytes of UTF-8, which is also the
 order of Unicode code points; or by the SHA-256 of the round, as 8 bytes big-endian, and the hotkey
 in UTF-8.
@@ -51,7 +51,7 @@ from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules
 
 DRAW = "tallystick/auditor-draw/1"
-"""The name of the construction; another way of drawing has another name."""
+"""Name of the way of drawing; another way has another name."""
 
 _NUMBER_BYTES = 8
 

@@ -1,4 +1,4 @@
-"""Ingest: files of records and of late events into the log of a state.
+"""Ingest: records and late events of a file, taken into the log of a state.
 
 A record is scored by the snapshot that its epoch pins. Its digest is of its RFC 8785 form after
 decoding, without what is left out, null or empty. Two spellings of one record have one digest.
@@ -247,7 +247,7 @@ class _Lines:
         self._lines.extend(lines[index][0] for index in outcome.entries)
         self._raised |= {seq: lines[index][0] for index, seq in outcome.raised.items()}
         for index in outcome.refused:
-            self._refuse(_held(*lines[index], OVER, _WANTED[OVER]))
+            self._refuse(_quarantine_reject(*lines[index], OVER, _WANTED[OVER]))
             if self._most is None or len(self._over) < self._most:
                 self._over.append((*lines[index], rank))
         if self._log.in_force.changes:
@@ -270,7 +270,7 @@ class _Lines:
         waiting = self._waiting(quarantined)
         reports = [*self._told, *self._quarantined(waiting[:MOST_TOLD])]
         claims = [ClaimInfo.of(claim, quarantined[claim.seq], line) for line, claim in waiting]
-        claims += [_above(*claim) for claim in self._over]
+        claims += [_claim_above_limit(*claim) for claim in self._over]
         return Ingested(
             self._taken - len(quarantined) - unchanged,
             self._duplicates + unchanged,
@@ -324,10 +324,10 @@ class _Lines:
         for line, claim in waiting:
             alone = None
             if claim.reason == CONFLICT and claim.event.is_record:
-                alone = _without_group(claims.of([claim.event.identity]))
+                alone = _groupless_claim(claims.of([claim.event.identity]))
             reason = str(claim.reason)
             wanted = _WANTED[reason] if alone is None else _ALONE.format(alone)
-            yield _held(line, claim.event, reason, wanted)
+            yield _quarantine_reject(line, claim.event, reason, wanted)
 
     def _displaced(self, numbers: Iterable[int]) -> tuple[ClaimInfo, ...]:
         """Return the first claims that were recorded before and are in quarantine now."""
@@ -579,7 +579,7 @@ def _reject(  # noqa: PLR0913, PLR0917  # the parts of a reject
     return Reject.of(RecordError(code, path, value, expected), line, who)
 
 
-def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
+def _quarantine_reject(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
     """Return the reject of a good line that is not recorded."""
     path, value = ("task_id", event.task_id) if event.id is None else ("id", event.id)
     if code == OVER:
@@ -589,12 +589,12 @@ def _held(line: int, event: StateEvent, code: str, wanted: str) -> Reject:
     return _reject(line, event, code, path, shown(value), wanted)
 
 
-def _above(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
+def _claim_above_limit(line: int, event: StateEvent, rank: Rank) -> ClaimInfo:
     """Return a claim above a limit, which is kept nowhere."""
     return ClaimInfo.of(Claim(0, event, rank), OVER, line)
 
 
-def _without_group(claims: Iterable[Claim]) -> int | None:
+def _groupless_claim(claims: Iterable[Claim]) -> int | None:
     """Return the claim without its group, if its only rival is the same record with its group."""
     rivals = [claim for claim in claims if claim.reason == CONFLICT]
     alone = [claim.seq for claim in rivals if claim.event.alignment is None]

@@ -1,6 +1,6 @@
-"""Leaderboards: ranks of miners, which everyone sees, and how often one was dispatched.
+"""Leaderboards: public ranks of miners, their dispatches, and who may see what of a state.
 
-See "Visibility" of reputation.txt and E41 of docs/errata.md. Nothing here tells of single tasks or
+See "Visibility" of docs/sources.md and E41 of docs/errata.md. Nothing here tells of single tasks or
 rounds. Miners are ranked among those that groups are selected from; equal reputations share a rank,
 and the ranks that they take up are left out: 1, 2, 2, 4.
 """

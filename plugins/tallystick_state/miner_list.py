@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
 LARGEST = 1 << 24
-"""The most bytes of a list: each of all slots has 256."""
+"""Maximum size of a list, in bytes: 256 for each of all slots."""
 _DUPLICATE = "duplicate-miner"
 CODES: Mapping[str, str] = MappingProxyType(
     {_DUPLICATE: "another line of the list has the same hotkey or the same uid"}

@@ -1,4 +1,4 @@
-"""Miners: registration, and the collusion flags that eject (reputation.txt, Initial Value)."""
+"""Miners: registration, and the collusion flags that eject (docs/sources.md, Initial Value)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGINE = ""
 FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
 LONGEST_HOTKEY = 64
-"""The most characters that a hotkey has, as in a record."""
+"""Maximum length of a hotkey, in characters, as in a record."""
 
 
 def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:

@@ -29,7 +29,7 @@ from tallystick.numbers.nano import from_text, to_text
 from tallystick.numbers.text import repr_as
 
 FORMAT = 1
-"""The version of the canonical form of a snapshot."""
+"""Version of the canonical form of a snapshot."""
 
 Nano = Annotated[int, "nano"]
 """An integer count of 1e-9, which is text in the canonical form."""
@@ -112,7 +112,7 @@ def unstructure(value: State | Snapshot) -> dict[str, Any]:
     return document
 
 
-def structure(found: Mapping[str, Any], cls: type[_T]) -> _T:
+def structure(document: Mapping[str, Any], cls: type[_T]) -> _T:
     """Return the state or the snapshot that `unstructure` made JSON values of.
 
     Raises:
@@ -120,7 +120,7 @@ def structure(found: Mapping[str, Any], cls: type[_T]) -> _T:
         TypeError: a value has another type.
         ValueError: a value cannot be.
     """
-    return _converter().structure(found, cls)
+    return _converter().structure(document, cls)
 
 
 @cache
@@ -144,9 +144,10 @@ def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
     )
     read = make_dict_structure_fn(Miner, converter)
 
-    def miners(found: Mapping[str, Any], _: object) -> dict[str, Miner]:
+    def miners(documents: Mapping[str, Any], _: object) -> dict[str, Miner]:
         return {
-            hotkey: read({"hotkey": hotkey, **fields}, Miner) for hotkey, fields in found.items()
+            hotkey: read({"hotkey": hotkey, **fields}, Miner)
+            for hotkey, fields in documents.items()
         }
 
     converter.register_unstructure_hook(Miner, write)

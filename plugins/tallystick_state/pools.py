@@ -1,4 +1,4 @@
-"""Pools: which share of all weight each line of a state gives out.
+"""Pools: the share of all weight that each line of a state gives out.
 
 A state of several lines may say so as it begins; from then on its weights are one vector, the mean
 of those that its lines publish. A line in which nobody has a weight is idle, and its share goes
@@ -15,12 +15,13 @@ import attrs
 
 from tallystick.canonical import digest
 from tallystick.errors import StateError
+from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.records.messages import shown
 from tallystick.rules.timeline import Timeline
 from tallystick_allocation.uint16 import LAST_UID
 
 POOLS = "pools"
-"""The kind of the entries that change the pools."""
+"""Kind of the entries that change the pools."""
 Idle = Literal["equal", "proportional", "burn"]
 """Receiver of the share of an idle line: the others in equal parts, or in proportion to their
 shares, or a slot that burns it.
@@ -29,6 +30,12 @@ IDLE: tuple[Idle, ...] = get_args(Idle)
 _PLACES = 9
 
 
+@json_object(
+    "idle",
+    # in the spelling of the file, not of nine places
+    JsonKey("shares", form=lambda shares: {line: str(share) for line, share in shares.items()}),
+    JsonKey("burn", left_out="none"),
+)
 @attrs.frozen
 class Pools:
     """The shares of a state's weight, by line.
@@ -44,18 +51,13 @@ class Pools:
     idle: Idle = "proportional"
     burn: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the pools as an entry of the log holds them."""
-        shares = {line: str(share) for line, share in self.shares.items()}
-        burn = {} if self.burn is None else {"burn": self.burn}
-        return {"idle": self.idle, "shares": shares, **burn}
-
     @property
     def digest(self) -> str:
         """The digest of what they say."""
-        return digest(self.to_dict())
+        return digest(json_value(self))
 
 
+@json_object("epoch", "pools", "previous", "sequence")
 @attrs.frozen
 class PoolsChange:
     """Pools that a state has from an epoch on, or will.
@@ -77,15 +79,6 @@ class PoolsChange:
     block: int | None = None
     statement: str | None = None
     signed_by: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the change as its entry holds it, without the authority behind it."""
-        return {
-            "epoch": self.epoch,
-            "pools": self.pools.to_dict(),
-            "previous": self.previous,
-            "sequence": self.sequence,
-        }
 
 
 @attrs.frozen
@@ -180,22 +173,22 @@ def pools_of(
     return Pools(parts, kind, burn)
 
 
-def read_pools(said: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
+def read_pools(body: Any, lines: Collection[str]) -> Pools | None:  # noqa: ANN401  # whoever forged it
     """Return the pools that an entry of the log says; None where it says none.
 
     Raises:
         StateError: as `pools_of`.
         TypeError: it says something else.
     """
-    if said is None:
+    if body is None:
         return None
-    shares, idle, burn = said["shares"], said["idle"], said.get("burn")
+    shares, idle, burn = body["shares"], body["idle"], body.get("burn")
     texts = all(isinstance(text, str) for text in (*shares, *shares.values(), idle))
     if not texts or not (burn is None or type(burn) is int):
-        raise TypeError(said)
+        raise TypeError(body)
     pools = pools_of(shares, lines, idle, burn)
-    if pools.to_dict() != said:
-        raise TypeError(said)
+    if json_value(pools) != body:
+        raise TypeError(body)
     return pools
 
 

@@ -1,7 +1,7 @@
-"""Queries: what can be asked of a state, as it is at one instant.
+"""Queries: answers about a state as it is at one instant.
 
 The answers are the operator's; what a miner may be told of them is said by `visibility`. Nothing
-here tells of a task of anyone (reputation.txt, Visibility).
+here tells of a task of anyone (docs/sources.md, Visibility).
 """
 
 from __future__ import annotations
@@ -253,14 +253,14 @@ class StateQueries:
         return chain_weights(weights, without, len(self._slots), "no line has a weight")
 
     def line_weights(
-        self, line: str, immune: Collection[str] = (), said: RoundFile | None = None
+        self, line: str, immune: Collection[str] = (), attributes: RoundFile | None = None
     ) -> LineWeights:
         """Return the weights of a line with every column that they come of.
 
         Args:
             line: whose rules give them.
             immune: as for `weights`.
-            said: what the rules ask of miners and of the rounds so far beside the records; by
+            attributes: what the rules ask of miners and of the rounds so far beside the records; by
                 default what the last epoch was closed with, unless the open one has records.
 
         Raises:
@@ -269,7 +269,7 @@ class StateQueries:
         for hotkey in immune:
             miner_of(self.state, hotkey)
         epoch, last = self.state.epoch, self._last_round(line)
-        records = self._records(line, said)
+        records = self._records(line, attributes)
         return records.weighed(self.weighing(line), epoch, self._slots, last, immune)
 
     def quarantine(
@@ -450,7 +450,7 @@ class StateQueries:
     def _records(self, line: str, given: RoundFile | None) -> LineRecords:
         transaction, in_force, opened = self._transaction, self.in_force, self.state.epoch
 
-        def said(epoch: int) -> RoundFile:
+        def attributes(epoch: int) -> RoundFile:
             if epoch < opened:
                 return closed_attributes(transaction, in_force, line, epoch)
             if given is not None:
@@ -460,18 +460,18 @@ class StateQueries:
             # the rounds so far are others than those that it was said of
             return NO_ATTRIBUTES if closed and line in lines else closed
 
-        return LineRecords(transaction, in_force, line, self.pinned, said=said)
+        return LineRecords(transaction, in_force, line, self.pinned, attributes=attributes)
 
     @property
     def _slots(self) -> dict[str, int]:
         return {m.hotkey: m.uid for m in self.state.miners.values() if m.uid is not None}
 
-    def _without(self, found: LineWeights) -> dict[str, str]:
+    def _without(self, weights: LineWeights) -> dict[str, str]:
         """Return by hotkey the reason why a miner with a slot has no weight."""
-        if found.refused:
+        if weights.refused:
             return dict.fromkeys(sorted(self._slots), REFUSED)
-        why = {} if found.allocation is None else found.allocation.without
-        lacking = [hotkey for hotkey in self._slots if not found.weights.get(hotkey)]
+        why = {} if weights.allocation is None else weights.allocation.without
+        lacking = [hotkey for hotkey in self._slots if not weights.weights.get(hotkey)]
         return {hotkey: why.get(hotkey, NO_RECORD) for hotkey in sorted(lacking)}
 
     def _last_round(self, line: str) -> int | None:

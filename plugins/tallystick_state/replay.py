@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 TABLES = (SNAPSHOTS, HEAD, ROUNDS, ENVELOPES, CLAIM_COUNTS, QUARANTINE, EVENTS, LOG)
 """Tables that follow from the log, the shortest to read first."""
 FLAGS = "flag"
-"""The kind of the entries that say whom the engine flags, which follow from those before."""
+"""Kind of the entries of the engine's flags, which follow from those before."""
 EVENTS_AT_ONCE = 10_000
 """Maximum number of state events in a row that are applied at a time."""
 

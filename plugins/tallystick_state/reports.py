@@ -50,7 +50,7 @@ def round_report(ledger: Ledger, number: int) -> RoundReport:
 
 @attrs.frozen
 class ReputationMove:
-    """A reputation that is another, in nano."""
+    """A reputation that changed, in nano."""
 
     hotkey: str
     skill_type: str
@@ -60,7 +60,7 @@ class ReputationMove:
 
 @attrs.frozen
 class ThresholdMove:
-    """A tracked threshold that is another, in nano; None where it was not, or is no more."""
+    """A tracked threshold that changed, in nano; None where it began or ended."""
 
     skill_type: str
     name: str

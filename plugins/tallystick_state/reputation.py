@@ -1,8 +1,8 @@
-"""Reputation: what the events of a record do to it, and how the mean of an epoch moves it.
+"""Reputation: its change by the events of a record, and by the mean of an epoch.
 
 The events of one record multiply and add to the reputation that its round was pinned to; what that
 changes is the record's delta. At the end of an epoch the mean of the deltas moves the reputation,
-which is clamped and published once. Between the two nothing is rounded. See reputation.txt, Per
+which is clamped and published once. Between the two nothing is rounded. See docs/sources.md, Per
 Round Updates to Clamping, and E26 to E29 and E39 of docs/errata.md.
 """
 
@@ -44,7 +44,7 @@ class Effect:
 
 
 def initial_reputation(rules: StateRules) -> int:
-    """Return the reputation of a newcomer, in nano (reputation.txt, Initial Value).
+    """Return the reputation of a newcomer, in nano (docs/sources.md, Initial Value).
 
     Raises:
         StateError: the rule set has no reputation.
@@ -53,7 +53,7 @@ def initial_reputation(rules: StateRules) -> int:
 
 
 def clamped(rules: StateRules, reputation: int) -> int:
-    """Return a reputation in nano, kept within floor and ceiling (reputation.txt, Clamping).
+    """Return a reputation in nano, kept within floor and ceiling (docs/sources.md, Clamping).
 
     Raises:
         StateError: the rule set has no reputation.
@@ -63,7 +63,7 @@ def clamped(rules: StateRules, reputation: int) -> int:
 
 
 def consensus_event(rules: StateRules | BoundRules, consensus: int) -> str | None:
-    """Return the event that a published consensus is (reputation.txt, Update Rules).
+    """Return the event that a published consensus is (docs/sources.md, Update Rules).
 
     Args:
         rules: the rules.
@@ -172,7 +172,7 @@ def damped(rules: StateRules, reputation: int, mean: Fraction | None) -> int:
         mean: of the deltas, in units of 1; None without records, which changes nothing.
 
     Returns:
-        The reputation in nano, in [floor, ceiling] (reputation.txt, Per Round Updates; E26).
+        The reputation in nano, in [floor, ceiling] (docs/sources.md, Per Round Updates; E26).
 
     Raises:
         StateError: the rule set has no reputation.

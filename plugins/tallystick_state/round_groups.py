@@ -1,4 +1,4 @@
-"""The groups that come with the records of a round, and what they say of each record."""
+"""Groups that come with the records of a round, and the consensus that they add."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ class RoundGroups:
             return event
         return attrs.evolve(event, alignment=alignment, rerun=rerun or None)
 
-    def _add(self, found: GroupConsensus) -> None:
-        key = key_of(found.group)
-        self._join.add(found)
-        self._reruns |= {(key, hotkey) for hotkey in found.rerun}
-        for member in found.members:
+    def _add(self, consensus: GroupConsensus) -> None:
+        key = key_of(consensus.group)
+        self._join.add(consensus)
+        self._reruns |= {(key, hotkey) for hotkey in consensus.rerun}
+        for member in consensus.members:
             sides = member.aligned_with_primaries, member.aligned_with_auditors
             if sides[0] is not None and sides[1] is not None:
                 self._alignments[key, member.hotkey] = str(sides[0]), str(sides[1])

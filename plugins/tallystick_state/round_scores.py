@@ -1,7 +1,7 @@
-"""Round scores: what the step of an allocation gives that reads the records of one round alone.
+"""Round scores: the result of the allocation step that reads one round alone.
 
 In the shipped sets it is a miner's mean emission, weighted by its reputations. See "How Reputation
-Drives Round Aggregation" of reputation.txt and E36 to E38 of docs/errata.md. A score is rounded
+Drives Round Aggregation" of docs/sources.md and E36 to E38 of docs/errata.md. A score is rounded
 half-even once; like an emission it may exceed 1.
 """
 

@@ -1,4 +1,4 @@
-"""The rules that a state follows in an epoch: what a rule set says, as the transitions need it.
+"""The rules of a state in an epoch: a rule set as transitions read it, and all lines together.
 
 A state keeps its rule sets, whole, in its log; `rules_in_force` says which holds when. Transitions
 and queries read the sections of a rule set; formulas are bound when the threshold of a tier is
@@ -16,6 +16,7 @@ import attrs
 from tallystick.canonical import digest
 from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import from_decimal
 from tallystick.plugins.registry import Registry
 from tallystick.records.messages import shown
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from tallystick_allocation.step import BoundAllocation
 
 GENESIS = "genesis"
-"""The kind of the first entry of a log, which holds the rule set."""
+"""Kind of the first entry of a log, which holds the rule set."""
 
 Section = TypeVar("Section")
 
 
+@json_object("digest", JsonKey("reference", "rule_set.reference"), JsonKey("text", "loaded.text"))
 @attrs.frozen(eq=False, slots=False)
 class StateRules:
     """The rule set of a state.
@@ -68,14 +70,6 @@ class StateRules:
         """The digest of what the rule set means."""
         return self.loaded.digest
 
-    def to_dict(self) -> dict[str, str]:
-        """Return the rule set, whole, as an entry of the log holds it."""
-        return {
-            "digest": self.digest,
-            "reference": self.rule_set.reference,
-            "text": self.loaded.text,
-        }
-
     @property
     def line(self) -> str:
         """The name of the line of rule sets that this one is a version of."""
@@ -83,7 +77,7 @@ class StateRules:
 
     @cached_property
     def type_rules(self) -> Mapping[str, StateRules]:
-        """These rules by each of their skill types."""
+        """The same rules for each of their skill types."""
         return dict.fromkeys(self.rule_set.skill_types, self)
 
     @property

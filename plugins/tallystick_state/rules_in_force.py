@@ -1,4 +1,4 @@
-"""Rules in force: which rule set each line of a state follows in each epoch, and their pools.
+"""Rules in force: the rule set and pools of each line in each epoch, as the log says.
 
 A state begins under a rule set of each of its lines. An adoption, which is an entry of the log with
 the whole rule set, replaces one from an epoch on; until that epoch begins it can be withdrawn. So
@@ -18,6 +18,7 @@ import attrs
 
 from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
+from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
@@ -46,9 +47,15 @@ if TYPE_CHECKING:
     from tallystick_state.trust.statement import Action, Statement
 
 ADOPTION, WITHDRAWAL = "rules", "withdraw"
-"""The kinds of the entries that change which rules are in force."""
+"""Kinds of the entries that change the rules in force."""
 
 
+@json_object(
+    *("epoch", "line", "previous", JsonKey("rule_set", "rules"), "sequence"),
+    JsonKey("block", left_out="none"),
+    JsonKey("statement", left_out="none"),
+    JsonKey("major", left_out="empty"),
+)
 @attrs.frozen
 class Adoption:
     """A rule set that a line adopted, or will.
@@ -76,18 +83,6 @@ class Adoption:
     seq: int
     statement: str | None = None
     signed_by: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the adoption as its entry holds it."""
-        optional = {"block": self.block, "statement": self.statement, "major": self.major or None}
-        return {
-            "epoch": self.epoch,
-            "line": self.line,
-            "previous": self.previous,
-            "rule_set": self.rules.to_dict(),
-            "sequence": self.sequence,
-            **{name: value for name, value in optional.items() if value is not None},
-        }
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -248,7 +243,7 @@ class RulesInForce:
             genesis=self.genesis,
             network=self.root.network,
             previous=change.previous,
-            pools=change.pools.to_dict(),
+            pools=json_value(change.pools),
             digest=change.pools.digest,
             epoch=change.epoch,
             sequence=change.sequence,
@@ -356,7 +351,7 @@ def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
 
 
 FORMAT = 3
-"""The version of a state: of the entries of its log, and of what they lead to.
+"""Version of a state: of the entries of its log, and of their transitions.
 
 Under 1, and 2 for several lines, late submissions moved baselines and thresholds (E96).
 """
@@ -405,14 +400,14 @@ def read(
             "restore a copy"
         ) from None
     in_force = in_force.begun_with(root, pools)
-    return continued(in_force, later, where, envelopes)
+    return with_entries(in_force, later, where, envelopes)
 
 
-def _rule_sets(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if RULE_SETS in said:
-        rule_sets: list[Mapping[str, Any]] = said[RULE_SETS]
+def _rule_sets(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if RULE_SETS in body:
+        rule_sets: list[Mapping[str, Any]] = body[RULE_SETS]
     else:
-        rule_sets = [said["rule_set"]] if "rule_set" in said else said["rule_sets"]
+        rule_sets = [body["rule_set"]] if "rule_set" in body else body["rule_sets"]
     return rule_sets
 
 
@@ -531,7 +526,7 @@ def begun(rules: Iterable[StateRules], plugins: Plugins) -> RulesInForce:
     return RulesInForce(lines, plugins)
 
 
-def continued(
+def with_entries(
     in_force: RulesInForce,
     later: Iterable[Entry],
     where: str,
@@ -540,7 +535,7 @@ def continued(
     """Return the rules after more entries that adopt, withdraw and rotate; see `read`."""
     for entry in later:
         try:
-            in_force = _after(in_force, entry, where, envelopes)
+            in_force = _with_entry(in_force, entry, where, envelopes)
         except TrustError as error:
             raise DamagedError(
                 f"{where}: the entry {entry.seq} ({entry.kind}) does not hold: {error.code}: "
@@ -554,50 +549,52 @@ def continued(
     return in_force
 
 
-def _after(found: RulesInForce, entry: Entry, where: str, envelopes: Envelopes) -> RulesInForce:
+def _with_entry(
+    in_force: RulesInForce, entry: Entry, where: str, envelopes: Envelopes
+) -> RulesInForce:
     body = json.loads(entry.body)
     authority = authority_of(body, envelopes)
     if entry.kind == ROTATION:
-        return found.rotated(root_of(body, where), entry.seq, authority)
+        return in_force.rotated(root_of(body, where), entry.seq, authority)
     if entry.kind == POOLS:
-        return _with_pools(found, body, entry.seq, authority)
+        return _with_pools(in_force, body, entry.seq, authority)
     line, sequence = _text(body["line"]), int(body["sequence"])
-    if sequence != found.sequences.get(line, 0) + 1:
+    if sequence != in_force.sequences.get(line, 0) + 1:
         raise ValueError(sequence)
     if entry.kind == WITHDRAWAL:
-        found.check("withdraw", found.adoptions[line][-1], sequence, authority)
-        return found.withdrawn(line, sequence, entry.seq)
+        in_force.check("withdraw", in_force.adoptions[line][-1], sequence, authority)
+        return in_force.withdrawn(line, sequence, entry.seq)
     adoption = Adoption(
         line=line,
         epoch=int(body["epoch"]),
         block=body.get("block"),
-        rules=_load_logged(body["rule_set"], where, found.plugins),
+        rules=_load_logged(body["rule_set"], where, in_force.plugins),
         previous=_text(body["previous"]),
         sequence=sequence,
         major=bool(body.get("major", False)),
         seq=entry.seq,
         statement=body.get("statement"),
     )
-    signed_by = found.check("adopt", adoption, sequence, authority)
-    return found.adopted(attrs.evolve(adoption, signed_by=signed_by))
+    signed_by = in_force.check("adopt", adoption, sequence, authority)
+    return in_force.adopted(attrs.evolve(adoption, signed_by=signed_by))
 
 
 def _with_pools(
-    found: RulesInForce, said: Mapping[str, Any], seq: int, authority: Authority
+    in_force: RulesInForce, body: Mapping[str, Any], seq: int, authority: Authority
 ) -> RulesInForce:
-    pools = read_pools(said["pools"], found.lines)
+    pools = read_pools(body["pools"], in_force.lines)
     if pools is None:
-        raise TypeError(said)
+        raise TypeError(body)
     change = PoolsChange(
-        epoch=int(said["epoch"]),
+        epoch=int(body["epoch"]),
         pools=pools,
-        previous=said["previous"],
-        sequence=int(said["sequence"]),
-        block=said.get("block"),
-        statement=said.get("statement"),
+        previous=body["previous"],
+        sequence=int(body["sequence"]),
+        block=body.get("block"),
+        statement=body.get("statement"),
     )
-    signed_by = found.check_pools(change, authority)
-    return found.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
+    signed_by = in_force.check_pools(change, authority)
+    return in_force.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
 
 
 def genesis_validators(genesis: Entry | None, where: str) -> AllowedValidators:
@@ -621,7 +618,7 @@ def genesis_validators(genesis: Entry | None, where: str) -> AllowedValidators:
     return AllowedValidators(validator, frozenset(heard) or None)
 
 
-def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+def _load_logged(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
     """Load the rule set of an entry; refuse one that does not load, with the way out.
 
     Raises:
@@ -631,9 +628,9 @@ def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> State
         TypeError: as `load_rules`.
     """
     try:
-        return load_rules(said, where, plugins)
+        return load_rules(body, where, plugins)
     except RuleSetError as error:
-        name = said["reference"]
+        name = body["reference"]
         raise StoreError(
             f"{where}: found a state whose rule set {name} does not load, expected one "
             "that this version and its plugins know: use the tallystick and the plugins that the "
@@ -642,7 +639,7 @@ def _load_logged(said: Mapping[str, Any], where: str, plugins: Plugins) -> State
         ) from error
 
 
-def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
+def load_rules(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
     """Return the rule set that an entry holds.
 
     Raises:
@@ -652,7 +649,7 @@ def load_rules(said: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
         TypeError: as `KeyError`.
     """
     # whoever forged the entry may have put anything there
-    text, name, expected = (_text(said[key]) for key in ("text", "reference", "digest"))
+    text, name, expected = (_text(body[key]) for key in ("text", "reference", "digest"))
     loaded = read_again(text, Path(f"{where}#{name}"), expected, plugins)
     if loaded.digest != expected:
         raise DamagedError(

@@ -1,4 +1,4 @@
-"""Samples: what the steps of an allocation collect of the records of a state."""
+"""Samples: values of the records of a state that the steps of an allocation collect."""
 
 from __future__ import annotations
 

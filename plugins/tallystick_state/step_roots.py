@@ -1,4 +1,4 @@
-"""Step roots: what an epoch came to, step by step, as rows whose trees have roots.
+"""Step roots: the results of an epoch, step by step, as rows whose trees have roots.
 
 The rows of a step are sorted by their keys, miner first, so that arrival does not matter and one
 changed row moves no other. A row is the RFC 8785 form of an array: the parts of its key, then its
@@ -35,6 +35,7 @@ from typing import Any, Literal, get_args
 import attrs
 
 from tallystick.canonical import canonical_bytes, plain_encoder
+from tallystick.json_values import JsonKey, constant, json_object, json_value
 from tallystick.numbers.nano import from_text, to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
@@ -58,7 +59,7 @@ Step = Literal["inputs", "facts", "results", "deltas", "reputations", "threshold
 """A step of an epoch; each reads the results of those before it."""
 STEPS: tuple[Step, ...] = get_args(Step)
 FORMAT = 1
-"""The version of leaves."""
+"""Version of leaves."""
 Key = tuple[str | int, ...]
 """Sort key of the rows of a step."""
 Row = Sequence[Any]
@@ -72,6 +73,7 @@ KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=Tr
 _json = plain_encoder()
 
 
+@json_object(JsonKey("root", form=bytes.hex), "size")
 @attrs.frozen
 class StepRoot:
     """The tree of a step.
@@ -85,6 +87,12 @@ class StepRoot:
     size: int
 
 
+@json_object(
+    *("epoch", constant("format", FORMAT), "genesis", "rules"),
+    JsonKey("adopted", left_out="empty"),
+    JsonKey("salt", left_out="none"),
+    *("snapshot", "steps"),
+)
 @attrs.frozen
 class EpochLeaf:
     """The leaf of a closed epoch in the log of epochs.
@@ -108,19 +116,6 @@ class EpochLeaf:
     snapshot: str
     salt: str | None = None
 
-    def to_value(self) -> dict[str, Any]:
-        """Return the leaf as a JSON object of ``epoch-leaf-1``."""
-        return {
-            "epoch": self.epoch,
-            "format": FORMAT,
-            "genesis": self.genesis,
-            "rules": dict(self.rules),
-            **({"adopted": dict(self.adopted)} if self.adopted else {}),
-            **({} if self.salt is None else {"salt": self.salt}),
-            "snapshot": self.snapshot,
-            "steps": {step: _root_value(root) for step, root in self.steps.items()},
-        }
-
     @classmethod
     def of_value(cls, value: Mapping[str, Any]) -> EpochLeaf:
         """Return the leaf that a JSON value of ``epoch-leaf-1`` is."""
@@ -136,7 +131,7 @@ class EpochLeaf:
 
     def to_bytes(self) -> bytes:
         """Return the data of the leaf: its RFC 8785 form."""
-        return canonical_bytes(self.to_value())
+        return canonical_bytes(json_value(self))
 
 
 @attrs.frozen
@@ -195,10 +190,10 @@ class Share:
     carry: Mapping[str, int] = attrs.field(factory=dict)
 
 
-def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
+def step_rows(counted: Counted) -> dict[Step, list[bytes] | None]:
     """Return the rows of every step, as the data of leaves, in the order of their keys."""
     # what the engine says itself follows from the results, and changes deltas
-    events = [event for event in found.events if event.validator != ENGINE]
+    events = [event for event in counted.events if event.validator != ENGINE]
     records = [event for event in events if event.is_record]
     has_facts = all(event.facts is not None or event.missed for event in records)
     keeps_facts = records and has_facts and any(event.facts is not None for event in records)
@@ -208,10 +203,12 @@ def step_rows(found: Counted) -> dict[Step, list[bytes] | None]:
         if keeps_facts
         else None,
         "results": sorted_rows(result_row(event) for event in events),
-        "deltas": sorted_rows(row for event in found.closings() for row in delta_rows(event)),
-        "reputations": sorted_rows(_reputation_rows(found)),
-        "thresholds": sorted_rows(_threshold_rows(found)),
-        "weights": sorted_rows(weight_row(*owner, share) for owner, share in found.scores.items()),
+        "deltas": sorted_rows(row for event in counted.closings() for row in delta_rows(event)),
+        "reputations": sorted_rows(_reputation_rows(counted)),
+        "thresholds": sorted_rows(_threshold_rows(counted)),
+        "weights": sorted_rows(
+            weight_row(*owner, share) for owner, share in counted.scores.items()
+        ),
     }
 
 
@@ -368,15 +365,15 @@ _THRESHOLD_STEPS: Mapping[str, Callable[[Closing], Closing]] = {
 }
 
 
-def _reputation_rows(found: Counted) -> Iterable[Row]:
+def _reputation_rows(counted: Counted) -> Iterable[Row]:
     means = dict[Owner, Fraction]()
-    for closing in found.closings():
+    for closing in counted.closings():
         means.update(aggregate_deltas(closing).means)
-    for hotkey, miner in found.after.miners.items():
+    for hotkey, miner in counted.after.miners.items():
         for skill_type, nano in miner.reputation.items():
-            owner, line = (hotkey, skill_type), found.line_of(skill_type) or ""
-            rules, adopted = found.rules.get(line), found.adopted.get(line)
-            before = _before(found, owner, rules)
+            owner, line = (hotkey, skill_type), counted.line_of(skill_type) or ""
+            rules, adopted = counted.rules.get(line), counted.adopted.get(line)
+            before = _before(counted, owner, rules)
             *_, value = reputation_row(owner, before, means.get(owner), rules, adopted)
             # what is stored is shown, also where it is not what it should be
             following = {"next": to_text(nano)} | (
@@ -385,19 +382,19 @@ def _reputation_rows(found: Counted) -> Iterable[Row]:
             yield (*owner, value | following)
 
 
-def _before(found: Counted, owner: Owner, rules: StateRules | None) -> int | None:
+def _before(counted: Counted, owner: Owner, rules: StateRules | None) -> int | None:
     """Return the reputation that a miner has as the epoch ends, before it is closed."""
-    miner, skill_type = found.before.miners.get(owner[0]), owner[1]
+    miner, skill_type = counted.before.miners.get(owner[0]), owner[1]
     reputation = None if miner is None else miner.reputation.get(skill_type)
     if reputation is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
         return reputation
     return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
 
 
-def _threshold_rows(found: Counted) -> Iterable[Row]:
-    stored = found.after.thresholds
-    for closing in found.closings():
-        adopted = found.adopted.get(closing.rules.line)
+def _threshold_rows(counted: Counted) -> Iterable[Row]:
+    stored = counted.after.thresholds
+    for closing in counted.closings():
+        adopted = counted.adopted.get(closing.rules.line)
         for name, threshold, value in threshold_rows(closing, adopted):
             # as with reputations
             nano = _text(stored.get(name, {}).get(threshold))
@@ -413,10 +410,6 @@ def _adopted(
     reputation = {} if after is None else {skill_type: after}
     state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), reputation)}, {})
     return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
-
-
-def _root_value(root: StepRoot | None) -> dict[str, Any] | None:
-    return None if root is None else {"root": root.root.hex(), "size": root.size}
 
 
 def _root(value: Mapping[str, Any] | None) -> StepRoot | None:

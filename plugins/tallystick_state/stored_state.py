@@ -1,4 +1,4 @@
-"""A stored state as it is read: its store, its rules in force, and whose records it accepts."""
+"""A stored state for reading: its store, its rules in force, its allowed validators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallystick_state.authority import stored_envelopes
 from tallystick_state.claims import EVERYONE, AllowedValidators
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import RulesInForce, continued
+from tallystick_state.rules_in_force import RulesInForce, with_entries
 from tallystick_state.store.store import Store
 from tallystick_state.store.transaction import Transaction
 
@@ -145,7 +145,7 @@ class StoredState:
         if last > in_force.seq:
             later, where = transaction.rules_entries(in_force.seq + 1), self.store.shown
             envelopes = stored_envelopes(transaction.envelope, where)
-            in_force = continued(in_force, later, where, envelopes)
+            in_force = with_entries(in_force, later, where, envelopes)
         self._known = in_force
         return in_force
 

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from tallystick_state.trust.policy import TrustRoot
 
 FORMAT, SIGNED_FORMAT = 3, 4
-"""The version of the file, and that of one with envelopes."""
+"""Versions of the file: without envelopes, and with them."""
 OLDER, SIGNED_OLDER = 1, 2
-"""The same of a file whose log is of an older format."""
+"""Versions of a file whose log is of an older format, likewise."""
 LONGEST_ENTRY = 1 << 26
-"""The most bytes of a line: the longest entry is of 65 536 miners, a thousand bytes of each."""
+"""Maximum length of a line, in bytes: 65 536 miners of a thousand bytes each."""
 _START = b'{"entries":'
 
 

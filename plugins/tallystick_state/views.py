@@ -1,4 +1,4 @@
-"""Views: what a state and its changes are as JSON, for whoever shows them to machines.
+"""Views: a state and its changes as JSON objects, for machines.
 
 Numbers of the field are text of nine places. The order of keys is part of a view.
 """
@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import attrs
-
 from tallystick.json_values import JsonObject as View
+from tallystick.json_values import json_value
 from tallystick.json_values import nano_value as decimals
 from tallystick.numbers.nano import to_text
 
@@ -49,134 +48,134 @@ def begun(
     root: TrustRoot | None = None,
     shared: Pools | None = None,
 ) -> View:
-    """A state that was begun."""
-    return {**_under(rules), **pools(shared), "epoch": 0, **allowed.to_dict(), **trusted(root)}
+    """Return a state that was begun."""
+    return {**_under(rules), **pools(shared), "epoch": 0, **json_value(allowed), **trusted(root)}
 
 
-def pools(found: Pools | None) -> View:
-    """How lines share the weight of a state, where they do."""
-    return {} if found is None else {"pools": found.to_dict()}
+def pools(shares: Pools | None) -> View:
+    """Return the shares of the lines in the weight of a state, if there are any."""
+    return {} if shares is None else {"pools": json_value(shares)}
 
 
-def pools_change(found: PoolsChange) -> View:
-    """Pools that a state has from an epoch on."""
+def pools_change(change: PoolsChange) -> View:
+    """Return a change of pools."""
     return {
-        **found.to_dict(),
-        "digest": found.pools.digest,
-        "statement": found.statement,
-        "signed_by": list(found.signed_by),
+        **json_value(change),
+        "digest": change.pools.digest,
+        "statement": change.statement,
+        "signed_by": list(change.signed_by),
     }
 
 
 def trusted(root: TrustRoot | None) -> View:
-    """The trust file in force, where there is one."""
+    """Return the trust file in force, where there is one."""
     if root is None:
         return {}
     return {"network": root.network, "trust_version": root.version, "trust_digest": root.digest}
 
 
 def _under(rules: EpochRules) -> View:
-    """The rule set that a state follows, or that of each of its lines."""
-    found = {
-        each.line: {"rule_set": each.rule_set.reference, "digest": each.digest}
-        for each in rules.lines
+    """Return the rule set that a state follows, or that of each of its lines."""
+    rule_sets = {
+        line_rules.line: {"rule_set": line_rules.rule_set.reference, "digest": line_rules.digest}
+        for line_rules in rules.lines
     }
-    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
+    return {"lines": rule_sets} if len(rule_sets) > 1 else next(iter(rule_sets.values()))
 
 
-def miner(found: MinerInfo) -> View:
-    """A miner that was registered."""
+def miner(answer: MinerInfo) -> View:
+    """Return a miner that was registered."""
     return {
-        "hotkey": found.hotkey,
-        "uid": found.uid,
-        "types": list(found.types),
-        "reputation": decimals(found.reputation),
+        "hotkey": answer.hotkey,
+        "uid": answer.uid,
+        "types": list(answer.types),
+        "reputation": decimals(answer.reputation),
     }
 
 
-def miners(epoch: int, found: Iterable[MinerInfo], reason: str = "") -> View:
-    """Miners of a state; the reason is why there are none."""
-    rows = [{**miner(each), "flags": each.flags, **_flagged_by(each)} for each in found]
+def miners(epoch: int, answers: Iterable[MinerInfo], reason: str = "") -> View:
+    """Return the miners of a state, or the reason why there are none."""
+    rows = [{**miner(answer), "flags": answer.flags, **_flagged_by(answer)} for answer in answers]
     return explained({"epoch": epoch, "miners": rows}, "miners", reason)
 
 
-def _flagged_by(found: MinerInfo) -> View:
-    """Who flagged a miner, where the rule set asks for a quorum."""
-    return {"flagged_by": dict(found.flagged_by)} if found.flagged_by else {}
+def _flagged_by(answer: MinerInfo) -> View:
+    """Return the flags of a miner by validator, where the rule set has a quorum."""
+    return {"flagged_by": dict(answer.flagged_by)} if answer.flagged_by else {}
 
 
-def synced(found: Synced) -> View:
+def synced(changes: Synced) -> View:
     """Return what a list of miners changed."""
     names = ("registered", "moved", "changed", "retired")
     return {
-        **{name: list(getattr(found, name)) for name in names},
-        "unchanged": found.unchanged,
+        **{name: list(getattr(changes, name)) for name in names},
+        "unchanged": changes.unchanged,
     }
 
 
 def info(
     where: str,
     rules: EpochRules,
-    found: StateInfo,
+    summary: StateInfo,
     allowed: AllowedValidators,
     root: TrustRoot | None = None,
 ) -> View:
-    """A state at a glance; whom it hears, trusts and what waits only where there is any."""
-    waiting = {"quarantine": found.quarantine} if found.quarantine else {}
+    """Return a state at a glance; whom it hears, trusts and what waits only where there is any."""
+    waiting = {"quarantine": summary.quarantine} if summary.quarantine else {}
     return {
         "state": where,
         **_under(rules),
-        "epoch": found.epoch,
-        "snapshot": found.snapshot,
-        "miners": found.miners,
-        "slots": found.slots,
-        "last_round": found.records_round,
-        "closed_rounds": found.closed_rounds,
-        "open_events": found.open_events,
-        "entries": found.entries,
-        "hash": found.hash,
-        **allowed.to_dict(),
+        "epoch": summary.epoch,
+        "snapshot": summary.snapshot,
+        "miners": summary.miners,
+        "slots": summary.slots,
+        "last_round": summary.records_round,
+        "closed_rounds": summary.closed_rounds,
+        "open_events": summary.open_events,
+        "entries": summary.entries,
+        "hash": summary.hash,
+        **json_value(allowed),
         **trusted(root),
         **waiting,
     }
 
 
-def adoption(found: Adoption, in_force: RulesInForce) -> View:
-    """Rules that a line adopts, or was to adopt, with the block that they begin with."""
+def adoption(adopted: Adoption, in_force: RulesInForce) -> View:
+    """Return rules that a line adopts, or was to adopt, with their first block."""
     from tallystick_state.rules import first_block  # where it is asked for
 
     return {
-        "line": found.line,
-        "epoch": found.epoch,
-        "block": first_block(found.epoch, in_force.lines[found.line]),
-        "reference": found.rules.rule_set.reference,
-        "digest": found.rules.digest,
-        "previous": found.previous,
-        "sequence": found.sequence,
-        "major": found.major,
-        "statement": found.statement,
-        "signed_by": list(found.signed_by),
+        "line": adopted.line,
+        "epoch": adopted.epoch,
+        "block": first_block(adopted.epoch, in_force.lines[adopted.line]),
+        "reference": adopted.rules.rule_set.reference,
+        "digest": adopted.rules.digest,
+        "previous": adopted.previous,
+        "sequence": adopted.sequence,
+        "major": adopted.major,
+        "statement": adopted.statement,
+        "signed_by": list(adopted.signed_by),
     }
 
 
-def rules_in_force(found: RulesInForce, epoch: int) -> View:
-    """The rules of each line from epoch to epoch, as seen in an epoch."""
-    lines = [{"line": name, "rules": _spans(found, name, epoch)} for name in found.lines]
-    shared = _pools_spans(found.pools, epoch)
+def rules_in_force(in_force: RulesInForce, epoch: int) -> View:
+    """Return the rules of each line from epoch to epoch, as seen in an epoch."""
+    lines = [{"line": name, "rules": _spans(in_force, name, epoch)} for name in in_force.lines]
+    shared = _pools_spans(in_force.pools, epoch)
     return {"epoch": epoch, "lines": lines, **({"pools": shared} if shared else {})}
 
 
-def _pools_spans(found: PoolsInForce, epoch: int) -> list[View]:
-    changes = {each.epoch: each for each in found.changes}
+def _pools_spans(in_force: PoolsInForce, epoch: int) -> list[View]:
+    changes = {change_of_pools.epoch: change_of_pools for change_of_pools in in_force.changes}
     views = []
-    for start, end, held in found.timeline.spans():
+    for start, end, shares in in_force.timeline.spans():
         change = changes.get(start)
-        if held is not None:
+        if shares is not None:
             views.append(
                 {
                     **_span(start, end, epoch),
-                    **held.to_dict(),
-                    "digest": held.digest,
+                    **json_value(shares),
+                    "digest": shares.digest,
                     "sequence": None if change is None else change.sequence,
                     "statement": None if change is None else change.statement,
                     "signed_by": [] if change is None else list(change.signed_by),
@@ -186,20 +185,23 @@ def _pools_spans(found: PoolsInForce, epoch: int) -> list[View]:
 
 
 def _span(start: int, end: int | None, epoch: int) -> View:
-    """When something holds, as seen in an epoch."""
-    held = end is not None and end <= epoch
+    """Return the epochs in which rules hold, and their status as seen in an epoch."""
+    is_over = end is not None and end <= epoch
     return {
-        "status": "held" if held else "holds" if start <= epoch else "will hold",
+        "status": "held" if is_over else "holds" if start <= epoch else "will hold",
         "epoch": start,
         "until": None if end is None else end - 1,
     }
 
 
-def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
+def _spans(in_force: RulesInForce, line: str, epoch: int) -> list[View]:
     from tallystick_state.rules import first_block
 
-    timeline = found.lines[line]
-    adoptions = {each.epoch: each for each in found.adoptions.get(line, ())}
+    timeline = in_force.lines[line]
+    adoptions = {
+        adoption_of_line.epoch: adoption_of_line
+        for adoption_of_line in in_force.adoptions.get(line, ())
+    }
     views = []
     for start, end, rules in timeline.spans():
         adopted = adoptions.get(start)
@@ -218,196 +220,203 @@ def _spans(found: RulesInForce, line: str, epoch: int) -> list[View]:
 
 
 def round_info(
-    found: RoundInfo,
+    answer: RoundInfo,
     lines: Mapping[str, Mapping[str, Decimal]] | None = None,
     reruns: Sequence[Rerun] = (),
 ) -> View:
-    """A round with records; with its scores by line, and what is to be run again, where given."""
+    """Return a round, with its scores by line and the submissions to run again, if any."""
     view: View = {
-        "round": found.round,
-        "epoch": found.epoch,
-        "closed": found.closed,
-        "at": found.at,
-        "records": found.records,
-        "miners": found.miners,
+        "round": answer.round,
+        "epoch": answer.epoch,
+        "closed": answer.closed,
+        "at": answer.at,
+        "records": answer.records,
+        "miners": answer.miners,
     }
     if reruns:
         names = ("skill_type", "task_id", "validator", "hotkey")
-        view["reruns"] = [{name: getattr(each, name) for name in names} for each in reruns]
+        view["reruns"] = [{name: getattr(rerun, name) for name in names} for rerun in reruns]
     return view if lines is None else {**view, **_scores(lines)}
 
 
 def _scores(lines: Mapping[str, Mapping[str, Decimal]]) -> View:
-    """The scores of the only line, or those of each."""
-    found = {line: {"scores": decimals(scores)} for line, scores in lines.items()}
-    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
+    """Return the scores of the only line, or those of each."""
+    by_line = {line: {"scores": decimals(scores)} for line, scores in lines.items()}
+    return {"lines": by_line} if len(by_line) > 1 else next(iter(by_line.values()))
 
 
-def round_infos(found: Iterable[RoundInfo], reason: str = "") -> View:
-    """The rounds of a state; the reason is why there are none."""
-    return explained({"rounds": [round_info(each) for each in found]}, "rounds", reason)
+def round_infos(answers: Iterable[RoundInfo], reason: str = "") -> View:
+    """Return the rounds of a state; the reason is why there are none."""
+    return explained({"rounds": [round_info(answer) for answer in answers]}, "rounds", reason)
 
 
-def epoch_info(found: EpochInfo, *, whole: bool = False) -> View:
-    """An epoch; if asked for whole, with what the state was when it began."""
+def epoch_info(answer: EpochInfo, *, whole: bool = False) -> View:
+    """Return an epoch; if asked for whole, with what the state was when it began."""
     view: View = {
-        "epoch": found.epoch,
-        "open": found.is_open,
-        "at": found.at,
-        "events": found.events,
-        "snapshot": found.snapshot.digest,
+        "epoch": answer.epoch,
+        "open": answer.is_open,
+        "at": answer.at,
+        "events": answer.events,
+        "snapshot": answer.snapshot.digest,
     }
     if whole:
-        begun = found.snapshot
+        begun = answer.snapshot
         view["previous"] = begun.previous
-        view["thresholds"] = {name: decimals(each) for name, each in begun.thresholds.items()}
-        view["reputation"] = {name: decimals(each) for name, each in begun.reputation.items()}
+        view["thresholds"] = {name: decimals(values) for name, values in begun.thresholds.items()}
+        view["reputation"] = {name: decimals(values) for name, values in begun.reputation.items()}
     return view
 
 
 def explained(view: View, key: str, reason: str) -> View:
-    """A view that says why a list of it is empty."""
+    """Return a view that says why a list of it is empty."""
     return view if view[key] else {**view, "reason": reason}
 
 
 def cleared(hotkey: str, flags: int) -> View:
-    """How many collusion flags of a miner were cleared."""
+    """Return the number of collusion flags of a miner that were cleared."""
     return {"hotkey": hotkey, "cleared": flags}
 
 
-def profile(found: Profile, seen: Collection[str]) -> View:
-    """A miner, as far as somebody sees it; see `tallystick_state.leaderboard`."""
-    view: View = {"hotkey": found.hotkey}
+def profile(miner_profile: Profile, seen: Collection[str]) -> View:
+    """Return a miner, as far as somebody sees it; see `tallystick_state.leaderboard`."""
+    view: View = {"hotkey": miner_profile.hotkey}
     if "reputation" in seen:
-        view["reputation"] = decimals(found.reputation)
+        view["reputation"] = decimals(miner_profile.reputation)
     if "rank" in seen:
-        view["rank"] = dict(found.rank)
+        view["rank"] = dict(miner_profile.rank)
     if "dispatched_rounds" in seen:
-        view["rounds_24h"] = found.rounds
-    return {**view, "epoch": found.epoch}
+        view["rounds_24h"] = miner_profile.rounds
+    return {**view, "epoch": miner_profile.epoch}
 
 
 def leaderboard(
     skill_type: str, epoch: int, standings: Iterable[Standing], reason: str = ""
 ) -> View:
-    """The leaderboard of a skill type; the reason is why it is empty."""
-    board = [_standing(each) for each in standings]
+    """Return the leaderboard of a skill type; the reason is why it is empty."""
+    board = [_standing(standing) for standing in standings]
     return explained({"skill_type": skill_type, "epoch": epoch, "board": board}, "board", reason)
 
 
-def _standing(found: Standing) -> View:
-    who = {"rank": found.rank, "hotkey": found.hotkey, "uid": found.uid}
-    return {**who, "reputation": to_text(found.reputation)}
+def _standing(standing: Standing) -> View:
+    who = {"rank": standing.rank, "hotkey": standing.hotkey, "uid": standing.uid}
+    return {**who, "reputation": to_text(standing.reputation)}
 
 
 def state_digest(digest: str, epoch: int) -> View:
-    """The digest of a state, and its open epoch."""
+    """Return the digest of a state, and its open epoch."""
     return {"digest": digest, "epoch": epoch}
 
 
 def rules_digest(digest: str) -> View:
-    """The digest of the rules in force and scheduled, beside that of a state."""
+    """Return the digest of the rules in force and scheduled, beside that of a state."""
     return {"rules_digest": digest}
 
 
-def exported(found: Exported) -> View:
-    """A log that was exported."""
-    return {"entries": found.entries, "hash": found.hash}
+def exported(export: Exported) -> View:
+    """Return a log that was exported."""
+    return {"entries": export.entries, "hash": export.hash}
 
 
-def imported(found: Exported) -> View:
-    """A log that was imported; what became of an older format only where it was one."""
-    if found.renewed_from is None:
-        return exported(found)
-    snapshots = {"other_snapshots": list(found.other_snapshots)}
-    return {**exported(found), "renewed_from": found.renewed_from, **snapshots}
+def imported(export: Exported) -> View:
+    """Return a log that was imported; what became of an older format only where it was one."""
+    if export.renewed_from is None:
+        return exported(export)
+    snapshots = {"other_snapshots": list(export.other_snapshots)}
+    return {**exported(export), "renewed_from": export.renewed_from, **snapshots}
 
 
-def verified(found: Verified) -> View:
-    """A state that is what its log leads to."""
-    view: View = {"valid": True, "entries": found.entries, "snapshots": found.snapshots}
-    if found.data_checksums is not None:
-        view |= {"data_checksums": found.data_checksums}
-    if found.epochs is not None:
-        view |= {"epochs": found.epochs, "signed_by": sorted(map(str, found.signers))}
+def verified(result: Verified) -> View:
+    """Return a state that is what its log leads to."""
+    view: View = {"valid": True, "entries": result.entries, "snapshots": result.snapshots}
+    if result.data_checksums is not None:
+        view |= {"data_checksums": result.data_checksums}
+    if result.epochs is not None:
+        view |= {"epochs": result.epochs, "signed_by": sorted(map(str, result.signers))}
     return view
 
 
-def ingested(found: Ingested) -> View:
+def ingested(outcome: Ingested) -> View:
     """Return the outcome of a file of records and events, without what is empty."""
     several: View = {
-        "quarantined": dict(found.quarantined),
-        "refused": dict(found.refused),
-        "displaced": found.displaced,
-        "released": found.released,
-        "left_out": dict(found.left_out),
-        "told": [each.to_dict() for each in found.told],
+        "quarantined": dict(outcome.quarantined),
+        "refused": dict(outcome.refused),
+        "displaced": outcome.displaced,
+        "released": outcome.released,
+        "left_out": dict(outcome.left_out),
+        "told": [json_value(reject) for reject in outcome.told],
     }
-    told = {name: value for name, value in several.items() if value}
-    return {"recorded": found.events, "duplicates": found.duplicates, **told}
+    parts = {name: value for name, value in several.items() if value}
+    return {"recorded": outcome.events, "duplicates": outcome.duplicates, **parts}
 
 
-def quarantine(found: Iterable[ClaimInfo], reason: str = "") -> View:
-    """Claims that are not recorded; the reason is why there are none."""
-    return explained({"claims": [_claim(each) for each in found]}, "claims", reason)
+def quarantine(claims: Iterable[ClaimInfo], reason: str = "") -> View:
+    """Return the claims in quarantine, or the reason why there are none."""
+    return explained({"claims": [_claim(claim) for claim in claims]}, "claims", reason)
 
 
-def _claim(found: ClaimInfo) -> View:
+def _claim(claim: ClaimInfo) -> View:
     view: View = {
-        "claim": found.seq,
-        "reason": found.reason,
-        "rank": found.rank,
-        "validator": found.validator,
-        "hotkey": found.hotkey,
-        "skill_type": found.skill_type,
-        "task_id": found.task_id,
-        "round": found.round,
-        "epoch": found.epoch,
-        "id": found.id,
-        "events": list(found.events),
+        "claim": claim.seq,
+        "reason": claim.reason,
+        "rank": claim.rank,
+        "validator": claim.validator,
+        "hotkey": claim.hotkey,
+        "skill_type": claim.skill_type,
+        "task_id": claim.task_id,
+        "round": claim.round,
+        "epoch": claim.epoch,
+        "id": claim.id,
+        "events": list(claim.events),
     }
-    if found.alignment is not None:
-        view["alignment"] = list(found.alignment)
-    return view if found.quality is None else {**view, "quality": to_text(found.quality)}
+    if claim.alignment is not None:
+        view["alignment"] = list(claim.alignment)
+    return view if claim.quality is None else {**view, "quality": to_text(claim.quality)}
 
 
 def accepted(claims: Iterable[int]) -> View:
-    """Claims that the operator accepted, by their numbers."""
+    """Return the numbers of the claims that the operator accepted."""
     return {"accepted": sorted(claims)}
 
 
 def dropped(claims: Iterable[int], released: int) -> View:
-    """Claims that the operator dropped, by their numbers, and how many others that released."""
+    """Return the numbers of the dropped claims, and how many others were released."""
     return {"dropped": sorted(claims), "released": released}
 
 
 def rounds(
     closed: Iterable[ClosedRound],
-    found: Ingested,
+    outcome: Ingested,
     tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]],
 ) -> View:
-    """Rounds that were closed, what became of their file, and what each second pass makes of it."""
-    return {"rounds": [_round(each, tried) for each in closed], **ingested(found)}
+    """Return the closed rounds, the outcome of their file, and the scores of second passes."""
+    return {"rounds": [_round(closed_round, tried) for closed_round in closed], **ingested(outcome)}
 
 
-def _round(found: ClosedRound, tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]]) -> View:
+def _round(
+    closed_round: ClosedRound, tried: Mapping[str, Mapping[int, Mapping[str, Decimal]]]
+) -> View:
     passes = {
-        name: decimals(scores[found.round])
+        name: decimals(scores[closed_round.round])
         for name, scores in tried.items()
-        if found.round in scores
+        if closed_round.round in scores
     }
-    return {"round": found.round, "epoch": found.epoch, **_scores(found.lines), **passes}
+    return {
+        "round": closed_round.round,
+        "epoch": closed_round.epoch,
+        **_scores(closed_round.lines),
+        **passes,
+    }
 
 
-def epoch(found: ClosedEpoch) -> View:
-    """An epoch that was closed."""
-    said = {"epoch": found.epoch, "already_closed": found.already}
-    return {**said, "snapshot": found.snapshot.digest}
+def epoch(closed_epoch: ClosedEpoch) -> View:
+    """Return an epoch that was closed."""
+    fields = {"epoch": closed_epoch.epoch, "already_closed": closed_epoch.already}
+    return {**fields, "snapshot": closed_epoch.snapshot.digest}
 
 
-def group(found: Group, reason: str = "") -> View:
-    """The group of a dispatch; the reason is why it has no primaries."""
-    return explained(attrs.asdict(found), "primaries", reason)
+def group(selected: Group, reason: str = "") -> View:
+    """Return the group of a dispatch; the reason is why it has no primaries."""
+    return explained(json_value(selected), "primaries", reason)
 
 
 def weights(
@@ -415,34 +424,36 @@ def weights(
     shared: Weights | None = None,
     explanations: Mapping[str, View] | None = None,
 ) -> View:
-    """The weights that a validator sets, of the only line or of each.
+    """Return the weights that a validator sets, of the only line or of each.
 
     Args:
         lines: by line.
         shared: those of all lines together, where pools share them.
         explanations: by line, every column of one miner.
     """
-    told = {line: {"explanation": each} for line, each in (explanations or {}).items()}
-    found = {line: {**_weights(each), **told.get(line, {})} for line, each in lines.items()}
+    explained_lines = {line: {"explanation": item} for line, item in (explanations or {}).items()}
+    by_line = {
+        line: {**_weights(item), **explained_lines.get(line, {})} for line, item in lines.items()
+    }
     if shared is not None:
-        return {**_weights(shared), "lines": found}
-    return {"lines": found} if len(found) > 1 else next(iter(found.values()))
+        return {**_weights(shared), "lines": by_line}
+    return {"lines": by_line} if len(by_line) > 1 else next(iter(by_line.values()))
 
 
-def _weights(found: Weights) -> View:
-    shares = [to_text(share) for share in found.weights]
-    without = Counter(found.without.values())
+def _weights(chosen: Weights) -> View:
+    shares = [to_text(share) for share in chosen.weights]
+    without = Counter(chosen.without.values())
     view = {
-        "uids": list(found.uids),
+        "uids": list(chosen.uids),
         "weights": shares,
-        "uint16": list(found.uint16.values()),
-        **_dropped(found),
+        "uint16": list(chosen.uint16.values()),
+        **_dropped(chosen),
         **({"without": dict(sorted(without.items()))} if without else {}),
     }
-    return explained(view, "uids", found.reason)
+    return explained(view, "uids", chosen.reason)
 
 
-def _dropped(found: Weights) -> View:
-    if not found.dropped:
+def _dropped(chosen: Weights) -> View:
+    if not chosen.dropped:
         return {}
-    return {"dropped": {str(uid): reason for uid, reason in found.dropped.items()}}
+    return {"dropped": {str(uid): reason for uid, reason in chosen.dropped.items()}}

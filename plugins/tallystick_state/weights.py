@@ -1,4 +1,4 @@
-"""The weights of a line: its allocation, run on what its records came to.
+"""The weights of a line, the columns that they come from, and the weights of the chain.
 
 What the chain is given, what a log of epochs says of it and what a dispute derives again are all
 made here, of records that come from a store or from proven rows.
@@ -76,7 +76,7 @@ class Weighing:
         of_round: the events of the round that steps collect of which read one alone.
         carry: the columns that are carried, after all that counts.
         immune: the hotkeys of miners that the chain still protects.
-        said: the attributes of miners, beside that, and of the round.
+        attributes: the attributes of miners, beside that, and of the round.
     """
 
     rules: StateRules
@@ -85,7 +85,7 @@ class Weighing:
     of_round: Iterable[StateEvent]
     carry: Columns = attrs.field(factory=dict)
     immune: Collection[str] = ()
-    said: RoundFile = attrs.field(factory=RoundFile)
+    attributes: RoundFile = attrs.field(factory=RoundFile)
 
     def population(self, rules: AllocationRules) -> Population:
         """Return the miners, and what is known of them."""
@@ -97,12 +97,12 @@ class Weighing:
             tuple(map(self._miner, hotkeys)),
             samples.of_all,
             of_round=samples.of_round,
-            round=self.said.round,
+            round=self.attributes.round,
             carry=self.carry,
         )
 
     def _miner(self, hotkey: str) -> Miner:
-        attributes = {IMMUNE: hotkey in self.immune, **self.said.miners.get(hotkey, {})}
+        attributes = {IMMUNE: hotkey in self.immune, **self.attributes.miners.get(hotkey, {})}
         return Miner(hotkey, attributes=attributes)
 
 
@@ -127,18 +127,18 @@ def weigh(weighing: Weighing) -> LineWeights:
     return LineWeights(_weights(allocation), scores, allocation)
 
 
-def before_carried(found: Allocation) -> Mapping[str, Values]:
+def before_carried(allocation: Allocation) -> Mapping[str, Values]:
     """Return the columns before a carried one, computed from the last closed round.
 
     Weights come of what is carried, so that these are only to be shown; none where a step refuses
     that round alone.
     """
-    bound = found.bound
-    lacking = [step.name for step in bound.steps if step.name not in found.columns]
-    carried_columns = {step.name: found.columns[step.name] for step in bound.carried}
+    bound = allocation.bound
+    lacking = [step.name for step in bound.steps if step.name not in allocation.columns]
+    carried_columns = {step.name: allocation.columns[step.name] for step in bound.carried}
     try:
         columns = (
-            allocate(bound, found.given.population, carried_columns, lacking).columns
+            allocate(bound, allocation.given.population, carried_columns, lacking).columns
             if lacking
             else {}
         )
@@ -229,9 +229,9 @@ def is_of_round(rule_set: RuleSet) -> bool:
     return rules is not None and rules.miners == "round"
 
 
-def _weights(found: Allocation) -> Mapping[str, int]:
+def _weights(allocation: Allocation) -> Mapping[str, int]:
     """Return the weights of an allocation; none where all are 0."""
-    return found.weights if any(found.weights.values()) else {}
+    return allocation.weights if any(allocation.weights.values()) else {}
 
 
 def _column(values: Mapping[str, int], keys: Sequence[str]) -> RationalColumn:
@@ -253,7 +253,7 @@ class LineRecords:
         line: whose.
         state: the state at the start of an epoch; None of one that has not begun.
         counted_by: records count that were recorded by the end of this epoch; None for all.
-        said: what the rules ask of the rounds of an epoch and of miners beside the records.
+        attributes: what the rules ask of the rounds of an epoch and of miners beside the records.
     """
 
     transaction: Transaction
@@ -261,7 +261,7 @@ class LineRecords:
     line: str
     state: Callable[[int], State | None]
     counted_by: int | None = None
-    said: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
+    attributes: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -312,8 +312,8 @@ class LineRecords:
         if last is None or state is None:
             return {}
         counted = self.own(self.transaction.events(last))
-        before, attributes = state.carry.get(self.line, {}), self.said(last)
-        return carried(rules, before, self, counted, hotkeys, said=attributes)
+        before, attributes = state.carry.get(self.line, {}), self.attributes(last)
+        return carried(rules, before, self, counted, hotkeys, attributes=attributes)
 
     def weighed(
         self,
@@ -344,7 +344,7 @@ class LineRecords:
                 of_round=self.of_round(number),
                 carry=carry,
                 immune=immune,
-                said=self.said(epoch),
+                attributes=self.attributes(epoch),
             )
         )
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from allocation.subnets import rules_of
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
@@ -16,7 +17,7 @@ from tallystick_allocation.files import weights_document
 
 Row = dict[str, Any]
 TRACKS = ("repositories", "packages", "mcp_servers", "skills")
-_DRAWN = settings(max_examples=40)
+_DRAWN = examples(40)
 
 hotkeys = st.text("abcdeé🙂", min_size=1, max_size=3)
 counts = st.integers(0, 12)

@@ -8,6 +8,7 @@ import attrs
 from state.subnet import Record, record
 
 from tallystick.canonical import canonical_bytes
+from tallystick.json_values import json_value
 from tallystick.numbers.nano import NANO
 from tallystick.plugins.registry import installed_plugins
 from tallystick.rules.loading import load
@@ -162,7 +163,7 @@ def write_large(path: Path, count: int, times: int = 1) -> Path:
     with path.open("wb") as file:
         file.write(canonical_bytes(header) + b"\n")
         for leaf, steps in zip(leaves, (first, second), strict=True):
-            file.write(canonical_bytes({"leaf": leaf.to_value(), "rows": True}) + b"\n")
+            file.write(canonical_bytes({"leaf": json_value(leaf), "rows": True}) + b"\n")
             for step, rows in steps.items():
                 if rows is not None:
                     file.write(canonical_bytes({"rows": len(rows), "step": step}) + b"\n")

@@ -18,7 +18,8 @@ from consensus.groups import (
     several,
     submissions,
 )
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from work import calls
 
@@ -26,7 +27,7 @@ from tallystick_consensus.member_facts import SETS
 
 PRINTED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 BOTH = pytest.mark.parametrize("reference", [PRINTED, CORRECTED])
-few = settings(max_examples=30)
+few = examples(30)
 
 
 def shuffled(whole: Json, random: Random) -> Json:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 import click
-import pytest
 from manual.options import OF_EVERY_COMMAND
 from manual.page import Page, pages
 
@@ -30,23 +29,27 @@ _COMMANDS = dict(_commands(LazyGroup(name="tallystick")))
 _OF_EVERY_COMMAND = [list(names) for names in OF_EVERY_COMMAND]
 
 
+_PAGES = {name: Page.of(name).text for name in pages()}
+
+
 def _text_about(command: str) -> str:
-    """The pages that name a command."""
-    texts = (Page.of(name).text for name in pages())
-    return "\n".join(text for text in texts if re.search(rf"\btallystick {command}\b", text))
+    """Return the text of the pages that name a command."""
+    pattern = re.compile(rf"\btallystick {command}\b")
+    return "\n".join(text for text in _PAGES.values() if pattern.search(text))
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
-def test_every_command_is_documented(command: str) -> None:
-    assert _text_about(command)
+def test_every_command_is_documented() -> None:
+    assert [command for command in _COMMANDS if not _text_about(command)] == []
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
-def test_every_option_of_a_command_is_documented(command: str) -> None:
-    text = _text_about(command)
-    options = [p.opts for p in _COMMANDS[command].params if isinstance(p, click.Option)]
-    own = [each for each in options if each not in _OF_EVERY_COMMAND]
-    assert [each for each in own if not _names_one(text, each)] == []
+def test_every_option_of_a_command_is_documented() -> None:
+    lacking = {}
+    for name, command in _COMMANDS.items():
+        text = _text_about(name)
+        options = [p.opts for p in command.params if isinstance(p, click.Option)]
+        own = [flags for flags in options if flags not in _OF_EVERY_COMMAND]
+        lacking[name] = [flags for flags in own if not _names_one(text, flags)]
+    assert {name: flags for name, flags in lacking.items() if flags} == {}
 
 
 def _names_one(text: str, options: list[str]) -> bool:

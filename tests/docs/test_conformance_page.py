@@ -4,7 +4,6 @@ import re
 
 import attrs
 import click
-import pytest
 from manual.options import ALWAYS
 from manual.page import Page, pages
 
@@ -18,23 +17,21 @@ _PAGE = Page.of("docs/conformance.md")
 
 
 def test_every_code_is_documented_in_the_order_of_the_kit() -> None:
-    assert _PAGE.section("Codes").first_cells() == list(CODES)
+    assert _PAGE.section("Codes").differs_from(list(CODES)) == []
 
 
-@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
-def test_a_code_means_on_the_page_what_the_kit_says(code: object) -> None:
-    row = "| `{}` | {} | {} |".format(*attrs.astuple(code))
-    assert row in _PAGE.prose
+def test_a_code_means_on_the_page_what_the_kit_says() -> None:
+    rows = ["| `{}` | {} | {} |".format(*attrs.astuple(code)) for code in CODES.values()]
+    assert _PAGE.section("Codes").lacking(rows) == []
 
 
 def test_every_check_is_documented() -> None:
-    assert _PAGE.section("Checks").first_cells() == list(NAMES)
+    assert _PAGE.section("Checks").differs_from(list(NAMES)) == []
 
 
-@pytest.mark.parametrize("name", pages())
-def test_a_page_that_says_how_many_checks_there_are_is_right(name: str) -> None:
-    told = re.findall(r"passes: (\d+) checks", Page.of(name).text)
-    assert set(told) <= {str(len(NAMES))}
+def test_a_page_that_says_how_many_checks_there_are_is_right() -> None:
+    numbers = {name: re.findall(r"passes: (\d+) checks", Page.of(name).text) for name in pages()}
+    assert {name: wrong for name, wrong in numbers.items() if {*wrong} - {str(len(NAMES))}} == {}
 
 
 def test_every_option_is_documented() -> None:

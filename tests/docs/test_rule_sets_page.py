@@ -67,4 +67,4 @@ def test_every_shipped_rule_set_is_documented() -> None:
 def test_everything_the_digest_covers_is_documented() -> None:
     scorer = tallystick.load("workflow@1.1.0")
     form = canonical_form(scorer.rule_set, scorer.registry)
-    assert _PAGE.section("The digest").first_cells() == list(form)
+    assert _PAGE.section("The digest").differs_from(list(form)) == []

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from examples import examples
 from formula.readers import EVERY
 from formula.schemas import (
     DECIMAL,
@@ -23,7 +24,7 @@ from formula.schemas import (
     packed_facts_of,
     record,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import FormulaError
@@ -183,7 +184,7 @@ def made_up(kind: Schema, name: str, number: int) -> Any:  # noqa: ANN401  # a J
     return min(int(kind["maximum"]), number)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(records, records, st.integers(-2, 12), st.data())
 def test_a_record_is_written_for_the_aggregates_of_any_record(
     made: Record, base: Record, empty: int, data: st.DataObject

@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import InputError
@@ -36,7 +37,7 @@ def plainly(content: bytes, size: int, count: int) -> list[list[bytes]]:
     return [chunk for chunk in chunks if chunk]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     CONTENT.map(b"\n".join).filter(bool),
     st.integers(1, 60),

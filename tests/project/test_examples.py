@@ -4,9 +4,11 @@ import doctest
 from importlib import import_module
 
 import pytest
-from project.house import read_sources
+from project.house import ROOT, SOURCES, module_name, paths_of
 
-MODULES = [source.name for source in read_sources() if ">>> " in source.text]
+MODULES = [
+    module_name(path) for path in paths_of(*SOURCES) if ">>> " in (ROOT / path).read_text("utf-8")
+]
 
 
 def failures(examples: doctest.DocTest) -> str:

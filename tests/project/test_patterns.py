@@ -22,6 +22,8 @@ from re import _parser as parser  # type: ignore[attr-defined]  # as above
 from typing import Any
 
 import pytest
+from packages import PACKAGES
+from project.house import read_sources
 
 from tallystick.io import text as text_module
 
@@ -55,18 +57,16 @@ class Use:
     pattern: re.Pattern[Any]
     methods: frozenset[str]
 
+    @property
+    def package(self) -> str:
+        """The package of its module; "schemas" of a schema."""
+        package = re.match(r"tallystick\w*(?=\.)", self.where)
+        return package[0] if package else "schemas"
 
-@cache
-def modules() -> tuple[tuple[str, ast.Module], ...]:
-    return tuple(_modules())
 
-
-def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for source in SOURCES:
-        for path in sorted(source.rglob("*.py")):
-            parts = path.relative_to(source).with_suffix("").parts
-            name = ".".join(part for part in parts if part != "__init__")
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """Yield each module of the packages, by name."""
+    yield from ((source.name, source.tree) for source in read_sources())
 
 
 def of_re(node: ast.AST) -> tuple[str, ast.expr] | None:
@@ -330,12 +330,13 @@ def use(pattern: str, *methods: str) -> Use:
     return Use("planted", re.compile(pattern), frozenset(methods or ("search",)))
 
 
-@pytest.mark.parametrize("found", all_uses(), ids=lambda use: use.where)
-def test_a_pattern_takes_time_that_grows_as_a_hostile_text_does(found: Use) -> None:
-    unit = too_slow(found)
-    assert unit is None, (
-        f"{found.where} ({', '.join(sorted(found.methods))}): {unit} costs more a letter in a "
-        "longer text: repeat possessively, or say where a match may begin"
+@pytest.mark.parametrize("package", [*PACKAGES, "schemas"])
+def test_a_pattern_takes_time_that_grows_as_a_hostile_text_does(package: str) -> None:
+    uses = [use for use in all_uses() if use.package == package]
+    slow = {use.where: unit for use in uses if (unit := too_slow(use)) is not None}
+    assert slow == {}, (
+        "each costs more a letter in a longer text made of these parts: repeat possessively, or "
+        "say where a match may begin"
     )
 
 

@@ -4,7 +4,8 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.formula.facts import attribute_name
@@ -222,7 +223,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(FIELDS, st.lists(VALUES, min_size=10, max_size=25))
 def test_a_fast_type_accepts_nothing_that_its_schema_refuses(field: object, values: list) -> None:
     tree = {"type": "object", "additionalProperties": {"$ref": "#/$defs/tree"}}

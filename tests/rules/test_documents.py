@@ -349,15 +349,17 @@ ROWS = rows(
 )
 
 
-@pytest.mark.parametrize(("reference", "path", "value"), ROWS)
-def test_the_rule_set_says_what_the_documents_say(
-    reference: str, path: str, value: Value, registry: Registry
-) -> None:
-    found = at(load(reference, registry).rule_set, path)
-    if isinstance(found, Decimal):
-        value = Decimal(value)
-    assert found == value
-    assert type(found) is type(value)
+@pytest.mark.parametrize("reference", sorted({row[0] for row in ROWS}))
+def test_the_rule_set_says_what_the_documents_say(reference: str, registry: Registry) -> None:
+    """The differences are told by path, as what the rule set says and what the documents say."""
+    rule_set = load(reference, registry).rule_set
+    differences = {}
+    for path, said in ((path, value) for name, path, value in ROWS if name == reference):
+        value = at(rule_set, path)
+        expected = Decimal(said) if isinstance(value, Decimal) else said
+        if (type(value), value) != (type(expected), expected):
+            differences[path] = (value, expected)
+    assert differences == {}
 
 
 @pytest.mark.parametrize("version", EVERY)

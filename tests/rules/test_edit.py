@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.errors import TallystickError
@@ -51,7 +52,7 @@ def comment(line: str) -> str:
     return line.partition("#")[2]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.sampled_from(PLACES))
 def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPath]) -> None:
     name, keys = place
@@ -70,7 +71,7 @@ def test_one_value_changes_and_every_other_line_is_kept(place: tuple[str, KeyPat
     assert comment(changed[0][0]) == comment(changed[0][1])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.sampled_from([p for p in PLACES if "weights" in p[1]]), st.integers(0, 1000))
 def test_a_weight_is_as_given_and_all_of_its_type_sum_to_one(
     place: tuple[str, KeyPath], thousandths: int

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cli.command import SKILLS, WORKFLOWS, message_of, run, start
+from examples import number
 from generators import SKILL_TYPES, lines
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -334,7 +335,7 @@ def scorer(rules: str) -> tallystick.Scorer:
 
 
 @settings(
-    max_examples=150,
+    max_examples=number(150),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(content=ANYTHING, rules=st.sampled_from([S, W]))

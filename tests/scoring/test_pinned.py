@@ -11,8 +11,9 @@ import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from examples import examples
 from generators import SKILL_TYPES, lines
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
@@ -166,7 +167,7 @@ def test_tables_are_scored_by_the_pinned_thresholds(scorers: Scorers, tmp_path: 
     ]
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     st.dictionaries(st.integers(0, 5), st.integers(0, 666_666_666), min_size=1),
     st.lists(st.integers(0, 7), min_size=1, max_size=12),

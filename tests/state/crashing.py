@@ -171,9 +171,16 @@ def undisturbed(where: str, sources: Sequence[Path]) -> list[Standing]:
 
 def started(target: Callable[..., None], *arguments: object) -> ForkServerProcess:
     """A process that is running."""
-    process = _CONTEXT.Process(target=target, args=arguments, daemon=True)
+    process = _CONTEXT.Process(target=_patiently, args=(target, *arguments), daemon=True)
     process.start()
     return process
+
+
+def _patiently(target: Callable[..., None], *arguments: object) -> None:
+    """Run a target that waits for the lock of a store however busy the machine is."""
+    for opening in (Store.open.__func__, Store.create.__func__.__wrapped__):
+        opening.__kwdefaults__["timeout"] = float(_PATIENCE)
+    target(*arguments)
 
 
 def marks_of(target: Callable[..., None], *arguments: object) -> list[Mark]:

@@ -10,7 +10,8 @@ from random import Random
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from state.chronicle import digest_of
 from state.subnet import Record, event, record, written
@@ -192,7 +193,7 @@ CLAIMS = {
 }
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(**CLAIMS)
 def test_the_outcome_does_not_depend_on_arrival(
     first: list[Said], later: list[Said], seed: int, empty: Path
@@ -201,7 +202,7 @@ def test_the_outcome_does_not_depend_on_arrival(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(**CLAIMS)
 def test_neither_does_it_after_a_replay_of_what_came_in_any_order(
     first: list[Said], later: list[Said], seed: int, empty: Path

@@ -9,7 +9,8 @@ from functools import cache
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import groups as oracle
 from oracle.decimals import count
@@ -112,7 +113,7 @@ def test_a_group_is_as_the_vector_says(row: cases.Row, expected: cases.Row) -> N
 
 
 @given(CANDIDATES, NAMES, DISPATCHES)
-@settings(max_examples=300)
+@examples(300)
 def test_a_group_is_the_one_of_the_oracle(
     candidates: list[Candidate], name: str, dispatch: tuple[int, str]
 ) -> None:

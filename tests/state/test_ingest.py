@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import rfc8785
+from examples import examples
 from generators import SKILL_TYPES, lines
 from generators import record as generated
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
@@ -314,7 +315,7 @@ def _decimal(value: Any) -> Any:  # noqa: ANN401  # as above
     return float(value) if type(value) is int else value
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 2**32), st.sampled_from(SKILLS))
 def test_one_record_has_one_digest_however_it_is_spelled(
     scorer: tallystick.Scorer, seed: int, skill_type: str

@@ -5,7 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle import reputation as oracle
 from oracle.history import History, RuleSet
@@ -59,7 +60,7 @@ def lived(rules: str, epochs: list[Epoch], folder: Path, *, told: History | None
     return found
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(seed=st.integers(0, 10**6), share=st.sampled_from([0.1, 0.4, 0.8]))
 @pytest.mark.parametrize("rules", oracle.RULES)
 def test_a_late_submission_is_as_if_it_had_never_come(rules: str, seed: int, share: float) -> None:

@@ -15,6 +15,7 @@ from state.test_no_way_round import forgeries
 from state.trusted import authority, of
 
 from tallystick.errors import DamagedError, StateError, TrustError
+from tallystick.json_values import json_value
 from tallystick_state.authority import OPERATOR
 from tallystick_state.ledger import Ledger
 from tallystick_state.pools import Pools, pools_of
@@ -45,8 +46,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_a_share_has_one_spelling() -> None:
     found = pools_of({"workflow": "0.300000000", "skills": Decimal("0.70")}, LINES)
     assert found == pools_of(SHARES, LINES)
-    assert found.to_dict() == {"idle": "proportional", "shares": SHARES}
-    assert found.digest == digest(found.to_dict())
+    assert json_value(found) == {"idle": "proportional", "shares": SHARES}
+    assert found.digest == digest(json_value(found))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ FIRST = root()
 
 def said(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # any keys of a predicate
     """What a council signs that shares evenly from epoch 3 on."""
-    pools = pools_of(SHARES, LINES).to_dict()
+    pools = json_value(pools_of(SHARES, LINES))
     lines = {"skills": of(SKILLS), "workflow": of(WORKFLOW)}
     named = {"format": 1, "lines": lines, "trust": digest(FIRST), "pools": digest(pools)}
     return {
@@ -210,7 +211,7 @@ def test_a_state_with_a_trust_file_asks_for_signatures_of_pools(where: str, tmp_
             "another epoch": authority(signed(ALICE, BOB, epoch=4)),
             "another number": authority(signed(ALICE, BOB, sequence=2)),
             "other pools before": authority(signed(ALICE, BOB, previous=None)),
-            "other pools": authority(signed(ALICE, BOB, pools=pools_of(SHARES, LINES).to_dict())),
+            "other pools": authority(signed(ALICE, BOB, pools=json_value(pools_of(SHARES, LINES)))),
         }
         for name, given in bad.items():
             with pytest.raises(TrustError):

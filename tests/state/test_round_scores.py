@@ -6,7 +6,8 @@ from functools import cache
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
@@ -100,7 +101,7 @@ def test_a_round_score_is_as_the_vector_says(row: cases.Row, answer: str) -> Non
     REPUTATIONS,
     st.sampled_from([PUBLISHED, CORRECTED]),
 )
-@settings(max_examples=300)
+@examples(300)
 def test_a_round_score_is_the_weighted_mean_rounded_once(
     rounds: dict[str, list[Task]], reputations: dict[str, Fraction], name: str
 ) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from state.chronicle import digest_of
 from state.crashing import close_round, standing, started
@@ -174,7 +175,7 @@ def _live(ledger: Ledger) -> object:
         return queries.digest(), claims, queries.rounds()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(records=_records(), rules=st.sampled_from(["skills@1.0.0", "skills@1.1.0", "skills@1.2.0"]))
 def test_the_state_is_that_of_the_good_records_alone(
     records: list[Any], rules: str, tmp_path_factory: pytest.TempPathFactory
@@ -214,7 +215,7 @@ def test_the_state_is_that_of_the_good_records_alone(
         assert (repeated.events, _live(ledger)) == (0, before)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(records=_records(), seed=st.randoms(use_true_random=False))
 def test_the_order_of_a_step_decides_no_reject(
     records: list[Any], seed: random.Random, tmp_path_factory: pytest.TempPathFactory

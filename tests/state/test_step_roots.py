@@ -14,6 +14,7 @@ from state.test_order import Feed, as_columns, backwards_by_validator
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import StateError
+from tallystick.json_values import json_value
 from tallystick.resources import schema_path
 from tallystick_state.ledger import Ledger
 from tallystick_state.step_roots import STEPS, EpochLeaf, row_key
@@ -51,7 +52,7 @@ def test_rows_are_canonical_and_in_the_order_of_their_keys(tmp_path: Path) -> No
     leaves, epochs = lived(tmp_path / "a", "skills@1.2.0", history(7, epochs=2))
     schema = json.loads(schema_path("epoch-leaf-1").read_text())
     for leaf, steps in zip(leaves, epochs, strict=True):
-        jsonschema.validate(leaf.to_value(), schema)
+        jsonschema.validate(json_value(leaf), schema)
         assert EpochLeaf.of_value(json.loads(leaf.to_bytes())) == leaf
         for step, rows in steps.items():
             root = leaf.steps[step]

@@ -6,7 +6,8 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from records.making import SCHEMAS, places
@@ -154,7 +155,7 @@ shapes = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(shapes, st.integers(0, 2**32), st.sampled_from([0, 30, 100]))
 def test_a_value_follows_its_schema_without_being_judged(
     shape: Schema, seed: int, edges: int

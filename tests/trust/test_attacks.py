@@ -7,6 +7,7 @@ import pytest
 from trust.council import GENESIS, NETWORK, hotkey, key, root, signed, signer, stake_text, to_adopt
 
 from tallystick.errors import TrustError
+from tallystick.json_values import json_value
 from tallystick_state.trust import envelope as envelopes
 from tallystick_state.trust.envelope import MAX_SIGNATURES, Envelope, Signature
 from tallystick_state.trust.points import ORDER
@@ -230,7 +231,7 @@ def test_signatures_of_strangers_do_no_harm() -> None:
 
 def test_too_many_signatures() -> None:
     envelope = signed(to_adopt(), COUNCIL)
-    value = envelope.to_value()
+    value = json_value(envelope)
     value["signatures"] *= MAX_SIGNATURES
     with pytest.raises(TrustError) as error:
         Envelope.of_value(value, "many")

@@ -131,7 +131,7 @@ def _handle(handler: _Handler, formatter: logging.Formatter) -> list[logging.Log
 
 
 def finish(status: object) -> None:
-    """Tell how the run ends, and the warnings of one that did its work."""
+    """Log how the run ends, and the warnings of one that did its work."""
     root = logging.getLogger(ROOT)
     root.info("finished", extra={"status": status or 0})
     for handler in root.handlers:
@@ -141,13 +141,13 @@ def finish(status: object) -> None:
 
 
 def complain(error: TallystickError | str) -> None:
-    """Tell an error that ends the run: a line for people, more where it has many; or the log."""
+    """Report an error that ends the run: a line for people, more where it has many; or the log."""
     many = isinstance(error, RefusedError | RuleSetError | LockError)
     _tell(str(error) if many else escaped(str(error)), "error: ")
 
 
 def tell_refusal(message: str) -> None:
-    """Tell what is wrong with one of several things: lines for people, or one of the log."""
+    """Report one refusal of several: lines for people, or an entry of the log."""
     _tell(message, "")
 
 

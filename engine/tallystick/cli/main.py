@@ -84,7 +84,7 @@ class LazyGroup(OpenGroup):
         return command
 
     def own_sentence(self, name: str) -> str:
-        """Sentence of help for an own command, which is not imported for it."""
+        """Return the sentence of help for an own command, which is not imported for it."""
         return self.homes[name][1]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

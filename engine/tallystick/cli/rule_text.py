@@ -21,14 +21,14 @@ _INDENT = "    "
 
 
 def lines_of(scorer: Scorer) -> list[str]:
-    """The rule set of a scorer."""
+    """Return the rule set of a scorer."""
     header = scorer.rule_set.rule_set
-    found = [f"{scorer.rule_set.reference}  {scorer.digest}", _line(header.summary)]
-    found += [f"after {_line(header.source)}"] if header.source else []
-    found += ["", "formulas", *_formulas(scorer)]
+    result = [f"{scorer.rule_set.reference}  {scorer.digest}", _line(header.summary)]
+    result += [f"after {_line(header.source)}"] if header.source else []
+    result += ["", "formulas", *_formulas(scorer)]
     for bound in scorer.types.values():
-        found += ["", *_type(bound)]
-    return [*found, *_sections(scorer)]
+        result += ["", *_type(bound)]
+    return [*result, *_sections(scorer)]
 
 
 def view_of(scorer: Scorer) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _sections(scorer: Scorer) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A text of the file on one line, so that it is taken for no other."""
+    """Return a text of the file on one line, so that it is taken for no other."""
     return " ".join(text.splitlines())
 
 
@@ -68,13 +68,13 @@ def _type(bound: BoundType) -> list[str]:
     """Return a type: every value that is no formula of its own, in its order, and requirements."""
     formulas = frozenset(_named_formulas(bound))
     values = [value for value in bound.values if value not in formulas]
-    place = values.index(bound.gated)
-    composite = values[:place] if bound.has_quality else ()
+    index = values.index(bound.gated)
+    composite = values[:index] if bound.has_quality else ()
     text = [bound.name, *_lines(composite)]
     if bound.measures:
         text.append(f"{_INDENT}measures: {', '.join(bound.measure_order)}")
     names = ", ".join(requirement.name for requirement, _ in bound.requirements)
-    text += [*_lines(v for v in values[place:] if not _is_told_elsewhere(v)), *_tiers(bound)]
+    text += [*_lines(v for v in values[index:] if not _is_told_elsewhere(v)), *_tiers(bound)]
     return [*text, f"{_INDENT}requires: {names or 'nothing'}"]
 
 

@@ -130,11 +130,11 @@ def check_command(reference: str, as_json: bool) -> None:
         else:
             tell_refusal(str(error))
         sys.exit(1)
-    found = {"valid": True, "rule_set": scorer.rule_set.reference, "digest": scorer.digest}
+    result = {"valid": True, "rule_set": scorer.rule_set.reference, "digest": scorer.digest}
     if as_json:
-        print_json(found)
+        print_json(result)
     else:
-        echo(f"{found['rule_set']} is valid", scorer.digest)
+        echo(f"{result['rule_set']} is valid", scorer.digest)
 
 
 @rules.command(
@@ -199,17 +199,17 @@ def paths_command(reference: str, word: str | None, as_json: bool) -> None:
 
     loaded = load(reference, installed_plugins(), lookup=True)
     every = settable_paths(loaded, loaded.registry)
-    found = [each for each in every if word is None or each.names(word)]
-    if not found:
+    paths = [path for path in every if word is None or path.names(word)]
+    if not paths:
         raise TallystickError(
             f"found no path with {word!r} among the {len(every)} of {loaded.rule_set.reference}, "
             "expected a word of one: without WORD all are listed"
         )
     if as_json:
-        rows = [attrs.asdict(each) | {"sweep": each.can_be_swept} for each in found]
+        rows = [attrs.asdict(path) | {"sweep": path.can_be_swept} for path in paths]
         print_json({"rule_set": loaded.rule_set.reference, "paths": rows})
         return
-    cells = [(each.path, _cut(each.value), each.range, each.meaning) for each in found]
+    cells = [(path.path, _cut(path.value), path.range, path.meaning) for path in paths]
     echo(*table_lines(("path", "value", "range", "meaning"), cells))
 
 

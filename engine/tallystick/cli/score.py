@@ -46,7 +46,12 @@ if TYPE_CHECKING:
 @click.argument("records", type=click.Path(path_type=Path))
 @rules_option
 @output_option("Where results go.")
-@click.option("--format", "format_name", type=click.Choice(FORMATS), help="By default by the name.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(FORMATS),
+    help="The format; by default from the name of OUTPUT.",
+)
 @rejects_option("records")
 @click.option(
     "--receipt",

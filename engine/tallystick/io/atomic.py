@@ -58,14 +58,14 @@ class AtomicFile:
             self.file.write(data)
 
     def digest(self) -> str:
-        """``sha256:`` and the digest of what was written."""
+        """Return ``sha256:`` and the digest of the bytes that were written."""
         with output_errors(self.path):
             self.file.flush()
             self.file.seek(0)
             return digest_of_file(self.file)
 
     def sync(self) -> None:
-        """Bring everything to the disk."""
+        """Write everything to the disk."""
         with output_errors(self.path):
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -77,13 +77,13 @@ class AtomicFile:
             _rename(self.folder, self.hidden, self.path.name)
 
     def rollback(self) -> None:
-        """Vanish from under the final name, if it was taken."""
+        """Remove the file under its final name, if it was committed."""
         if not _stands(self.folder, self.hidden):
             with suppress(FileNotFoundError):
                 os.unlink(self.path.name, dir_fd=self.folder)
 
     def sync_folder(self) -> None:
-        """Bring the names of the folder to the disk."""
+        """Write the names of the folder to the disk."""
         with output_errors(self.path):
             _sync_folder(self.folder)
 
@@ -94,7 +94,7 @@ OutputFile = AtomicFile | StreamFile
 
 @contextmanager
 def atomic_files(*paths: Path) -> Iterator[tuple[OutputFile, ...]]:
-    """Files that take their final names together, when the block ends without an error.
+    """Yield files that take their final names together, when the block ends without an error.
 
     The last is the commit point of the others. A name such as ``/dev/stdout`` is a stream, which is
     written at once.
@@ -105,9 +105,9 @@ def atomic_files(*paths: Path) -> Iterator[tuple[OutputFile, ...]]:
     with ExitStack() as stack:
         outputs = tuple(stack.enter_context(_output(path)) for path in paths)
         yield outputs
-        files = [each for each in outputs if isinstance(each, AtomicFile)]
-        for each in files:
-            each.sync()
+        files = [file for file in outputs if isinstance(file, AtomicFile)]
+        for file in files:
+            file.sync()
         if files:
             # a stream in the place of the last file leaves the others without a commit point
             seal = files[-1] if len(files) > 1 and files[-1] is outputs[-1] else None
@@ -119,21 +119,21 @@ def _commit(files: Sequence[AtomicFile], seal: AtomicFile | None) -> None:
         if seal is not None:
             stack.enter_context(_without(seal, files))
         try:
-            for each in files:
-                if each is seal:
+            for file in files:
+                if file is seal:
                     _sync_folders(files)
-                each.commit()
+                file.commit()
             _sync_folders(files)
         except BaseException:
-            for each in reversed(files):
+            for file in reversed(files):
                 with suppress(OSError):
-                    each.rollback()
+                    file.rollback()
             raise
 
 
 @contextmanager
 def _without(seal: AtomicFile, files: Sequence[AtomicFile]) -> Iterator[None]:
-    """The block without the file that the seal replaces, which returns if nothing has changed."""
+    """Run the block without the file that the seal replaces; restore it if nothing has changed."""
     aside = f"{seal.hidden}.old"
     with output_errors(seal.path), suppress(FileNotFoundError):
         _rename(seal.folder, seal.path.name, aside)
@@ -143,21 +143,23 @@ def _without(seal: AtomicFile, files: Sequence[AtomicFile]) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            if all(_stands(each.folder, each.hidden) for each in files):
+            if all(_stands(file.folder, file.hidden) for file in files):
                 _rename(seal.folder, aside, seal.path.name)
             else:
                 os.unlink(aside, dir_fd=seal.folder)
 
 
 def _sync_folders(files: Sequence[AtomicFile]) -> None:
-    for each in files:
-        each.sync_folder()
+    for folder_file in files:
+        folder_file.sync_folder()
 
 
 @contextmanager
 def _output(path: Path) -> Iterator[OutputFile]:
-    with output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path) as found:
-        yield found
+    with (
+        output_stream(path) if is_stream(path) and path != STANDARD else _temporary(path) as output
+    ):
+        yield output
 
 
 @contextmanager
@@ -184,7 +186,7 @@ def _temporary(path: Path) -> Iterator[AtomicFile]:
 
 
 def _hidden_file(folder: int, name: str, mode: int | None) -> tuple[str, int]:
-    """A new file of a name that nobody can foresee, and its number.
+    """Return a new file of a name that nobody can foresee, and its number.
 
     Args:
         folder: the number of the folder.
@@ -206,7 +208,7 @@ def _hidden_name(name: str) -> str:
 
 @contextmanager
 def atomic_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
-    """A new folder to fill, which takes its name when the block ends without an error.
+    """Yield a new folder to fill, which takes its name when the block ends without an error.
 
     Args:
         folder: its final name.
@@ -219,22 +221,22 @@ def atomic_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
     _check_replaceable(folder, files)
     # the name of a folder such as ``.`` is known by where it is; another is not followed
     has_name = folder.name not in ("", "..")
-    place = Path(os.path.realpath(folder.parent if has_name else folder))
-    place = place / folder.name if has_name else place
+    target = Path(os.path.realpath(folder.parent if has_name else folder))
+    target = target / folder.name if has_name else target
     with output_errors(folder):
-        parent = os.open(place.parent, _FOLDER)
-    hidden = _hidden_name(place.name)
+        parent = os.open(target.parent, _FOLDER)
+    hidden = _hidden_name(target.name)
     try:
         # made inside one that is the user's alone, it has the permissions of any new folder
-        new = place.parent / hidden / "new"
+        new = target.parent / hidden / "new"
         with output_errors(folder):
             os.mkdir(hidden, 0o700, dir_fd=parent)
             new.mkdir()
         yield new
         with output_errors(folder):
-            _commit_folder(new, parent, hidden, place.name)
+            _commit_folder(new, parent, hidden, target.name)
     finally:
-        shutil.rmtree(place.parent / hidden, ignore_errors=True)
+        shutil.rmtree(target.parent / hidden, ignore_errors=True)
         os.close(parent)
 
 
@@ -246,7 +248,7 @@ def _check_replaceable(folder: Path, files: Collection[str]) -> None:
             return
         if not folder.is_dir():
             raise OutputError(f"{folder}: found a file, expected the name of a folder to write")
-        other = sorted(each.name for each in folder.iterdir() if each.name not in files)
+        other = sorted(entry.name for entry in folder.iterdir() if entry.name not in files)
     if other:
         raise OutputError(
             f"{folder}: found {other[0]!r} in the folder, expected a new folder or an earlier "
@@ -255,7 +257,7 @@ def _check_replaceable(folder: Path, files: Collection[str]) -> None:
 
 
 def _commit_folder(new: Path, parent: int, hidden: str, name: str) -> None:
-    """Two renames where something stands; if the second fails, the first is rolled back."""
+    """Rename a folder to its name, and away the one there; roll back if the second rename fails."""
     for path in [*sorted(new.iterdir()), new]:
         _sync(path)
     old = f"{hidden}/old"
@@ -300,7 +302,7 @@ def _sync_folder(folder: int) -> None:
 
 
 def output_place(path: Path) -> Path:
-    """Where a file of that name is, by which it is known under another.
+    """Return the real path of an output, by which two names of one file are known as one.
 
     Raises:
         OutputError: the name cannot be one of a file, or something else has it.
@@ -317,13 +319,13 @@ def output_place(path: Path) -> Path:
                 f"{path}: found a name that no file can have ({error}), expected the name of a file"
             ) from error
         if kind != stat.S_IFREG:
-            found = "a folder" if kind == stat.S_IFDIR else "a pipe or a device"
-            raise OutputError(f"{path}: {found}, expected the name of a file to write")
+            obstacle = "a folder" if kind == stat.S_IFDIR else "a pipe or a device"
+            raise OutputError(f"{path}: {obstacle}, expected the name of a file to write")
         return Path(os.path.realpath(path))
 
 
 def _mode_of_output(path: Path) -> int | None:
-    """The permissions of the file of that name; None where there is none.
+    """Return the permissions of the file of that name; None where there is none.
 
     Raises:
         OutputError: as `output_place` and `refuse_link`.
@@ -351,7 +353,7 @@ def refuse_link(path: Path) -> None:
 
 
 def output_path(path: Path, *, follow_links: bool) -> Path:
-    """The name of an output; if links are followed, that of what it leads to."""
+    """Return the path of an output; if links are followed, that of the link's target."""
     if follow_links and not is_stream(path) and path.is_symlink():
         return Path(os.path.realpath(path))
     return path
@@ -359,7 +361,7 @@ def output_path(path: Path, *, follow_links: bool) -> Path:
 
 @contextmanager
 def output_errors(path: Path) -> Iterator[None]:
-    """Names the output, as it was given, in every error of the block that writes it.
+    """Name the output, as it was given, in every error of the block that writes it.
 
     Raises:
         OutputError: instead of an ``OSError`` of the block.

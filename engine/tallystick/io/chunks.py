@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK_BYTES = 3 << 21
-"""How many bytes end a chunk: enough rows for columns to pay, few enough to share work evenly."""
+"""Size that ends a chunk, in bytes: enough rows for columns to pay, few enough to share work
+evenly.
+"""
 CHUNK_LINES = 1 << 14
-"""How many lines end a chunk, however short they are."""
+"""Number of lines that ends a chunk, however short they are."""
 
 _READ_BYTES = 1 << 17
 _LINE_END = 10
@@ -42,7 +44,7 @@ class Chunk(Protocol):
         """The number of the first record, over the whole input."""
 
     def items(self) -> Sequence[bytes | Mapping[str, Any] | LongLine]:
-        """The records as they came: lines without their line ends, or rows as mappings.
+        """Return the records as they came: lines without their line ends, or rows as mappings.
 
         Raises:
             InputError: they cannot be read.
@@ -68,7 +70,7 @@ class FileChunk:
     checksum: int
 
     def items(self) -> list[bytes]:
-        """The lines; one that is too long is cut as by ``LineReader``.
+        """Return the lines; one that is too long is cut as by ``LineReader``.
 
         Raises:
             InputError: the file cannot be read, or does not have these bytes.
@@ -107,7 +109,7 @@ class LineChunk:
     first: int
 
     def items(self) -> list[bytes]:
-        """The lines."""
+        """Return the lines."""
         return self.lines
 
 
@@ -119,7 +121,7 @@ class ItemChunk:
     first: int
 
     def items(self) -> list[Mapping[str, Any] | bytes]:
-        """The records."""
+        """Return the records."""
         return self.records
 
 
@@ -132,7 +134,7 @@ class RowChunk:
     first: int
 
     def items(self) -> Sequence[Mapping[str, Any] | LongLine]:
-        """The rows as mappings, made when they are asked for.
+        """Return the rows as mappings, made when they are asked for.
 
         Raises:
             InputError: later: a value has no equal in Python.
@@ -144,7 +146,7 @@ class RowChunk:
 
 @attrs.frozen
 class _Part:
-    """Some bytes of a chunk.
+    """Bytes of a chunk, as many as were read at once.
 
     Attributes:
         data: the bytes; there may be none.
@@ -176,7 +178,7 @@ class ChunkReader:
         self.next = self.first
 
     def places(self) -> Iterator[FileChunk]:
-        """The chunks by their places.
+        """Yield the chunks by their places.
 
         Raises:
             InputError: as ``LineReader``.
@@ -196,7 +198,7 @@ class ChunkReader:
         self._check()
 
     def __iter__(self) -> Iterator[LineChunk]:
-        """The chunks, read as they are asked for.
+        """Yield the chunks, read as they are asked for.
 
         Raises:
             InputError: as ``LineReader``.
@@ -236,7 +238,7 @@ class _Cutter:
     lines: int = 0
 
     def parts(self, data: bytes) -> Iterator[_Part]:
-        """The bytes of one block, apart by chunk."""
+        """Yield the bytes of one block, apart by chunk."""
         # several times as fast as bytes.count
         lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _LINE_END))
         if self.size + len(data) < CHUNK_BYTES and self.lines + lines < CHUNK_LINES:
@@ -258,13 +260,13 @@ class _Cutter:
             yield _Part(data[start:], len(ends) - passed, last=False)
 
     def _last(self, ends: npt.NDArray[np.intp], start: int, passed: int) -> int:
-        """Which of the line ends of a block ends the chunk that goes on at ``start``."""
+        """Return the index of the line end in a block that ends the chunk begun at ``start``."""
         by_size = int(np.searchsorted(ends, start + CHUNK_BYTES - self.size))
         return max(passed, min(by_size, passed + CHUNK_LINES - self.lines - 1))
 
 
 def is_seekable(path: Path) -> bool:
-    """Whether any part of a file can be read by itself: not so of a pipe."""
+    """Return whether any part of a file can be read by itself; of a pipe none can."""
     with suppress(OSError, ValueError):
         return path != STANDARD and path.is_file()
     return False

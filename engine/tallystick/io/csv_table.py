@@ -38,8 +38,8 @@ class CsvTable:
         self.header: Sequence[str] = next(self._cells(), [])
         twice = next((name for name, count in Counter(self.header).items() if count > 1), None)
         if twice is not None:
-            shown = escaped(twice[:_LONGEST_SHOWN])
-            raise InputError(f"{where}:1: found the column {shown} twice, expected it once")
+            column = escaped(twice[:_LONGEST_SHOWN])
+            raise InputError(f"{where}:1: found the column {column} twice, expected it once")
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, str]]]:
         """Yield each row by its columns, with the number of the line at which it ends.

@@ -20,7 +20,7 @@ from tallystick.errors import InputError
 from tallystick.io.streams import STANDARD, standard_input
 
 WRITER_SECONDS = 60
-"""How long a pipe is waited for that nobody writes to."""
+"""Longest wait for a writer of a pipe, in seconds."""
 CODECS = {".jsonl.gz": "gzip", ".jsonl.zst": "zstd"}
 """The compression of files of records, by the end of their names."""
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 _PATIENCE = 1
 """After a second it is told that a pipe is waited for."""
 _TRIES = 100
-"""How often in that second a wait that is given up is ended."""
+"""Number of attempts within that second to end a wait that was given up."""
 _STARTS = {
     b"PAR1": ("Parquet", "give the file the extension .parquet"),
     b"\x1f\x8b": ("gzip", "give the file the extension .jsonl.gz, or decompress it first"),
@@ -37,11 +37,11 @@ _STARTS = {
     b"\xfd7zXZ\0": ("xz", "decompress it first"),
     b"PK\3\4": ("a ZIP archive", "unpack it first"),
 }
-"""How files begin that are no lines of JSON, what they are and what to do."""
+"""First bytes of files that are no lines of JSON, each with the name of the format and a remedy."""
 
 
 def opened(path: Path) -> BinaryIO:
-    """The file, open for reading; ``-`` is the standard input.
+    """Return the file, open for reading; ``-`` is the standard input.
 
     Raises:
         InputError: there is no such file, it cannot be opened, has no end, or is a pipe that nobody
@@ -54,7 +54,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def start_of(path: Path, size: int) -> bytes:
-    """The first bytes of a file, as many as it has of ``size``.
+    """Return the first bytes of a file, as many as it has of ``size``.
 
     Raises:
         OSError: there is no such file, it cannot be read, or ``opened`` would refuse it.
@@ -65,7 +65,7 @@ def start_of(path: Path, size: int) -> bytes:
 
 
 def whole(path: Path, largest: int, expected: str) -> bytes:
-    """All bytes of a file that is read at once.
+    """Return all bytes of a file that is read at once.
 
     Args:
         path: the file; ``-`` is the standard input.
@@ -86,13 +86,13 @@ def whole(path: Path, largest: int, expected: str) -> bytes:
 
 
 def codec_of(path: Path) -> str | None:
-    """The compression of a file of records, by its name: ``gzip``, ``zstd`` or none."""
+    """Return the compression of a file of records, by its name: ``gzip``, ``zstd`` or none."""
     name = path.name.lower()
     return next((codec for end, codec in CODECS.items() if name.endswith(end)), None)
 
 
 def decompressed(path: Path, file: IO[bytes]) -> IO[bytes]:
-    """What a file of records holds, decompressed as it is read.
+    """Return a file of records as a file of its content, decompressed as it is read.
 
     Errors of what is compressed are an ``OSError``, as those of a disk.
 
@@ -115,17 +115,19 @@ def check_start(path: Path, start: bytes) -> None:
         InputError: it is compressed or Parquet where it should be JSON lines, or the other way.
     """
     codec = codec_of(path)
-    found, remedy = next((told for s, told in _STARTS.items() if start.startswith(s)), ("", ""))
+    format_name, remedy = next(
+        (description for s, description in _STARTS.items() if start.startswith(s)), ("", "")
+    )
     # of a pipe there may be less than it takes to tell
-    if found == (codec or "") or any(each.startswith(start) for each in _STARTS):
+    if format_name == (codec or "") or any(prefix.startswith(start) for prefix in _STARTS):
         return
     if codec is None:
         if path.name.lower().endswith(".parquet"):
             remedy = "only JSON lines are read here"
-        raise InputError(f"{path}: found {found}, expected one JSON record a line: {remedy}")
-    known = found or "no compressed file"
+        raise InputError(f"{path}: found {format_name}, expected one JSON record a line: {remedy}")
+    actual = format_name or "no compressed file"
     raise InputError(
-        f"{path}: found {known}, expected {codec}, as its name ends: {remedy or 'rename the file'}"
+        f"{path}: found {actual}, expected {codec}, as its name ends: {remedy or 'rename the file'}"
     )
 
 
@@ -138,10 +140,10 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _checked(file: BinaryIO) -> BinaryIO:
-    """A file that has an end; of the devices a terminal does, and the empty one."""
-    found = os.fstat(file.fileno())
-    is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
-    if is_device and not file.isatty() and not _is_empty_device(found):
+    """Return a file that has an end; of the devices a terminal does, and the empty one."""
+    status = os.fstat(file.fileno())
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    if is_device and not file.isatty() and not _is_empty_device(status):
         file.close()
         raise io.UnsupportedOperation(
             "found a device, which may have no end, expected a file or a pipe"
@@ -156,30 +158,30 @@ def _is_empty_device(found: os.stat_result) -> bool:
 
 
 def _pipe(path: Path) -> BinaryIO:
-    """A named pipe, as soon as somebody writes to it."""
-    found = list[BinaryIO | OSError]()
+    """Return a named pipe, as soon as somebody writes to it."""
+    opening = list[BinaryIO | OSError]()
 
     def wait() -> None:
         # returns when there is a writer
         try:
-            found.append(path.open("rb"))
+            opening.append(path.open("rb"))
         except OSError as error:
-            found.append(error)
+            opening.append(error)
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
     waiting.join(min(_PATIENCE, WRITER_SECONDS))
     if waiting.is_alive():
-        told = "waiting up to %g seconds for a writer of the pipe %s"
-        _LOG.warning(told, WRITER_SECONDS, path)
+        message = "waiting up to %g seconds for a writer of the pipe %s"
+        _LOG.warning(message, WRITER_SECONDS, path)
         waiting.join(WRITER_SECONDS - _PATIENCE)
     if waiting.is_alive():
-        _release(path, waiting, found)
+        _release(path, waiting, opening)
         raise io.UnsupportedOperation(
             f"found a pipe that nobody writes to, expected a writer within {WRITER_SECONDS:g} "
             "seconds: start what writes to it first"
         )
-    (file,) = found
+    (file,) = opening
     if isinstance(file, OSError):
         raise file
     return file

@@ -57,7 +57,7 @@ class Splitter:
     _start: bytes = attrs.field(default=b"", init=False)
 
     def lines(self, block: bytes) -> list[bytes]:
-        """The lines that end in the next block, which is not empty."""
+        """Return the lines that end in the next block, which is not empty."""
         # several times as fast as bytes.split, which looks at one byte after the other
         ended = io.BytesIO(block).readlines()
         end = b"" if block.endswith(b"\n") else ended.pop()
@@ -69,7 +69,7 @@ class Splitter:
         return lines
 
     def rest(self) -> list[bytes]:
-        """The last line, if it has no line end."""
+        """Return the last line, if it has no line end."""
         return [self._start] if self._start else []
 
 
@@ -88,7 +88,7 @@ class _Counted:
     hash: _Hash = attrs.field(factory=hashlib.sha256, init=False)
 
     def read(self, size: int) -> bytes:
-        """So many of the bytes that follow, or all that there are."""
+        """Read at most that many of the following bytes; all of them where the size is negative."""
         parts, left = list[bytes](), size
         # one read at a time, as a signal between two of a longer one is heard after both: of a
         # pipe that nobody writes to any more, never
@@ -101,7 +101,7 @@ class _Counted:
         return block
 
     def close(self) -> None:
-        """Leave the file to who opened it."""
+        """Keep the file open, for the caller that opened it."""
         self.closed = True
 
 
@@ -130,7 +130,7 @@ class LineReader:
         return PREFIX + self._hash.hexdigest()
 
     def blocks(self) -> Iterator[bytes]:
-        """The bytes of the lines as they are read, which the digest and ``bytes_read`` follow.
+        """Yield the bytes of the lines as they are read; digest and ``bytes_read`` follow.
 
         Raises:
             InputError: the file cannot be opened or read, or is something else than its name says.

@@ -79,7 +79,7 @@ def look_up(folder: Path, name: str, size: int, trusted: Collection[Path] = ()) 
 
 @contextmanager
 def _opened_folder(folder: Path) -> Iterator[int | None]:
-    """A descriptor of a folder; None where it cannot be searched, so holds nothing to read."""
+    """Yield a descriptor of a folder; None where it cannot be searched."""
     try:
         directory = os.open(folder, _FOLDER)
     except OSError:
@@ -111,7 +111,7 @@ def _read(
 
 
 def _of_place(folder: os.stat_result, file: os.stat_result) -> str | None:
-    """Why a file in a folder does not count, if so."""
+    """Return the reason for which a file in a folder does not count; empty where it does."""
     return _of(folder, "its folder") or _of(file, "it")
 
 

@@ -23,16 +23,18 @@ from tallystick.errors import InputError
 from tallystick.io.thrift import I32, I64, LIST, STRUCT, CompactReader, Struct, varint
 
 BUDGET = 24 << 20
-"""How many bytes reading a batch of rows may come to; Arrow needs up to three times as much."""
+"""Maximum size of a batch of rows while it is read, in bytes; Arrow needs up to three times as
+much.
+"""
 
 _FOOTER_BYTES, _FOOTER_SHARE = 4 << 20, 128
 """The longest footer, or its part of the file: in memory it takes thirty times as much."""
 _COLUMN_BYTES = 16 << 10
-"""What a column takes, however few values are read of it."""
+"""Memory of a column, in bytes, however few of its values are read."""
 _SLOT_BYTES, _LISTED_BYTES = 4, 12
-"""What a value takes beside its bytes: a place in a dictionary; in a list two levels, too."""
+"""Memory of a value beside its bytes: a place in a dictionary; in a list two levels, too."""
 _WIDTHS = {"BOOLEAN": 1, "INT32": 8, "INT64": 8, "INT96": 12, "FLOAT": 8, "DOUBLE": 8}
-"""What the values of a physical type take; texts are counted by their pages."""
+"""Bytes of a value of each physical type; texts are counted by their pages."""
 _TEXT = "BYTE_ARRAY"
 
 _PLAIN = 0
@@ -42,7 +44,7 @@ _ENCODINGS |= {8: "RLE_DICTIONARY", 9: "BYTE_STREAM_SPLIT"}
 _RLE = 3
 _LARGE_DICTIONARY, _PACKED_BYTES = 8 << 20, 1 << 15
 _PADDING = 100
-"""How many bytes after a column the reader takes for a part of it, as old writers miscounted."""
+"""Bytes after a column that the reader takes for a part of it, as old writers miscounted."""
 
 # fields by number and type, after
 # https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
@@ -56,9 +58,9 @@ _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _HEADERS = {_DATA: (5, STRUCT), _DICTIONARY: (7, STRUCT), _DATA_2: (8, STRUCT)}
 """The kinds of pages, and the part of a header that is of that kind alone."""
 _CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
-"""By number; what old writers called ``lz4`` cannot be read here, and is taken for the longest."""
+"""Compression codecs by number; the old ``lz4`` cannot be read here and counts as the worst one."""
 _HEADER_BYTES, _LONGEST_HEADER = 1 << 8, 1 << 22
-"""How much of a header is read at first, and at most: statistics may make it long."""
+"""Bytes of a header that are read at first, and at most: statistics may make it long."""
 
 
 @attrs.frozen
@@ -100,7 +102,7 @@ class Footer:
 
     @cached_property
     def columns(self) -> list[list[Struct]]:
-        """What it says of each column of each row group, by number and type of the format.
+        """The entry of each column of each row group, by number and type of the format.
 
         Of ``metadata`` it cannot be asked: what is wrong there would end the process.
 
@@ -115,27 +117,27 @@ class Footer:
 
 
 def footer_of(path: Path, file: BinaryIO) -> Footer:
-    """The footer of a file.
+    """Return the footer of a file.
 
     Raises:
         InputError: it would take too much memory.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
-    found = int.from_bytes(file.read(4), "little")
+    length = int.from_bytes(file.read(4), "little")
     allowed = max(_FOOTER_BYTES, size // _FOOTER_SHARE)
-    if allowed < found <= size:
+    if allowed < length <= size:
         raise InputError(
-            f"{path}: found a footer of {found} bytes, expected at most {allowed}: write the file "
+            f"{path}: found a footer of {length} bytes, expected at most {allowed}: write the file "
             "with fewer columns or larger row groups"
         )
-    file.seek(max(0, size - 8 - found))
-    data = file.read(min(found, size))
+    file.seek(max(0, size - 8 - length))
+    data = file.read(min(length, size))
     return Footer(pq.read_metadata(file), data)
 
 
 def rows_at_a_time(path: Path, file: BinaryIO, footer: Footer, most: int) -> int:
-    """How many rows can be read at a time so that they take no more than ``BUDGET`` bytes.
+    """Return the number of rows that can be read at a time within ``BUDGET`` bytes.
 
     Args:
         path: the file, for errors.
@@ -166,23 +168,23 @@ def check_group(
     Raises:
         InputError: they may take more, or the pages cannot be read.
     """
-    found, allowed = dict[str, int](), 4 * BUDGET
+    memory, allowed = dict[str, int](), 4 * BUDGET
     for column in _columns(path, file, footer, group, names):
         values = sum(page.values for page in column.pages)
         # of whole numbers there are as many as rows, and one column is read after the other
         is_open = column.depth > 0 or column.physical == _TEXT or column.fixed > allowed
-        found[column.name] = column.fixed + int(column.row_bytes(values)) if is_open else 0
-    if sum(found.values()) > allowed:
-        largest = max(found, key=found.__getitem__)
+        memory[column.name] = column.fixed + int(column.row_bytes(values)) if is_open else 0
+    if sum(memory.values()) > allowed:
+        largest = max(memory, key=memory.__getitem__)
         raise InputError(
-            f"{path}: row group {group}: found texts that may take {sum(found.values())} bytes of "
+            f"{path}: row group {group}: found texts that may take {sum(memory.values())} bytes of "
             f"memory, most for the column {largest}, expected at most {allowed}: make the facts "
             "of the records again"
         )
 
 
 def _rows(path: Path, group: int, columns: Sequence[_Column], most: int) -> int:
-    """How many rows of a group can be read at a time."""
+    """Return the number of rows of a group that can be read at a time."""
     fixed = sum(column.fixed for column in columns)
     left = BUDGET - fixed
     row = sum(column.row_bytes(column.values) for column in columns)
@@ -224,12 +226,12 @@ class _Column:
 
     @cached_property
     def values(self) -> int:
-        """How many values a row has at most, as the headers say."""
+        """Return the maximum number of values in a row, by the headers."""
         return sum(page.values for page in self.pages) if self.depth else 1
 
     @cached_property
     def fixed(self) -> int:
-        """What reading it takes, however few rows are read at a time: a page and a dictionary."""
+        """Return the memory of reading few rows, in bytes: a page and a dictionary."""
         page = max((page.size + page.compressed for page in self._of_data()), default=0)
         # a batch may have all texts of a page, and of the next
         texts = 2 * max((page.size for page in self._plain()), default=0)
@@ -237,7 +239,7 @@ class _Column:
 
     @cached_property
     def value_bytes(self) -> float:
-        """What a value takes at most; where a text stands in its page, on average over that."""
+        """Return the maximum bytes of a value; of a text in its page, the average."""
         slot = _LISTED_BYTES if self.depth else _SLOT_BYTES
         if self.physical != _TEXT:
             return slot + _WIDTHS.get(self.physical, self.length)
@@ -245,11 +247,11 @@ class _Column:
         return slot + max((p.size / max(p.values, 1) for p in self._plain()), default=0) + named
 
     def row_bytes(self, values: int) -> float:
-        """What rows of so many values take."""
+        """Return the memory of rows with that many values, in bytes."""
         return values * self.value_bytes
 
     def longest(self, enough: int) -> int:
-        """How many values the longest row has; looks no further when that takes ``enough``."""
+        """Return the number of values in the longest row, at most ``enough``."""
         if not self.depth:
             return 1
         rows = _RowLengths()
@@ -272,21 +274,21 @@ class _Column:
         return (page for page in self.pages if page.is_dictionary)
 
     def _plain(self) -> Iterator[Page]:
-        """The pages that hold texts themselves."""
+        """Return the pages that hold texts themselves."""
         is_text = self.physical == _TEXT
         return (p for p in self._of_data() if is_text and p.encoding == _PLAIN)
 
     def _longest_text(self, page: Page) -> int:
-        """The bytes of the longest text of a dictionary; of one that cannot be read, of all."""
+        """Return the bytes of the longest text of a dictionary; of all, if it cannot be read."""
         data = self._data(page) if page.size <= _LARGE_DICTIONARY else None
-        place = longest = 0
-        while data and place < len(data):
-            size = int.from_bytes(data[place : place + 4], "little")
-            longest, place = max(longest, size), place + 4 + size
-        return page.size if data is None or place > len(data) else longest
+        offset = longest = 0
+        while data and offset < len(data):
+            size = int.from_bytes(data[offset : offset + 4], "little")
+            longest, offset = max(longest, size), offset + 4 + size
+        return page.size if data is None or offset > len(data) else longest
 
     def _levels(self, page: Page) -> bytes | None:
-        """The repetition levels of a page; None where they cannot be read."""
+        """Return the repetition levels of a page; None where they cannot be read."""
         if page.levels_encoding != _RLE:
             return None
         if page.levels is not None:
@@ -296,16 +298,16 @@ class _Column:
         return None if data is None else data[4 : 4 + int.from_bytes(data[:4], "little")]
 
     def _data(self, page: Page) -> bytes | None:
-        """The bytes of a page, decompressed; None where that is not possible."""
+        """Return the bytes of a page, decompressed; None where that is not possible."""
         self.file.seek(page.offset)
         data = self.file.read(page.compressed)
         if not self.codec:
             return data
         try:
-            found: bytes = pa.Codec(self.codec).decompress(data, page.size, asbytes=True)
+            decompressed: bytes = pa.Codec(self.codec).decompress(data, page.size, asbytes=True)
         except (OSError, ValueError, pa.ArrowException):
             return None
-        return found
+        return decompressed
 
 
 def _columns(
@@ -315,19 +317,19 @@ def _columns(
     group: int,
     names: Collection[str] | None = None,
 ) -> list[_Column]:
-    """The columns of a row group; given names, those that are named, or within one.
+    """Return the columns of a row group; given names, those that are named, or within one.
 
     Raises:
         InputError: their pages cannot be read.
     """
-    size, found, metadata = file.seek(0, os.SEEK_END), [], footer.metadata
-    for place in range(metadata.num_columns):
-        described = metadata.schema.column(place)
+    size, columns, metadata = file.seek(0, os.SEEK_END), [], footer.metadata
+    for index in range(metadata.num_columns):
+        described = metadata.schema.column(index)
         name = described.path
         if names is not None and name.partition(".")[0] not in names:
             continue
         try:
-            stored = footer.columns[group][place]
+            stored = footer.columns[group][index]
             codec = _CODECS[stored[_CODEC]]
             pages = list(_pages(file, stored, size))
         except (EOFError, LookupError, ValueError) as error:
@@ -336,7 +338,7 @@ def _columns(
                 f"({error}): check that the file is whole"
             ) from error
         _check_encodings(path, group, name, pages)
-        found.append(
+        columns.append(
             _Column(
                 name,
                 described.physical_type,
@@ -347,7 +349,7 @@ def _columns(
                 pages,
             )
         )
-    return found
+    return columns
 
 
 def _check_encodings(path: Path, group: int, column: str, pages: Sequence[Page]) -> None:
@@ -360,7 +362,7 @@ def _check_encodings(path: Path, group: int, column: str, pages: Sequence[Page])
 
 
 def _pages(file: BinaryIO, column: Struct, size: int) -> Iterator[Page]:
-    """The pages of a column that the reader comes to.
+    """Yield the pages of a column that the reader reads.
 
     Raises:
         EOFError: one is not whole.
@@ -378,7 +380,7 @@ def _pages(file: BinaryIO, column: Struct, size: int) -> Iterator[Page]:
 
 
 def _page(file: BinaryIO, offset: int) -> Page:
-    """The page whose header begins there."""
+    """Return the page whose header begins there."""
     length = _HEADER_BYTES
     while True:
         file.seek(offset)
@@ -431,19 +433,19 @@ class _RowLengths:
         Raises:
             IndexError: there are less.
         """
-        place = 0
+        offset = 0
         while count > 0:
-            head, place = varint(levels, place)
+            head, offset = varint(levels, offset)
             if head & 1:
                 size = (head >> 1) * bits
-                packed, place = levels[place : place + size], place + size
+                packed, offset = levels[offset : offset + size], offset + size
                 self._packed(packed, bits, count)
                 count -= len(packed) * 8 // bits
                 if len(packed) < size:
                     break
             else:
-                run, level = min(head >> 1, count), levels[place]
-                place += 1
+                run, level = min(head >> 1, count), levels[offset]
+                offset += 1
                 count -= run
                 if level:
                     self._open += run
@@ -455,8 +457,8 @@ class _RowLengths:
     def _packed(self, packed: bytes, bits: int, count: int) -> None:
         for start in range(0, len(packed), _PACKED_BYTES * bits):
             part = np.frombuffer(packed[start : start + _PACKED_BYTES * bits], np.uint8)
-            each = np.unpackbits(part, bitorder="little")[: max(0, count * bits - start * 8)]
-            levels = each[: len(each) // bits * bits].reshape(-1, bits)
+            bit_array = np.unpackbits(part, bitorder="little")[: max(0, count * bits - start * 8)]
+            levels = bit_array[: len(bit_array) // bits * bits].reshape(-1, bits)
             begun = np.flatnonzero(~levels.any(axis=1))
             if len(begun):
                 self._close(self._open + int(begun[0]))

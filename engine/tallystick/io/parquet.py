@@ -14,7 +14,7 @@ from tallystick.errors import InputError
 
 _BUFFER_BYTES = 1 << 16
 ROWS = 1 << 16
-"""How many rows a row group has, however they came: equal rows are equal bytes."""
+"""Number of rows in a row group, however they came: equal rows are equal bytes."""
 
 
 class RowGroupWriter:
@@ -81,7 +81,7 @@ class RowGroupWriter:
 def parquet_file(
     file: BinaryIO, metadata: pq.FileMetaData, coded: Sequence[str] = ()
 ) -> pq.ParquetFile:
-    """An open file as Parquet, whose checksums are looked at.
+    """Return an open file as Parquet, whose checksums are looked at.
 
     Args:
         file: stays open.
@@ -100,7 +100,7 @@ def parquet_file(
 
 @contextmanager
 def parquet_errors(path: Path) -> Iterator[None]:
-    """Names the file in what the block finds wrong with it.
+    """Name the file in every error of the block that reads it.
 
     Raises:
         InputError: instead of an error of the disk or of Arrow in the block.

@@ -16,17 +16,17 @@ _RECEIPT = ".receipt.json"
 
 
 def receipt_beside(output: Path) -> Path:
-    """Where the receipt of an output is, if nobody names another place."""
+    """Return the path of the receipt of an output, unless another one is named."""
     return output.with_name(output.name + _RECEIPT)
 
 
 def is_receipt_beside(path: Path, names: Collection[str]) -> bool:
-    """Whether a path is that of the receipt of one of some names beside it."""
+    """Return whether a path is that of the receipt of one of some names beside it."""
     return path.name.endswith(_RECEIPT) and path.name.removesuffix(_RECEIPT) in names
 
 
 def path_of(value: PathLike, what: str = "a path") -> Path:
-    """A path that a caller gave.
+    """Return a path that a caller gave.
 
     Args:
         value: text or an ``os.PathLike``.
@@ -39,19 +39,19 @@ def path_of(value: PathLike, what: str = "a path") -> Path:
 
 
 def path_text(value: PathLike, what: str = "a path") -> str:
-    """The text of a path that a caller gave, or of an URL.
+    """Return the text of a path that a caller gave, or of an URL.
 
     Raises:
         InputError: it is neither text nor an ``os.PathLike`` of text.
     """
-    found: object = value
+    text: object = value
     if isinstance(value, os.PathLike):
-        found = os.fspath(value)
-    if not isinstance(found, str):
+        text = os.fspath(value)
+    if not isinstance(text, str):
         raise InputError(
-            f"found {_named(found)}, expected {what}: text, or an os.PathLike such as pathlib.Path"
+            f"found {_named(text)}, expected {what}: text, or an os.PathLike such as pathlib.Path"
         )
-    return found
+    return text
 
 
 def _named(value: object) -> str:

@@ -1,4 +1,4 @@
-"""How much the rows of Arrow data come to, told without making them.
+"""Sizes of the rows of Arrow data, computed without making the rows.
 
 A few bytes of Arrow can stand for any number of rows as long as one likes: lists may share their
 items, dictionaries and runs repeat a value. So the size of a row is added up from the sizes of the
@@ -18,19 +18,19 @@ import pyarrow.compute as pc
 from tallystick.errors import InputError
 
 SLOT = 64
-"""What a value counts beside the bytes of its text, or of the name of its field."""
+"""Bytes that a value counts beside those of its text, or of the name of its field."""
 
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Sizes: TypeAlias = npt.NDArray[np.floating[Any]]
 """Whole numbers; doubles, as they cannot overflow, and are exact as far as sizes matter."""
 _Sums: TypeAlias = Callable[[_Ints], _Sizes]
-"""What the first values of an array come to, by their number: also where there are billions."""
+"""The size of the first n values of an array as a function of n, for billions of values too."""
 _MOST = 1 << 31
 """Larger sizes are this, so that small ones beside them stay exact."""
 
 
 def row_sizes(data: pa.RecordBatch, first: int = 1) -> _Sizes:
-    """What each row comes to: ``SLOT`` bytes a value, and those of its texts and field names.
+    """Return the size of each row: ``SLOT`` bytes a value, and those of its texts and field names.
 
     Nulls, and the fields of objects that are null, count as values.
 
@@ -59,7 +59,7 @@ class _Unlike(Exception):  # noqa: N818  # told as an InputError
 
 
 def _sums(array: pa.Array) -> _Sums:
-    """The sums of the sizes of the values of an array."""
+    """Return the sums of the sizes of the values of an array."""
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         return _sums(array.storage)
@@ -89,7 +89,7 @@ def _dense(sizes: npt.NDArray[Any]) -> _Sums:
 
 
 def _width(kind: pa.DataType) -> int:
-    """The bytes of a value of fixed width."""
+    """Return the bytes of a value of fixed width."""
     return 0 if pa.types.is_null(kind) else -(-int(kind.bit_width) // 8)
 
 
@@ -100,7 +100,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _texts(array: pa.Array) -> _Ints:
-    """The bytes of each text."""
+    """Return the bytes of each text."""
     if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
         # a view is of 16 bytes, of which the first four are its length
         views = np.frombuffer(array.buffers()[1], np.int32)
@@ -145,7 +145,7 @@ def _is_listed(kind: pa.DataType) -> bool:
 
 
 def _lists(array: Any) -> _Sizes:  # noqa: ANN401  # a kind of list
-    """What each list comes to, with its items."""
+    """Return the sizes of lists, their items included."""
     kind = array.type
     if pa.types.is_fixed_size_list(kind):
         starts = (np.arange(len(array)) + array.offset) * kind.list_size
@@ -163,7 +163,9 @@ def _lists(array: Any) -> _Sizes:  # noqa: ANN401  # a kind of list
     if (starts < 0).any() or (ends < starts).any() or (ends > len(parts[0])).any():
         raise _Unlike("a list of items that are not there")
     sums = [_sums(part) for part in parts]
-    return sum((each(ends) - each(starts) for each in sums), np.full(len(array), float(SLOT)))
+    return sum(
+        (sums_of(ends) - sums_of(starts) for sums_of in sums), np.full(len(array), float(SLOT))
+    )
 
 
 def _edges(array: pa.Array) -> _Ints:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS = 1 << 12
-"""How many rows of a Parquet file of records are a chunk."""
+"""Number of rows of a Parquet file of records in a chunk."""
 SUFFIXES = (".jsonl", *CODECS, ".parquet")
-"""How the names of files of records end, in either case."""
+"""Endings of the names of files of records, in lower case."""
 _SUFFIXES = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
@@ -46,21 +46,21 @@ class Source(Protocol):
 
     @property
     def bytes_read(self) -> int:
-        """How many bytes were read so far."""
+        """The number of bytes read so far."""
 
     @property
     def digest(self) -> str:
         """``sha256:`` and the digest of the bytes, complete after the last chunk."""
 
     def __iter__(self) -> Iterator[Chunk]:
-        """The chunks as they are read, to be worked on one after the other in this process.
+        """Return the chunks as they are read, to be worked on one after the other in this process.
 
         Raises:
             InputError: the input cannot be read.
         """
 
     def places(self) -> Iterator[Chunk]:
-        """The chunks by their places, to be read by others; what cannot be read twice, itself.
+        """Return the chunks by their places, to be read by others.
 
         Raises:
             InputError: as the iteration.
@@ -83,7 +83,7 @@ class JsonLinesSource:
 
     @property
     def bytes_read(self) -> int:
-        """How many bytes were read so far."""
+        """The number of bytes read so far."""
         return self._chunks.reader.bytes_read
 
     @property
@@ -92,11 +92,11 @@ class JsonLinesSource:
         return self._chunks.reader.digest
 
     def __iter__(self) -> Iterator[Chunk]:
-        """The lines."""
+        """Return the lines."""
         return iter(self._chunks)
 
     def places(self) -> Iterator[Chunk]:
-        """The places of the lines, or the lines of what cannot be read in parts."""
+        """Return the places of the lines, or the lines of what cannot be read in parts."""
         can_be_read_apart = is_seekable(self._path) and codec_of(self._path) is None
         return self._chunks.places() if can_be_read_apart else iter(self._chunks)
 
@@ -113,16 +113,16 @@ class ParquetSource:
         self.digest = ""
 
     def __iter__(self) -> Iterator[Chunk]:
-        """The rows."""
+        """Yield the rows."""
         for batch, first in self._batches():
             yield RowChunk(self._path, batch, first)
 
     def places(self) -> Iterator[Chunk]:
-        """The rows themselves, as a row group is more than a chunk."""
+        """Return the rows themselves, as a row group is more than a chunk."""
         return iter(self)
 
     def _batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Consecutive rows, and the number of the first."""
+        """Yield consecutive rows, and the number of the first."""
         from tallystick.io.parquet import parquet_errors
 
         with opened(self._path) as file, parquet_errors(self._path):
@@ -164,9 +164,9 @@ class ItemSource:
         self.digest = ""
 
     def __iter__(self) -> Iterator[Chunk]:
-        """The records."""
+        """Yield the records."""
         remaining = iter(self._items)
-        while page := [_item(each) for each in islice(remaining, ROWS)]:
+        while page := [_item(item) for item in islice(remaining, ROWS)]:
             chunk = ItemChunk(page, self.next)
             self.next += len(page)
             yield chunk
@@ -174,12 +174,12 @@ class ItemSource:
             raise InputError("found no records, expected at least one")
 
     def places(self) -> Iterator[Chunk]:
-        """The records themselves."""
+        """Return the records themselves."""
         return iter(self)
 
 
 def _item(value: Mapping[str, Any] | str | bytes) -> Mapping[str, Any] | bytes:
-    """A record as chunks have it; a line of text ends before its line end."""
+    """Return a record as chunks have it; a line of text ends before its line end."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")
     return value.removesuffix(b"\n") if isinstance(value, bytes) else value
@@ -211,7 +211,7 @@ class FolderSource:
 
     @property
     def bytes_read(self) -> int:
-        """How many bytes were read so far, of all files."""
+        """The number of bytes read so far, of all files."""
         return sum(source.bytes_read for source in self._done)
 
     @property
@@ -224,12 +224,12 @@ class FolderSource:
         return _folder_digest(digests, self._paths[: len(digests)])
 
     def __iter__(self) -> Iterator[Chunk]:
-        """The chunks of the files."""
+        """Yield the chunks of the files."""
         for source in self._sources():
             yield from source
 
     def places(self) -> Iterator[Chunk]:
-        """The chunks of the files, as each has them."""
+        """Yield the chunks of the files, as each has them."""
         for source in self._sources():
             yield from source.places()
 
@@ -242,7 +242,7 @@ class FolderSource:
 
 
 def files_of(folder: Path) -> tuple[Path, ...]:
-    """The files of records in a folder, in the order of the bytes of their names.
+    """Return the files of records in a folder, in the order of the bytes of their names.
 
     The receipt of a file that is there, such as one of facts, may stand beside it.
 
@@ -257,16 +257,16 @@ def files_of(folder: Path) -> tuple[Path, ...]:
             "permissions"
         ) from error
     names = {path.name for path in paths}
-    shown = tuple(
+    visible_files = tuple(
         path
         for path in paths
         if not path.name.startswith(".") and not is_receipt_beside(path, names)
     )
-    for path in shown:
+    for path in visible_files:
         _check(path)
-    if not shown:
+    if not visible_files:
         raise InputError(f"{folder}: the folder is empty, expected {_SUFFIXES} files")
-    return shown
+    return visible_files
 
 
 def _check(path: Path) -> None:
@@ -288,15 +288,15 @@ def _check(path: Path) -> None:
 
 
 def input_digest(path: Path) -> str:
-    """The digest of a file or a folder as its source gives it; all of it is read.
+    """Return the digest of a file or a folder as its source computes it, reading all of it.
 
     Raises:
         InputError: it cannot be read.
     """
     paths = files_of(path) if is_folder(path) else (path,)
     digests = []
-    for each in paths:
-        with opened(each) as file:
+    for file_path in paths:
+        with opened(file_path) as file:
             digests.append(digest_of_file(file))
     return _folder_digest(digests, paths) if is_folder(path) else digests[0]
 
@@ -310,7 +310,7 @@ def _folder_digest(digests: Sequence[str], paths: Sequence[Path]) -> str:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a name is that of a folder; one that no file can have is none."""
+    """Return whether a name is that of a folder; a name that no file can have is none."""
     try:
         return path != STANDARD and path.is_dir()
     except (OSError, ValueError):

@@ -36,19 +36,19 @@ _OF_DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))")
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a name is that of a stream: it stands for what the process was given, no file."""
+    """Return whether a name is that of a stream: one that the process was given, no file."""
     return path == STANDARD or _OF_DESCRIPTOR.fullmatch(str(path)) is not None
 
 
 @contextmanager
 def output_stream(path: Path) -> Iterator[StreamFile]:
-    """The stream that a name means, to be written in the block; see `is_stream`.
+    """Yield the stream that a name means, to be written in the block; see `is_stream`.
 
     Raises:
         OutputError: the process has none of that number, or may not write to it.
     """
-    found = _OF_DESCRIPTOR.fullmatch(str(path))
-    number = None if found is None else found[1]
+    match = _OF_DESCRIPTOR.fullmatch(str(path))
+    number = None if match is None else match[1]
     if number is None:
         yield (standard_error if path.name == "stderr" else standard_output)(path)
         return
@@ -61,7 +61,7 @@ def output_stream(path: Path) -> Iterator[StreamFile]:
 
 
 def standard_input() -> BinaryIO:
-    """The standard input, to be read once; it stays open when this is closed.
+    """Return the standard input, to be read once; closing it leaves the process's own open.
 
     Raises:
         InputError: the process has none.
@@ -88,7 +88,7 @@ class StreamFile:
 
     @property
     def file(self) -> IO[bytes]:
-        """What writers write to."""
+        """The binary file that writers write to."""
         return self  # type: ignore[return-value]  # they write, and nothing else
 
     def write(self, data: bytes) -> int:
@@ -115,20 +115,20 @@ class StreamFile:
         return printable(text).encode("utf-8", "backslashreplace")
 
     def digest(self) -> str:
-        """``sha256:`` and the digest of what was written."""
+        """Return ``sha256:`` and the digest of the bytes that were written."""
         return PREFIX + self._hash.hexdigest()
 
 
 def standard_output(path: Path = STANDARD) -> StreamFile:
-    """The standard output."""
+    """Return the standard output."""
     return StreamFile(path, getattr(sys.stdout, "buffer", None))
 
 
 def standard_error(path: Path = Path("standard error")) -> StreamFile:
-    """The error output."""
+    """Return the error output."""
     return StreamFile(path, getattr(sys.stderr, "buffer", None))
 
 
 def nowhere() -> StreamFile:
-    """An output that nobody asked for."""
+    """Return an output that nobody asked for."""
     return StreamFile(STANDARD, None)

@@ -28,14 +28,14 @@ LARGEST_ROW = 32 * MAX_LINE_BYTES
 """The size of a row, as ``row_sizes`` counts, above which its line counts as too long."""
 
 _ROWS, _MEASURED_ROWS = 1 << 10, 1 << 12
-"""How many rows are made at a time, and how many are measured."""
+"""Number of rows that are made at a time, and that are measured."""
 _SHORT = MAX_LINE_BYTES // 8
 """The size of a row up to which its line is short enough, whatever it holds."""
 _PART = 8 << 20
 """The size of the rows that are made at a time."""
 
 _STARTS = 100
-"""How many bytes of a line that is too long are kept, to be shown."""
+"""Bytes of a line that is too long which are kept for its message."""
 
 _Cleaner = Callable[[Any], Any]
 Row: TypeAlias = "dict[str, Any] | LongLine"
@@ -59,12 +59,12 @@ class Rows(Sequence[Row]):
     @cached_property
     def _parts(self) -> list[tuple[int, pa.RecordBatch, npt.NDArray[np.floating[Any]]]]:
         """The parts, each with the place of its first row and the sizes of its rows."""
-        found, place = [], 0
+        numbered, start = [], 0
         with self._told():
             for part, sizes in parts(self._data, _PART, _ROWS, self._first):
-                found.append((place, part, sizes))
-                place += part.num_rows
-        return found
+                numbered.append((start, part, sizes))
+                start += part.num_rows
+        return numbered
 
     def __len__(self) -> int:
         return int(self._data.num_rows)
@@ -73,22 +73,22 @@ class Rows(Sequence[Row]):
         for number in range(len(self._parts)):
             yield from self._rows(number)
 
-    def __getitem__(self, place: Any) -> Any:  # noqa: ANN401  # a row, by its place
-        place = range(len(self))[place]
-        number = bisect_right(self._parts, place, key=itemgetter(0)) - 1
-        return self._rows(number)[place - self._parts[number][0]]
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # a row, by its place
+        index = range(len(self))[index]
+        number = bisect_right(self._parts, index, key=itemgetter(0)) - 1
+        return self._rows(number)[index - self._parts[number][0]]
 
     def _rows(self, number: int) -> list[Row]:
-        """The rows of a part; those that were made last stay at hand."""
+        """Return the rows of a part; those that were made last stay at hand."""
         if self._made[0] != number:
-            place, part, sizes = self._parts[number]
+            start, part, sizes = self._parts[number]
             with self._told():
-                self._made = number, _rows(part, sizes, self._first + place)
+                self._made = number, _rows(part, sizes, self._first + start)
         return self._made[1]
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Says of an error in the block which file it is of."""
+        """Name the file in an error of the block."""
         try:
             yield
         except InputError as error:
@@ -96,7 +96,7 @@ class Rows(Sequence[Row]):
 
 
 def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
-    """The rows, in order, for ``Decoder.convert``, which judges what they hold.
+    """Yield the rows, in order, for ``Decoder.convert``, which judges what they hold.
 
     Args:
         data: a column for each field.
@@ -116,7 +116,7 @@ def rows(data: pa.Table | pa.RecordBatch, first: int = 1) -> Iterator[Row]:
 def parts(
     data: pa.RecordBatch, size: int, most: int, first: int = 1
 ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.floating[Any]]]]:
-    """Consecutive rows that come to no more than a size, or one row, with the size of each.
+    """Yield consecutive rows that come to no more than a size, or one row, with the size of each.
 
     Args:
         data: a column for each field.
@@ -142,33 +142,33 @@ def parts(
 
 
 def _rows(part: pa.RecordBatch, sizes: npt.NDArray[np.floating[Any]], first: int) -> list[Row]:
-    """The rows of a part; of one that is too long, the start of its line."""
+    """Return the rows of a part; of one that is too long, the start of its line."""
     import pyarrow as pa
 
     clean = _cleaner(pa.struct(list(part.schema)))
     if sizes[0] > LARGEST_ROW:
         return [_start(part, clean, first)]
-    found = _cleaned(part, clean, first)
-    return list(found) if sizes.max() <= _SHORT else [_in_a_line(row) for row in found]
+    records = _cleaned(part, clean, first)
+    return list(records) if sizes.max() <= _SHORT else [_in_a_line(row) for row in records]
 
 
 def _in_a_line(row: dict[str, Any]) -> Row:
-    """A row, or the start of its line if that is too long."""
+    """Return a row, or the start of its line if that is too long."""
     line = _line(row)
     return LongLine(line[:_STARTS]) if len(line) > MAX_LINE_BYTES else row
 
 
 def _start(row: pa.RecordBatch, clean: _Cleaner, first: int) -> LongLine:
-    """The start of the line of a row that is not made, by those of its columns that are short."""
+    """Return the start of the line of a row that is not made, by its short columns."""
     from tallystick.io.row_sizes import row_sizes
 
     short = [n for n in range(row.num_columns) if row_sizes(row.select([n]))[0] <= _SHORT]
-    (found,) = _cleaned(row.select(short), clean, first)
-    return LongLine(_line(found)[:_STARTS])
+    (record,) = _cleaned(row.select(short), clean, first)
+    return LongLine(_line(record)[:_STARTS])
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    """The line of a row; of one with what no record has, which is told as such, none."""
+    """Return the line of a row; None for a row with a value that no record has."""
     try:
         return msgspec.json.encode(row)
     except (TypeError, ValueError):
@@ -184,10 +184,10 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
         return [clean(row) for row in data.to_pylist()]
     except refusals as error:
         if data.num_rows > 1:
-            each = (
+            singles = (
                 _cleaned(data.slice(row, 1), clean, first + row) for row in range(data.num_rows)
             )
-            return [row for (row,) in each]
+            return [row for (row,) in singles]
         if data.num_columns > 1:
             parts = (
                 _cleaned(data.select([column]), clean, first) for column in range(data.num_columns)
@@ -204,7 +204,7 @@ def _cleaned(data: pa.RecordBatch, clean: _Cleaner, first: int) -> list[dict[str
 
 
 def _cleaner(kind: pa.DataType) -> _Cleaner:
-    """What turns a Python value of the Arrow type into a JSON value without nulls."""
+    """Return the function that makes JSON values without nulls of values of an Arrow type."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):

@@ -32,7 +32,7 @@ _UNSEEN_IN_TEXT = re.compile(f"(?![{_LINE_ENDS}])[{_OF_ASCII}{_BEYOND_ASCII}]")
 # JSON escapes the other controls by itself, and has line ends between its values
 _UNSEEN_IN_JSON = re.compile(f"[\x7f{_BEYOND_ASCII}]")
 NO_SURROGATES = "a text without lone surrogates such as \\ud800"
-"""What is expected of a text without `has_utf8`."""
+"""The expectation in messages about a text without `has_utf8`."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
 _IS_LEFTWARD = re.compile(f"[{_LEFTWARD}]")
@@ -73,48 +73,48 @@ _FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def has_utf8(text: str) -> bool:
-    """Whether a text has a form in UTF-8: all have, but for those with a lone surrogate."""
+    """Return whether a text has a form in UTF-8, as each has that is without lone surrogates."""
     return text.isascii() or not _SURROGATE.search(text)
 
 
 def visible(text: str) -> str:
-    """A name that leaves what stands beside it as it is.
+    """Return a name without characters that could change the text beside it.
 
     Characters that cannot be seen, such as controls and turns of the direction, are U+FFFD; text
     that runs from right to left is isolated.
     """
-    shown = _UNSEEN.sub("\ufffd", text)
-    return _isolated(shown) if _IS_LEFTWARD.search(shown) else shown
+    seen = _UNSEEN.sub("\ufffd", text)
+    return _isolated(seen) if _IS_LEFTWARD.search(seen) else seen
 
 
 def short(hotkey: str) -> str:
-    """A hotkey that fits a table, as by `visible`; long ones lose their middle."""
+    """Return a hotkey that fits a table, as by `visible`; long ones lose their middle."""
     return visible(hotkey if len(hotkey) <= _LONG else f"{hotkey[:10]}…{hotkey[-6:]}")
 
 
 def escaped(text: str) -> str:
-    """A text on one line: what cannot be seen, line ends too, is its code, as in Python."""
+    """Return a text on one line: line ends and characters that cannot be seen are their codes."""
     return _UNSEEN.sub(_code, text)
 
 
 def printable(text: str) -> str:
-    """Lines of text as by `escaped`, which keep line ends, tabs and what `visible` isolates.
+    """Return lines as by `escaped`, but with line ends, tabs and what `visible` isolates.
 
     What runs from right to left is isolated, where it is not yet: a second time changes nothing.
     """
     if text.isascii() and _UNSEEN_IN_TEXT.search(text) is None:
         return text
     outside, *rest = _ISOLATED.split(text)
-    shown = [_outside(outside)]
+    pieces = [_outside(outside)]
     for inside, after in zip(rest[::2], rest[1::2], strict=True):
-        shown += [_isolated(_UNSEEN_IN_TEXT.sub(_code, inside)), _outside(after)]
-    return "".join(shown)
+        pieces += [_isolated(_UNSEEN_IN_TEXT.sub(_code, inside)), _outside(after)]
+    return "".join(pieces)
 
 
 def json_text(
     value: object, *, indent: int | None = None, sort_keys: bool = False, ascii_only: bool = False
 ) -> str:
-    """A value as JSON: exact, as a reader takes escapes for what they say; nothing unseen is raw.
+    """Return a value as JSON text in which characters that cannot be seen are escaped.
 
     Without an indent it is one line without spaces.
     """
@@ -126,7 +126,7 @@ def json_text(
 
 
 def json_pieces(value: object, *, indent: int, ascii_only: bool = False) -> Iterator[str]:
-    """The same as `json_text` in pieces, so that a large value is never one text as well."""
+    """Yield what `json_text` returns in pieces, so that a large value is never one text as well."""
     encoder = json.JSONEncoder(indent=indent, ensure_ascii=ascii_only)
     pieces = encoder.iterencode(value)
     while piece := "".join(islice(pieces, _PIECES)):
@@ -134,7 +134,7 @@ def json_pieces(value: object, *, indent: int, ascii_only: bool = False) -> Iter
 
 
 def spreadsheet_cell(text: str) -> str:
-    """A text that a spreadsheet takes for text: an apostrophe stands before what is a formula.
+    """Return a text that a spreadsheet takes for text: an apostrophe precedes a formula.
 
     A cell is taken for a formula that begins with ``=``, ``+``, ``-`` or ``@``, narrow or wide, or
     with a tab or a line end, after which there may be one.
@@ -143,7 +143,7 @@ def spreadsheet_cell(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """A text in which ``***`` stands for each password and each token.
+    """Return a text in which ``***`` stands for each password and each token.
 
     These are what stands between a user and a host, ``//USER:PASSWORD@`` or ``USER:PASSWORD@``,
     and the value of each name that says so, as ``password=``, ``sslpassword=``, ``passwd=`` or
@@ -152,8 +152,8 @@ def masked(text: str) -> str:
     """
     whole = _beginning(text)
     is_cut = len(whole) < len(text)
-    shown = _without_settings(_without_users(whole, is_cut=is_cut))
-    return f"{shown}… ({len(text) - len(whole)} more characters)" if is_cut else shown
+    hidden = _without_settings(_without_users(whole, is_cut=is_cut))
+    return f"{hidden}… ({len(text) - len(whole)} more characters)" if is_cut else hidden
 
 
 def _beginning(text: str) -> str:
@@ -213,8 +213,8 @@ def _seen_in_json(text: str) -> str:
 
 
 def _outside(text: str) -> str:
-    shown = _UNSEEN_IN_TEXT.sub(_code, text)
-    return _LEFTWARD_RUN.sub(lambda found: _isolated(found[0]), shown)
+    seen = _UNSEEN_IN_TEXT.sub(_code, text)
+    return _LEFTWARD_RUN.sub(lambda found: _isolated(found[0]), seen)
 
 
 def _isolated(text: str) -> str:

@@ -15,9 +15,9 @@ Struct = dict[tuple[int, int], Any]
 
 _WHOLE = (I16, I32, I64)
 _FIXED = {1: 0, 2: 0, 3: 1, 7: 8}
-"""How many bytes fields of other types have: truths, a byte, a double."""
+"""Bytes of the fields of each fixed type: truths, a byte, a double."""
 _COUNTED_APART = 15
-"""In place of the length of a list: that it follows."""
+"""The mark in place of the length of a list whose length follows."""
 _DEEPEST = 8
 """Deeper than a footer nests; a hostile file must not exhaust the stack."""
 _LONGEST_SHIFT = 63
@@ -37,37 +37,37 @@ class CompactReader:
         self.place = 0
 
     def struct(self, depth: int = 0) -> Struct:
-        """The fields of the struct that begins here; ``depth`` counts those around it.
+        """Return the fields of the struct that begins here; ``depth`` counts those around it.
 
         Raises:
             IndexError: there is more than the data.
             ValueError: it has what no file of Parquet has.
         """
-        found, number = Struct(), 0
+        fields, number = Struct(), 0
         while head := self._byte():
             kind, step = head & 15, head >> 4
             number = number + step if step else self._whole()
             if kind in _WHOLE:
-                found[number, kind] = self._whole()
+                fields[number, kind] = self._whole()
             elif kind == STRUCT and depth < _DEEPEST:
-                found[number, kind] = self.struct(depth + 1)
+                fields[number, kind] = self.struct(depth + 1)
             elif kind == BINARY:
                 self._skip(self._varint())
             elif kind == LIST and depth < _DEEPEST:
-                found[number, kind] = self._list(depth)
+                fields[number, kind] = self._list(depth)
             elif kind in _FIXED:
                 self._skip(_FIXED[kind])
             else:
                 raise ValueError(f"found a field of type {kind}")
-        return found
+        return fields
 
     def _list(self, depth: int) -> list[Struct]:
-        """A list, if it is one of structs; others are passed over."""
-        head, found = self._byte(), list[Struct]()
+        """Return a list, if it is one of structs; others are passed over."""
+        head, structs = self._byte(), list[Struct]()
         kind, count = head & 15, head >> 4
         for _ in range(self._varint() if count == _COUNTED_APART else count):
             if kind == STRUCT:
-                found.append(self.struct(depth + 1))
+                structs.append(self.struct(depth + 1))
             elif kind in _WHOLE:
                 self._whole()
             elif kind == BINARY:
@@ -77,7 +77,7 @@ class CompactReader:
                 self._skip(max(1, _FIXED[kind]))
             else:
                 raise ValueError(f"found a list of type {kind}")
-        return found
+        return structs
 
     def _byte(self) -> int:
         self.place += 1
@@ -97,17 +97,17 @@ class CompactReader:
         return value >> 1 ^ -(value & 1)
 
 
-def varint(data: bytes, place: int) -> tuple[int, int]:
-    """The number of up to 64 bits that begins at a place, and where it ends.
+def varint(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the number of up to 64 bits that begins at a place, and where it ends.
 
     Raises:
         IndexError: it goes on after the data.
         ValueError: it has more bits.
     """
     value = shift = 0
-    while (byte := data[place]) & 0x80:
+    while (byte := data[offset]) & 0x80:
         value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if shift > _LONGEST_SHIFT:
             raise ValueError("found a number of more than 64 bits")
-    return value | byte << shift, place + 1
+    return value | byte << shift, offset + 1

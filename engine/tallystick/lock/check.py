@@ -1,4 +1,4 @@
-"""Whether what is installed is what a lock says; what differs is told by name.
+"""Comparison of an installation with a lock; each difference has a name.
 
 Files are compared first, and nothing is imported for it: formulas, requirements, schemas and rule
 sets are a function of the files, so where these are equal they are too. Only where a file differs
@@ -44,7 +44,7 @@ from tallystick.plugins.code import (
 from tallystick.plugins.entries import GROUP, SECTIONS
 
 NO_RULE_SET = "no rule set"
-"""What stands for the digest of a file that holds something else."""
+"""The digest, in messages, of a file that is no rule set."""
 _ENGINE = "tallystick"
 _HEAD = ("name", "version")
 
@@ -83,15 +83,15 @@ def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
         LockError: something differs.
         PluginError: a file of the engine or of a plugin cannot be read.
     """
-    found = tuple(differences(lock, path.parent, closures))
-    if found:
-        raise LockError(str(path), found, _meaning(lock, path.parent))
+    different = tuple(differences(lock, path.parent, closures))
+    if different:
+        raise LockError(str(path), different, _meaning(lock, path.parent))
 
 
 def differences(
     lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
 ) -> Iterator[Difference]:
-    """What differs, the cheapest first; nothing of a plugin is imported."""
+    """Yield the differences, the cheapest to find first; nothing of a plugin is imported."""
     yield from _pairs("the version of {}", _versions(), lock.dependencies)
     yield from _one("the version of tallystick", version(_ENGINE), lock.version)
     yield from _files("the engine", lambda: _engine(lock), lock.files, lock.engine)
@@ -123,8 +123,8 @@ def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[Di
         is_there = os.path.lexists(folder / (rules.path or ""))
         yield Difference(what, NO_RULE_SET if is_there else NOTHING, rules.text)
     elif text_digest(data) != rules.text:
-        found = text_digest(data) if _is_rule_set(data) else NO_RULE_SET
-        yield Difference(what, found, rules.text)
+        digest = text_digest(data) if _is_rule_set(data) else NO_RULE_SET
+        yield Difference(what, digest, rules.text)
 
 
 def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
@@ -153,7 +153,7 @@ def _is_rule_set(data: bytes) -> bool:
 
 
 def require(lock: Lock, path: Path, reference: str, digest: str) -> None:
-    """That a lock has a rule set.
+    """Refuse a rule set that is not in the lock.
 
     Raises:
         TrustError: it has none that means the same.
@@ -178,7 +178,11 @@ def _plugin(what: str, group: str, name: str, locked: LockedPlugin) -> Iterator[
         yield Difference(f"{what}, of {locked.distribution}", NOTHING, locked.version)
         return
     yield from _one(f"{what}, of {locked.distribution}", installed.version, locked.version)
-    offered = {each.name: each.module for each in installed.entry_points if each.group == group}
+    offered = {
+        entry_point.name: entry_point.module
+        for entry_point in installed.entry_points
+        if entry_point.group == group
+    }
     yield from _one(f"the module of {what}", offered.get(name, NOTHING), locked.module)
     if offered.get(name) == locked.module:
         yield from _files(what, lambda: _of_plugin(locked), locked.files, locked.digest or NOTHING)
@@ -202,9 +206,9 @@ def _files(
         yield Difference(f"the file {error.path} of {what}", by, "the file itself")
         return
     here = {name: PREFIX + sha256 for name, (_, sha256) in files.items()}
-    told = list(_pairs(f"the file {{}} of {what}", here, locked))
+    pairs = list(_pairs(f"the file {{}} of {what}", here, locked))
     # files are equal and the digest of all is not: the lock was written by hand
-    yield from told or _one(f"the files of {what}", digest, wanted)
+    yield from pairs or _one(f"the files of {what}", digest, wanted)
 
 
 def _pairs(what: str, found: Mapping[str, str], locked: Mapping[str, str]) -> Iterator[Difference]:
@@ -219,18 +223,18 @@ def _one(what: str, found: str, locked: str) -> Iterator[Difference]:
 
 
 def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
-    """What differing files come to: which formulas and rules are others, or that none is."""
+    """Return the meaning of differing files: formulas and rules that changed, or that none did."""
     from tallystick.lock.write import locked_rule_set  # where something differs
 
-    told = list[str]()
+    lines = list[str]()
     for name, rules in sorted(lock.rule_sets.items()):
         try:
             reference = reference_of(name, rules, folder)
-            told += map(str, _of_rule_set(name, locked_rule_set(reference, folder), rules))
+            lines += map(str, _of_rule_set(name, locked_rule_set(reference, folder), rules))
         except TallystickError as error:
-            told.append(f"the rule set {name} does not load: {error}")
+            lines.append(f"the rule set {name} does not load: {error}")
     same = "every formula, requirement, schema and rule set means what is locked"
-    return tuple(dict.fromkeys(told)) or (same,)
+    return tuple(dict.fromkeys(lines)) or (same,)
 
 
 def reference_of(name: str, rules: LockedRuleSet, folder: Path) -> str | Path:

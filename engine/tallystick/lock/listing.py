@@ -49,9 +49,11 @@ class PinnedFile:
 
 def pinned_files(lock: Lock) -> tuple[PinnedFile, ...]:
     """Return the files that a lock pins, in the order of their paths."""
-    rules = {each.path: each.text for each in lock.rule_sets.values() if each.path is not None}
+    rules = {
+        pinned.path: pinned.text for pinned in lock.rule_sets.values() if pinned.path is not None
+    }
     parts = (*lock.plugins.values(), *lock.sections.values())
-    plugins = (_in_package(package_of(each.module), each.files) for each in parts)
+    plugins = (_in_package(package_of(pinned.module), pinned.files) for pinned in parts)
     scoring = [_in_package(_ENGINE, lock.files), *plugins, {_VECTORS: lock.vectors}, rules]
     return _listed(scoring, lock.state_files)
 
@@ -65,19 +67,21 @@ def installed_files() -> tuple[PinnedFile, ...]:
     rules = {f"{RULE_SETS}{name}": content(path) for name, path in files(resources.folder("rules"))}
     scoring = [_in_package(_ENGINE, _digests({**engine_files(), **rules}))]
     groups = (Entries(installed_entries(group), allowed_names()) for group in (GROUP, SECTIONS))
-    for module in (each.entry(name).module for each in groups for name in each.names()):
-        found = _digests(plugin_files(module) or {})
-        scoring.append(_in_package(package_of(module), found))
+    for module in (
+        extensions.entry(name).module for extensions in groups for name in extensions.names()
+    ):
+        digests = _digests(plugin_files(module) or {})
+        scoring.append(_in_package(package_of(module), digests))
     return _listed([*scoring, {_VECTORS: vectors_digest()}], _digests(state_files()))
 
 
 def _listed(
     scoring: Sequence[Mapping[str, str]], state: Mapping[str, str]
 ) -> tuple[PinnedFile, ...]:
-    found = {path: PinnedFile(path, (STATE,), digest) for path, digest in state.items()}
+    files = {path: PinnedFile(path, (STATE,), digest) for path, digest in state.items()}
     for part in scoring:
-        found |= {path: PinnedFile(path, _BOTH, digest) for path, digest in part.items()}
-    return tuple(found[path] for path in sorted(found))
+        files |= {path: PinnedFile(path, _BOTH, digest) for path, digest in part.items()}
+    return tuple(files[path] for path in sorted(files))
 
 
 def _in_package(package: str, named: Mapping[str, str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ FILE = f"{_STEM}.lock"
 LARGEST = 8 * 1024 * 1024
 """The largest lock, in bytes."""
 MOST_FILES = 20_000
-"""So many files of the engine and of plugins are held at most."""
+"""Maximum number of files of the engine and of plugins in a lock."""
 
 CODES = {
     "lock-differs": "what is installed is not what the lock says",
@@ -37,7 +37,7 @@ CODES = {
 RULE_SETS = "_data/rules/"
 """Folder of the shipped rule sets, among the names of the engine's files."""
 NOTHING = "nothing"
-"""What stands for the digest or the version of what is not there."""
+"""The digest or version, in messages, of a file or package that is not there."""
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -117,7 +117,7 @@ class Lock:
     state_files: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
     def to_text(self) -> str:
-        """The canonical text of the file."""
+        """Return the canonical text of the file."""
         return "\n".join(_lines(self))
 
 
@@ -147,7 +147,7 @@ def _lines(lock: Lock) -> Iterator[str]:
 
 
 def _values(found: LockedPlugin | LockedRuleSet) -> dict[str, str | int | None]:
-    """What stands in the table itself: no tables inside it."""
+    """Return the values of a table itself, without the tables in it."""
     fields = attrs.asdict(found, recurse=False)
     return {name: value for name, value in fields.items() if not isinstance(value, Mapping)}
 
@@ -174,7 +174,7 @@ def _text(value: str) -> str:
 
 
 def read(path: Path) -> Lock:
-    """The lock in a file.
+    """Return the lock in a file.
 
     Raises:
         InputError: there is no such file, it is too large, or it is no lock.
@@ -192,7 +192,7 @@ def read(path: Path) -> Lock:
 
 
 def parse(data: bytes, where: str) -> Lock:
-    """The lock that bytes are; ``where`` says where they are from.
+    """Return the lock that bytes hold; ``where`` is their origin, for errors.
 
     Raises:
         InputError: they are too many, none, or one of another format.
@@ -208,8 +208,8 @@ def parse(data: bytes, where: str) -> Lock:
             f"{where}: found no TOML ({error}), expected a lock: write it again by tallystick lock"
         ) from error
     if document.get("format") != 1 or document.get("format") is True:
-        found = document.get("format", "none")
-        raise InputError(f"{where}: found the format {found!r}, expected 1: write the lock again")
+        number = document.get("format", "none")
+        raise InputError(f"{where}: found the format {number!r}, expected 1: write the lock again")
     return _Reader(where).lock(document)
 
 
@@ -235,8 +235,8 @@ class _Reader:
             vectors=self.digest(vectors["digest"], "vectors.digest"),
             plugins=plugins,
             rule_sets={
-                name: self.rule_set(each, f"rule_sets.{name}")
-                for name, each in self.table(top["rule_sets"], "rule_sets").items()
+                name: self.rule_set(table, f"rule_sets.{name}")
+                for name, table in self.table(top["rule_sets"], "rule_sets").items()
             },
             sections=sections,
             state=self.state(top.get("state")),
@@ -252,60 +252,60 @@ class _Reader:
 
     def check_files(self, lock: Lock) -> None:
         parts = (*lock.plugins.values(), *lock.sections.values())
-        many = sum(map(len, [lock.files, lock.state_files, *(each.files for each in parts)]))
+        many = sum(map(len, [lock.files, lock.state_files, *(part.files for part in parts)]))
         if many > MOST_FILES:
             raise self.refusal("files", f"{many} files", f"at most {MOST_FILES}")
         if not lock.rule_sets:
             raise self.refusal("rule_sets", "none", "at least one rule set")
 
     def plugins(self, value: object, files: object, path: str) -> dict[str, LockedPlugin]:
-        found, listed = self.table(value, path), self.table(files, f"files.{path}")
-        strange = sorted(listed.keys() - found.keys())
+        tables, listed = self.table(value, path), self.table(files, f"files.{path}")
+        strange = sorted(listed.keys() - tables.keys())
         if strange:
             expected = f"those of a {path.removesuffix('s')} of it"
             raise self.refusal(f"files.{path}.{strange[0]}", "files", expected)
         return {
-            name: self.plugin(each, listed.get(name, {}), f"{path}.{name}")
-            for name, each in found.items()
+            name: self.plugin(table, listed.get(name, {}), f"{path}.{name}")
+            for name, table in tables.items()
         }
 
     def plugin(self, value: object, files: object, path: str) -> LockedPlugin:
-        found = self.closed(value, path, ("distribution", "version", "module"), ("digest",))
-        digest = found.get("digest")
+        table = self.closed(value, path, ("distribution", "version", "module"), ("digest",))
+        digest = table.get("digest")
         return LockedPlugin(
-            distribution=self.text(found["distribution"], f"{path}.distribution"),
-            version=self.text(found["version"], f"{path}.version"),
-            module=self.text(found["module"], f"{path}.module"),
+            distribution=self.text(table["distribution"], f"{path}.distribution"),
+            version=self.text(table["version"], f"{path}.version"),
+            module=self.text(table["module"], f"{path}.module"),
             digest=None if digest is None else self.digest(digest, f"{path}.digest"),
             files=self.digests(files, f"files.{path}"),
         )
 
     def rule_set(self, value: object, path: str) -> LockedRuleSet:
         tables = ("formulas", "requirements", "schemas")
-        found = self.closed(value, path, ("digest", "text", "vectors", *tables), ("path",))
-        place = found.get("path")
+        table = self.closed(value, path, ("digest", "text", "vectors", *tables), ("path",))
+        file = table.get("path")
         return LockedRuleSet(
-            self.digest(found["digest"], f"{path}.digest"),
-            self.digest(found["text"], f"{path}.text"),
-            None if place is None else self.file(place, f"{path}.path"),
-            self.number(found["vectors"], f"{path}.vectors"),
-            *[self.digests(found[name], f"{path}.{name}") for name in tables],
+            self.digest(table["digest"], f"{path}.digest"),
+            self.digest(table["text"], f"{path}.text"),
+            None if file is None else self.file(file, f"{path}.path"),
+            self.number(table["vectors"], f"{path}.vectors"),
+            *[self.digests(table[name], f"{path}.{name}") for name in tables],
         )
 
     def closed(
         self, value: object, path: str, wanted: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> Mapping[str, Any]:
-        """A table with these keys and no other."""
-        found = self.table(value, path)
+        """Return a table with these keys and no other."""
+        table = self.table(value, path)
         head = f"{path}." if path else ""
-        for name in found:
+        for name in table:
             if name not in wanted and name not in optional:
-                known = ", ".join((*wanted, *optional))
-                raise self.refusal(f"{head}{name}", "an unknown key", f"some of {known}")
+                keys = ", ".join((*wanted, *optional))
+                raise self.refusal(f"{head}{name}", "an unknown key", f"some of {keys}")
         for name in wanted:
-            if name not in found:
+            if name not in table:
                 raise self.refusal(f"{head}{name}", "nothing", "a value")
-        return found
+        return table
 
     def table(self, value: object, path: str) -> Mapping[str, Any]:
         if not isinstance(value, dict):
@@ -326,8 +326,8 @@ class _Reader:
         return name
 
     def texts(self, value: object, path: str) -> Mapping[str, str]:
-        found = self.table(value, path)
-        return {name: self.text(each, f"{path}.{name}") for name, each in found.items()}
+        table = self.table(value, path)
+        return {name: self.text(text, f"{path}.{name}") for name, text in table.items()}
 
     def number(self, value: object, path: str) -> int:
         if type(value) is not int or not 0 <= value <= _LARGEST_NUMBER:
@@ -340,19 +340,19 @@ class _Reader:
         return value
 
     def digests(self, value: object, path: str) -> Mapping[str, str]:
-        found = self.table(value, path)
-        return {name: self.digest(each, f"{path}.{name}") for name, each in found.items()}
+        table = self.table(value, path)
+        return {name: self.digest(text, f"{path}.{name}") for name, text in table.items()}
 
     def refusal(self, path: str, found: str, expected: str) -> InputError:
-        shown = found if len(found) <= 80 else f"{found[:77]}..."
+        excerpt = found if len(found) <= 80 else f"{found[:77]}..."
         return InputError(
-            f"{self.where}: {path}: found {shown}, expected {expected}: "
+            f"{self.where}: {path}: found {excerpt}, expected {expected}: "
             "write the lock again by tallystick lock"
         )
 
 
 def vectors_digest() -> str:
-    """The digest of the vectors that ship with the engine; ``nothing`` where there are none."""
+    """Return the digest of the vectors of the engine; ``nothing`` where there are none."""
     try:
         return text_digest(vectors_path().read_bytes())
     except OSError:

@@ -23,7 +23,7 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 def self_test(scorer: Scorer) -> int:
-    """How many rows of the vectors are of a rule set; each was scored, and is as it must be.
+    """Score the rows of the vectors that are of a rule set, and return their number.
 
     Raises:
         TrustError: a row is another, or none is of the rule set.
@@ -36,9 +36,9 @@ def self_test(scorer: Scorer) -> int:
             code="no-vectors",
         )
     for number, (line, expected) in enumerate(rows, 1):
-        found = _answer(scorer, line)
-        if found != expected:
-            field, here, there = next(_unlike(found, expected))
+        result = _answer(scorer, line)
+        if result != expected:
+            field, here, there = next(_unlike(result, expected))
             raise TrustError(
                 f"{reference}: row {number} of the vectors: {field}: found {here}, expected "
                 f"{there}: this installation scores wrongly",
@@ -48,10 +48,10 @@ def self_test(scorer: Scorer) -> int:
 
 
 def rows_of(reference: str) -> tuple[Row, ...]:
-    """The rows of the vectors that are of a rule set, by its ``name@version``."""
-    found = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
+    """Return the rows of the vectors that are of a rule set, by its ``name@version``."""
+    rows = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
     return tuple(
-        (line, json.loads(answer) if isinstance(answer, str) else answer) for line, answer in found
+        (line, json.loads(answer) if isinstance(answer, str) else answer) for line, answer in rows
     )
 
 

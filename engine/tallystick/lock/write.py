@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
-    """The lock of some rule sets, as things are installed now.
+    """Return the lock of some rule sets, as things are installed now.
 
     Args:
         scorers: the rule sets, bound.
@@ -57,13 +57,13 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
     files = _digests(engine_files())
     for scorer in scorers:
         reference = scorer.rule_set.reference
-        found = _rule_set(scorer, folder)
-        if rule_sets.setdefault(reference, found) != found:
+        locked = _rule_set(scorer, folder)
+        if rule_sets.setdefault(reference, locked) != locked:
             raise InputError(f"found two rule sets {reference}, expected one of each name")
-        plugins |= {name: _plugin(each) for name, each in scorer.registry.plugins.items()}
+        plugins |= {name: _plugin(plugin) for name, plugin in scorer.registry.plugins.items()}
         sections |= _sections(scorer)
-        if found.path is None and (name := _in_engine(scorer.loaded.path)) is not None:
-            files[name] = found.text
+        if locked.path is None and (name := _in_engine(scorer.loaded.path)) is not None:
+            files[name] = locked.text
     return Lock(
         version=version("tallystick"),
         engine=engine_digest(),
@@ -79,7 +79,7 @@ def lock_of(scorers: Iterable[Scorer], folder: Path) -> Lock:
 
 
 def locked_rule_set(reference: PathLike, folder: Path) -> LockedRuleSet:
-    """A rule set as a lock in a folder has it.
+    """Return a rule set as a lock in a folder has it.
 
     Raises:
         RuleSetError: it does not load.
@@ -101,7 +101,7 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
     rules, registry = scorer.rule_set, scorer.registry
     kinds = [registry.skill_types[name] for name in rules.skill_types]
     named = [registry.requirements[name] for name in used_requirements(rules)]
-    required = [*named, *(each for kind in kinds for each in kind.requirements)]
+    required = [*named, *(item for kind in kinds for item in kind.requirements)]
     path = scorer.loaded.path
     return LockedRuleSet(
         digest=scorer.digest,
@@ -109,19 +109,19 @@ def _rule_set(scorer: Scorer, folder: Path) -> LockedRuleSet:
         path=None if _is_shipped(path, registry) else _from(folder, path),
         vectors=len(rows_of(rules.reference)),
         formulas={name: registry.formulas[name].digest for name in used_formulas(rules, registry)},
-        requirements={each.name: each.digest for each in required},
-        schemas={name: schema_digest(each.schema) for name, each in scorer.types.items()},
+        requirements={item.name: item.digest for item in required},
+        schemas={name: schema_digest(item.schema) for name, item in scorer.types.items()},
     )
 
 
 def _is_shipped(path: Path, registry: Registry) -> bool:
-    """Whether a file is one of a plugin, which is found by its name and held as a file of it."""
-    folders = [each for found in registry.rule_set_folders.values() for each in found]
+    """Return whether a file is one of a plugin, which is locked by its name."""
+    folders = [each for folder_list in registry.rule_set_folders.values() for each in folder_list]
     packages = [plugin_files(plugin.module) or {} for plugin in registry.plugins.values()]
     if not any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
         return False
-    held = {sha256 for files in packages for _, sha256 in files.values()}
-    return _in_engine(path) is not None or content(path)[1] in held
+    digests = {sha256 for files in packages for _, sha256 in files.values()}
+    return _in_engine(path) is not None or content(path)[1] in digests
 
 
 def _in_engine(path: Path) -> str | None:

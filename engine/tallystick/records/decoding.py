@@ -50,7 +50,7 @@ class MissedDeadline:
 Item = bytes | Mapping[str, Any] | LongLine
 """A record as it came: a line of JSON, a plain mapping, or what is longer than a line may be."""
 Decoded = Record | MissedDeadline | Reject
-"""What an item holds, or why it is no record."""
+"""A record, one whose deadline was missed, or a reject."""
 
 
 class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
@@ -61,7 +61,7 @@ class _Never(msgspec.Struct, tag_field="skill_type", tag="", gc=False):
 
 @attrs.define
 class _Known:
-    """What is known of one skill type; what only bad records need is made when one comes."""
+    """Decoders of one skill type; those that only bad records need are made when one comes."""
 
     name: str
     schema: Schema
@@ -78,7 +78,7 @@ class _Known:
         return shape_type(self.name, self.schema)
 
     def hold(self, accepted: Mapping[str, Any]) -> Record:
-        """The record that the schema accepted, of the fast type wherever that can hold it."""
+        """Return the accepted record, of the fast type wherever that can hold it."""
         for kind in self._kinds():
             try:
                 return msgspec.convert(accepted, kind)
@@ -117,7 +117,7 @@ class Decoder:
         self._known = {
             name: _Known(name, schema, fast_type(name, schema)) for name, schema in schemas.items()
         }
-        self._fast = _any_of(known.fast for known in self._known.values())
+        self._fast = _any_of(decoders.fast for decoders in self._known.values())
         self._decode: Callable[[bytes], Record] = msgspec.json.Decoder(self._fast).decode
         missed = (missed_type(name, schema, MISSED) for name, schema in schemas.items())
         self._decode_missed: Callable[[bytes], Record] = msgspec.json.Decoder(
@@ -125,7 +125,7 @@ class Decoder:
         ).decode
 
     def records(self, items: Sequence[Item], first: int = 1) -> Iterator[tuple[int, Decoded]]:
-        """What consecutive items hold, one after the other, with their numbers.
+        """Return the records of consecutive items, each with its number.
 
         Args:
             items: lines, or mappings.
@@ -137,7 +137,7 @@ class Decoder:
         return enumerate(map(decode, items, count(first)), first)
 
     def decode(self, line: bytes, number: int) -> Decoded:
-        """What one line holds.
+        """Decode one line.
 
         Args:
             line: the bytes of the line; a line end is white space.
@@ -154,7 +154,7 @@ class Decoder:
             return Reject.of(internal_error(error), number, whose(line))
 
     def _judged(self, line: bytes, number: int) -> Decoded:
-        """What a line holds that the fast types refuse."""
+        """Decode a line that the fast types refuse, by the schema itself."""
         try:
             if len(line) <= self._limit:
                 # a small compressed file may have millions of them
@@ -177,7 +177,7 @@ class Decoder:
             return Reject.of(error, number, identity_of(value))
 
     def convert(self, record: Mapping[str, Any] | LongLine, number: int) -> Decoded:
-        """What one Python object holds, validated as the line that it would be.
+        """Convert one Python object, validated as the line that it would be.
 
         Args:
             record: a ``dict`` of JSON values as in ``strict_json``; anything else is rejected.
@@ -199,13 +199,13 @@ class Decoder:
     def _validated(self, value: object) -> Record | MissedDeadline:
         if not isinstance(value, dict):
             raise RecordError("not-an-object", "", shown(value), "a JSON object")
-        known = self._type_of(value)
-        known.validator.validate(value)
-        missing = [name for name in known.answer if name not in value]
+        decoders = self._type_of(value)
+        decoders.validator.validate(value)
+        missing = [name for name in decoders.answer if name not in value]
         if missing and MISSED not in value.get("events", ()):
             expected = f"the field, or the event {MISSED}"
             raise RecordError("missing-field", missing[0], NOTHING, expected)
-        record = known.hold(whole(value))
+        record = decoders.hold(whole(value))
         return MissedDeadline(record) if missing else record
 
     def _type_of(self, record: Mapping[str, Any]) -> _Known:
@@ -221,7 +221,7 @@ class Decoder:
 
 
 def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
-    """The decoder of some skill types, made once for the same schemas.
+    """Return the decoder of some skill types, made once for the same schemas.
 
     To make it takes as long as to load a rule set, and rule sets that are compared or follow each
     other have the same schemas.
@@ -234,12 +234,12 @@ def decoder_of(schemas: Mapping[str, Schema]) -> Decoder:
     """
     # a decoder keeps its schemas, so that no others can be at their place
     key = tuple((name, id(schema)) for name, schema in schemas.items())
-    found = _MADE.get(key)
-    if found is None:
+    decoder = _MADE.get(key)
+    if decoder is None:
         if len(_MADE) == _MOST_MADE:
             _MADE.pop(next(iter(_MADE)), None)
-        found = _MADE[key] = Decoder(schemas)
-    return found
+        decoder = _MADE[key] = Decoder(schemas)
+    return decoder
 
 
 _MADE: dict[tuple[tuple[str, int], ...], Decoder] = {}
@@ -251,5 +251,5 @@ def _any_of(kinds: Iterable[type[Record] | None]) -> Any:  # noqa: ANN401  # a t
 
 
 def _too_long(line: bytes, limit: int) -> RecordError:
-    found = shown(line[:100].decode("utf-8", "backslashreplace"))
-    return RecordError("line-too-long", "", found, f"a line of at most {limit} bytes")
+    start = shown(line[:100].decode("utf-8", "backslashreplace"))
+    return RecordError("line-too-long", "", start, f"a line of at most {limit} bytes")

@@ -31,7 +31,7 @@ _PANIC = "PanicException"
 
 
 def internal_error(error: BaseException) -> RecordError:
-    """What is told of a record on which the engine fails with an error.
+    """Return the error of a record on which the engine itself fails.
 
     A record whose value is undecided is rejected too, but is no defect.
 
@@ -55,14 +55,14 @@ def internal_error(error: BaseException) -> RecordError:
     with suppress(Exception):
         text = f"{text}: {error}"
     expected = f"no failure of the engine: report the line and {_place(error)}"
-    found = RecordError(INTERNAL_ERROR, "", shown(text), expected)
-    found.__cause__ = error
-    return found
+    defect = RecordError(INTERNAL_ERROR, "", shown(text), expected)
+    defect.__cause__ = error
+    return defect
 
 
 @contextmanager
 def internal_errors() -> Iterator[None]:
-    """Turns a failure of the engine in the block into the error of the record.
+    """Raise a failure of the engine in the block as the error of the record.
 
     Raises:
         RecordError: the engine fails, with the code ``internal-error``, or ``undecided``.
@@ -78,7 +78,7 @@ def internal_errors() -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str:
-    """Where it failed; where the stack ran out follows from who called."""
+    """Return the place of a failure; of an exhausted stack, that of the first caller."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames or isinstance(error, RecursionError):
         return "what was found"
@@ -87,8 +87,8 @@ def _place(error: BaseException) -> str:
 
 
 def defects_of(rejects: Iterable[Reject]) -> tuple[Reject, ...]:
-    """Those of some rejects that are defects of the engine."""
-    return tuple(each for each in rejects if each.code == INTERNAL_ERROR)
+    """Return the rejects that are defects of the engine."""
+    return tuple(reject for reject in rejects if reject.code == INTERNAL_ERROR)
 
 
 @attrs.define
@@ -105,11 +105,11 @@ class DefectLog:
 
     def tell(self, rejects: Sequence[Reject]) -> None:
         """Tell those of some rejects that are defects."""
-        for each in defects_of(rejects):
+        for reject in defects_of(rejects):
             self.count += 1
             if self.count <= _TOLD:
-                place = f"{self.source}:{each.line}"
-                _LOG.error("%s: found %s, expected %s", place, each.value, each.expected)
+                location = f"{self.source}:{reject.line}"
+                _LOG.error("%s: found %s, expected %s", location, reject.value, reject.expected)
 
     def close(self) -> None:
         """Tell how many were not told."""

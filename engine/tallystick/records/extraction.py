@@ -1,4 +1,4 @@
-"""From a decoded record to its facts: one generated function for the facts of a skill type.
+"""Extraction of facts: one generated function takes the facts of a skill type from a record.
 
 What is generated for a fact is its reader's to say (`formula.facts`); here is what becomes of an
 opaque fact that fails.
@@ -26,14 +26,14 @@ PackedFactsOf = Callable[[Record], tuple[Any, ...]]
 has, not yet nano, the others as integers. Texts that were asked for follow the bytes."""
 
 FAILURES = (-(1 << 63), 1 - (1 << 63))
-"""What stands for a failed opaque fact: its function raised, or gave no integer of its range."""
+"""Integers in place of a failed opaque fact: its function raised, or gave none of its range."""
 
 _OBJECTS = (msgspec.Struct, dict)
 """The types of decoded objects and maps."""
 
 
 def compile_extraction(facts: Sequence[Node], schema: Schema) -> FactsOf:
-    """The function for some facts of records of one schema.
+    """Return the function for some facts of records of one schema.
 
     The function raises RecordError with the code ``fact-failed`` when an opaque fact fails.
     """
@@ -51,7 +51,7 @@ def compile_packed(
     zero: Collection[str] = (),
     may_fail: Collection[str] = (),
 ) -> PackedFactsOf:
-    """As ``compile_extraction``, with the facts packed; each must fit 64 bits.
+    """Return a function as ``compile_extraction`` does, with facts packed in 64 bits each.
 
     Args:
         facts: what to take.
@@ -72,12 +72,12 @@ def compile_packed(
 
 
 def is_double(fact: Node) -> bool:
-    """Whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
+    """Return whether a fact is packed as a double, which becomes nano by ``rint(x * 1e9)``."""
     return reader_of(fact).is_double(fact)
 
 
 def _guarded(fact: Node) -> Callable[[Record], int]:
-    """An opaque fact that answers with an integer of its range, or raises RecordError."""
+    """Return an opaque fact that answers with an integer of its range, or raises RecordError."""
     function, (_, low, high) = fact.function, arguments_of(fact)
 
     def guarded(record: Record) -> int:
@@ -85,8 +85,8 @@ def _guarded(fact: Node) -> Callable[[Record], int]:
         try:
             value = function(plain) if function else None
         except Exception as error:
-            found = shown(f"{type(error).__name__}: {error}")
-            raise failed(fact, FAILURES[0], found) from error
+            failure = shown(f"{type(error).__name__}: {error}")
+            raise failed(fact, FAILURES[0], failure) from error
         if type(value) is not int or not low <= value <= high:
             raise failed(fact, FAILURES[1], shown(repr(value)))
         return value
@@ -95,7 +95,7 @@ def _guarded(fact: Node) -> Callable[[Record], int]:
 
 
 def failed(fact: Node, failure: int, found: str) -> RecordError:
-    """What is said of a record whose opaque fact fails; ``failure`` is one of ``FAILURES``."""
+    """Return the error of a record whose opaque fact fails; ``failure`` is one of ``FAILURES``."""
     _, low, high = arguments_of(fact)
     expected = f"an integer from {low} to {high}, over {scale_of(fact)}"
     return RecordError(
@@ -104,7 +104,7 @@ def failed(fact: Node, failure: int, found: str) -> RecordError:
 
 
 def _marked(fact: Node) -> Callable[[Record], int]:
-    """An opaque fact that answers with one of ``FAILURES`` when it fails."""
+    """Return an opaque fact that answers with one of ``FAILURES`` when it fails."""
     guarded = _guarded(fact)
 
     def marked(record: Record) -> int:

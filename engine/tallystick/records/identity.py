@@ -1,4 +1,4 @@
-"""Who and what a bad record is of, as far as that can be read."""
+"""Identity: the task, miner and validator of a bad record, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallystick.resources import schema_path
 
 
 def identity_of(item: object) -> Identity:
-    """Who a record is of that is no good one; what no record could have counts as unreadable.
+    """Return the identity of a bad record; a field that no record could have is unreadable.
 
     Args:
         item: a line, or the value of one.
@@ -27,12 +27,12 @@ def identity_of(item: object) -> Identity:
     miner = record.get("miner")
     if not isinstance(miner, dict):
         miner = {}
-    known = _definitions()
-    slots, hotkey = known["miner"]["properties"]["uid"], known["hotkey"]
+    definitions = _definitions()
+    slots, hotkey = definitions["miner"]["properties"]["uid"], definitions["hotkey"]
     uid = miner.get("uid")
     is_slot = type(uid) is int and slots["minimum"] <= uid <= slots["maximum"]
     return Identity(
-        task_id=_text(record.get("task_id"), known["id"]),
+        task_id=_text(record.get("task_id"), definitions["id"]),
         miner_uid=uid if is_slot else None,
         miner_hotkey=_text(miner.get("hotkey"), hotkey),
         validator=_text(record.get("validator"), hotkey),
@@ -40,7 +40,7 @@ def identity_of(item: object) -> Identity:
 
 
 def whose(item: object) -> Identity:
-    """As ``identity_of`` of a record on which the engine fails: nobody's if this fails as well."""
+    """Return the identity of a record on which the engine fails; ``UNKNOWN`` if this fails too."""
     with suppress(Exception):
         return identity_of(item)
     return UNKNOWN
@@ -58,9 +58,9 @@ def object_of(item: object) -> dict[str, Any] | None:
 
 @cache
 def _definitions() -> Mapping[str, Any]:
-    """What every schema of records says of an identifier, a hotkey and a miner."""
-    found: Mapping[str, Any] = read_json(schema_path("record-1"))["$defs"]
-    return found
+    """Return the definitions of an identifier, a hotkey and a miner in every schema of records."""
+    definitions: Mapping[str, Any] = read_json(schema_path("record-1"))["$defs"]
+    return definitions
 
 
 def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
@@ -74,7 +74,7 @@ def _parsed(line: bytes) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def _text(value: object, schema: Mapping[str, Any]) -> str | None:
-    """A text as long as a schema says, which UTF-8 can spell."""
+    """Return a text as long as a schema says, which UTF-8 can spell."""
     if not isinstance(value, str) or not schema["minLength"] <= len(value) <= schema["maxLength"]:
         return None
     return value if value.encode("utf-8", "replace").decode() == value else None

@@ -1,4 +1,4 @@
-"""How a reject speaks: the path, what was found, and what a part of a schema expects."""
+"""Messages of rejects: the path, the value found, and the expectation of a part of a schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tallystick.records.schema import Schema, resolve
 
 NOTHING = "nothing"
-"""What was found where a field is missing; no JSON text, which a text in quotes would be."""
+"""The value of a missing field in messages; no JSON text, as a text in quotes would be."""
 
 _SHOWN = 80
 _pieces_of = json.JSONEncoder(ensure_ascii=False).iterencode
@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def path_text(path: Sequence[str | int]) -> str:
-    """A path such as ``submission.findings[2].tool``; other keys than names are quoted."""
+    """Return a path such as ``submission.findings[2].tool``; other keys than names are quoted."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -38,7 +38,7 @@ def path_text(path: Sequence[str | int]) -> str:
 
 
 def shown(value: object) -> str:
-    """The JSON text of a value, cut to 80 characters."""
+    """Return the JSON text of a value, cut to 80 characters."""
     if isinstance(value, str):
         # cut before, as it may be very long; an escape makes no text shorter
         value = value[:_SHOWN]
@@ -54,7 +54,7 @@ def shown(value: object) -> str:
 
 
 def expectation(part: Any, schema: Schema) -> str:  # noqa: ANN401  # a schema can be a boolean
-    """What a part of a self-contained schema expects, such as ``a number from 0 to 1``."""
+    """Return the expectation of a part of a schema, such as ``a number from 0 to 1``."""
     if not isinstance(part, Mapping):
         return "another value"
     if "$ref" in part:

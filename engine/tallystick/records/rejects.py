@@ -48,7 +48,7 @@ CODES: Mapping[str, str] = MappingProxyType(
 
 
 MOST_PROBLEMS = 10
-"""How many problems of one record are told at most."""
+"""Maximum number of problems of one record that its reject has."""
 
 
 @attrs.frozen
@@ -63,7 +63,7 @@ class Problem:
 
 @attrs.frozen
 class Identity:
-    """Who and what a record is of, as far as that can be read."""
+    """The task, miner and validator of a record, as far as they can be read."""
 
     task_id: str | None = None
     miner_uid: int | None = None
@@ -72,7 +72,7 @@ class Identity:
 
 
 UNKNOWN = Identity()
-"""Of a record that cannot be read."""
+"""The identity of a record that cannot be read."""
 
 
 @attrs.frozen
@@ -108,15 +108,15 @@ class Reject:
 
     @classmethod
     def of(cls, error: RecordError, line: int, who: Identity = UNKNOWN) -> Reject:
-        """The reject of a record that raised."""
-        found = error.problems[:MOST_PROBLEMS]
-        problems = tuple(Problem(e.code, e.path, e.value, e.expected) for e in found)
-        told = error.code, error.path, error.value, error.expected
+        """Return the reject of a record that raised."""
+        first_problems = error.problems[:MOST_PROBLEMS]
+        problems = tuple(Problem(e.code, e.path, e.value, e.expected) for e in first_problems)
+        own = error.code, error.path, error.value, error.expected
         owner = who.task_id, who.miner_uid, who.miner_hotkey, who.validator
-        return cls(line, *told, *owner, problems)
+        return cls(line, *own, *owner, problems)
 
     def to_error(self) -> RecordError:
-        """The error of a record that is scored alone."""
+        """Return the error of a record that is scored alone."""
         first, *others = (RecordError(p.code, p.path, p.value, p.expected) for p in self.problems)
         return RecordError(first.code, first.path, first.value, first.expected, others)
 

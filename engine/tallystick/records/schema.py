@@ -53,7 +53,7 @@ _HOLDS_NAMED = frozenset(("$defs", "dependentSchemas", "patternProperties", "pro
 
 @functools.cache
 def load_schema(source: SchemaSource) -> Schema:
-    """The self-contained schema of a skill type; read once, and not to be changed.
+    """Return the self-contained schema of a skill type; read once, and not to be changed.
 
     Raises:
         SchemaError: a file is missing, is not JSON or not a 2020-12 schema, refers to what is not
@@ -72,7 +72,7 @@ def load_schema(source: SchemaSource) -> Schema:
 
 
 def schema_digest(schema: Schema) -> str:
-    """The digest of what a self-contained schema demands, without descriptions and comments.
+    """Return the digest of what a self-contained schema demands, without descriptions and comments.
 
     Raises:
         SchemaError: a number of the schema has no canonical form.
@@ -87,7 +87,7 @@ def schema_digest(schema: Schema) -> str:
 
 
 def skill_type_of(schema: Schema) -> str:
-    """The skill type that a self-contained schema describes.
+    """Return the skill type that a self-contained schema describes.
 
     Raises:
         SchemaError: the field ``skill_type`` is not a ``const`` text.
@@ -100,7 +100,7 @@ def skill_type_of(schema: Schema) -> str:
 
 
 def empties(schema: Schema) -> tuple[str, ...]:
-    """The paths of the lists and maps of a self-contained schema that are left out when empty.
+    """Return the paths of the lists and maps of a schema that are left out when empty.
 
     They are those that need not be there: a record that has an empty one is the same record without
     it. A part that refers to itself is told of once.
@@ -112,7 +112,7 @@ def empties(schema: Schema) -> tuple[str, ...]:
 
 
 def _empties(part: Any, root: Schema, path: str, above: tuple[Any, ...]) -> Iterator[str]:  # noqa: ANN401  # a schema can be a boolean
-    if not isinstance(part, Mapping) or any(part is each for each in above):
+    if not isinstance(part, Mapping) or any(part is ancestor for ancestor in above):
         return  # what refers to itself has such places at every depth
     above = (*above, part)
     for name, inner in part.get("properties", {}).items():
@@ -137,7 +137,7 @@ def _resolved(part: Any, root: Schema) -> Any:  # noqa: ANN401  # a schema can b
 
 
 def resolve(schema: Schema, reference: str) -> Any:  # noqa: ANN401  # a schema can be a boolean
-    """The part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
+    """Return the part of a self-contained schema that a reference such as ``#/$defs/unit`` names.
 
     Raises:
         SchemaError: there is no such part.
@@ -180,10 +180,11 @@ def _check_schema(document: Schema, path: Path) -> None:
     try:
         jsonschema_rs.meta.validate({**document, "$schema": DRAFT})
     except ValueError as error:
-        place = "/".join(map(str, getattr(error, "instance_path", ())))
+        pointer = "/".join(map(str, getattr(error, "instance_path", ())))
         message = getattr(error, "message", str(error))
         raise SchemaError(
-            f"{path}: found what no JSON Schema 2020-12 may hold at {place or 'the top'}: {message}"
+            f"{path}: found what no JSON Schema 2020-12 may hold at {pointer or 'the top'}: "
+            f"{message}"
         ) from error
 
 
@@ -191,8 +192,8 @@ def _bundle(document: Schema, path: Path) -> dict[str, Any]:
     bundler = _Bundler(path, _read(schema_path(_COMMON))["$defs"])
     own = _map_schemas({k: v for k, v in document.items() if k != "$id"}, bundler.rewrite)
     copied = {f"{_COMMON}.{name}": bundler.copied[name] for name in sorted(bundler.copied)}
-    if taken := copied.keys() & own.get("$defs", {}).keys():
-        raise SchemaError(f"{path}: found the definition {min(taken)!r}, expected another name")
+    if clashes := copied.keys() & own.get("$defs", {}).keys():
+        raise SchemaError(f"{path}: found the definition {min(clashes)!r}, expected another name")
     return {**own, "$schema": DRAFT, "$defs": {**own.get("$defs", {}), **copied}}
 
 
@@ -211,7 +212,7 @@ class _Bundler:
     copied: dict[str, Any] = attrs.field(factory=dict)
 
     def rewrite(self, part: dict[str, Any]) -> dict[str, Any]:
-        """A part of the schema itself, with its reference into this schema."""
+        """Return a part of the schema itself, with its reference into this schema."""
         for word in _UNSUPPORTED:
             if word in part:
                 raise SchemaError(f"{self.path}: found {word!r}, expected $ref and $defs alone")
@@ -229,10 +230,10 @@ class _Bundler:
 
     def _copy(self, name: str) -> str:
         if name not in self.shared:
-            known = ", ".join(sorted(self.shared))
+            names = ", ".join(sorted(self.shared))
             raise SchemaError(
                 f"{self.path}: found the reference {_COMMON_REFERENCE + name!r}, "
-                f"expected one of {known}"
+                f"expected one of {names}"
             )
         if name not in self.copied:
             self.copied[name] = None  # marks it as begun, should it refer to itself
@@ -252,14 +253,14 @@ def _without_annotations(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _map_schemas(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:  # noqa: ANN401  # a schema can be a boolean
-    """The schema with every schema in it changed, inner ones first; constants stay as they are."""
+    """Return the schema with every schema in it changed, inner ones first."""
     if not isinstance(schema, Mapping):
         return schema
     return change({k: _map_inside(k, v, change) for k, v in schema.items()})
 
 
 def subschemas(schema: Any) -> Iterator[Schema]:  # noqa: ANN401  # a schema can be a boolean
-    """A schema and every schema in it; those that are true or false are left out."""
+    """Yield a schema and every schema in it; those that are true or false are left out."""
     if not isinstance(schema, Mapping):
         return
     yield schema
@@ -296,7 +297,7 @@ _OF_OBJECTS: Mapping[str, object] = {"type": "object", "additionalProperties": F
 
 
 def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[str, Any]:
-    """The base under another name, with the additions."""
+    """Return the base under another name, with the additions."""
     path, definitions = source.additions, dict(base["$defs"])
     for name, definition in additions["$defs"].items():
         if definitions.setdefault(name, definition) != definition:
@@ -310,7 +311,7 @@ def _extended(base: Schema, additions: Schema, source: ExtendedSchema) -> dict[s
 
 
 def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> dict[str, Any]:
-    """An object of a schema with the fields that additions have for it, at each depth."""
+    """Return an object of a schema with the fields that additions have for it, at each depth."""
     for word, value in additions.items():
         if word not in _OF_ADDITIONS and _OF_OBJECTS.get(word, ...) != value:
             raise SchemaError(
@@ -319,20 +320,20 @@ def _with_additions(base: Schema, additions: Schema, path: Path, where: str) -> 
             )
     fields = dict(base["properties"])
     for name, part in additions.get("properties", {}).items():
-        place = f"{where}.{name}" if where else name
+        field_path = f"{where}.{name}" if where else name
         if name not in fields:
             fields[name] = part
         elif isinstance(part, Mapping) and "$ref" not in part and "properties" in fields[name]:
-            fields[name] = _with_additions(fields[name], part, path, place)
+            fields[name] = _with_additions(fields[name], part, path, field_path)
         else:
             raise SchemaError(
-                f"{path}: found the field {place!r}, which the extended schema has, expected a new "
-                "one"
+                f"{path}: found the field {field_path!r}, which the extended schema has, "
+                "expected a new one"
             )
     required = [*base.get("required", ()), *additions.get("required", ())]
     words = {key: value for key, value in base.items() if key not in ("properties", "required")}
-    asked = {"required": list(dict.fromkeys(required))} if required else {}
-    return {**words, **asked, "properties": fields}
+    requirement = {"required": list(dict.fromkeys(required))} if required else {}
+    return {**words, **requirement, "properties": fields}
 
 
 def _check_references(schema: Schema, path: Path) -> None:
@@ -348,7 +349,7 @@ def _check_references(schema: Schema, path: Path) -> None:
 
 
 def _check_common_fields(schema: Schema, path: Path) -> None:
-    """What the engine reads of every record must be there, in its own definition."""
+    """Refuse a schema without the fields that the engine reads of every record."""
     common = _read(schema_path(_COMMON))
     properties = schema.get("properties", {})
     for name in common["required"]:
@@ -358,8 +359,8 @@ def _check_common_fields(schema: Schema, path: Path) -> None:
         if "$ref" not in declared:
             continue
         kind = declared["$ref"].removeprefix(_LOCAL_REFERENCE)
-        found = properties.get(name)
-        reference = found.get("$ref") if isinstance(found, Mapping) else None
+        definition = properties.get(name)
+        reference = definition.get("$ref") if isinstance(definition, Mapping) else None
         if reference != f"{_LOCAL_REFERENCE}{_COMMON}.{kind}":
             raise SchemaError(
                 f"{path}: found another definition of the field {name!r}, or none, "

@@ -22,7 +22,7 @@ from tallystick.io.documents import is_deeper
 from tallystick.records.messages import NOTHING, path_text, shown
 
 MAX_DEPTH = 32
-"""How deeply lists and objects of a record may be nested; the record itself is the first."""
+"""Maximum depth of lists and objects in a record; the record itself is the first."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TOO_DEEP = f"lists and objects nested at most {MAX_DEPTH} deep"
@@ -42,7 +42,7 @@ Path = tuple[str | int, ...]
 
 
 def parse(line: bytes) -> object:
-    """The JSON value of one line.
+    """Return the JSON value of one line.
 
     Raises:
         RecordError: the line is empty, starts with a byte order mark, is not UTF-8, not JSON, too
@@ -112,7 +112,7 @@ def check(value: object) -> None:
 
 
 class _FlawError(Exception):
-    """What is no JSON value; its path is put together on the way up, from its end."""
+    """A part that is no JSON value; its path is put together on the way up, from its end."""
 
     def __init__(self, code: str, found: str, expected: str, *path: str | int) -> None:
         super().__init__(code)
@@ -120,7 +120,7 @@ class _FlawError(Exception):
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """A JSON value that a program made, with numbers of NumPy as those of Python.
+    """Return a JSON value that a program made, with numbers of NumPy as those of Python.
 
     Raises:
         RecordError: as `check`.
@@ -128,14 +128,14 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # any JSON value
     try:
         check(value)
     except RecordError:
-        found = without_numpy(value)
-        check(found)
-        return found
+        converted = without_numpy(value)
+        check(converted)
+        return converted
     return value
 
 
 def without_numpy(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  # any JSON value
-    """The same value, where whole numbers and doubles of NumPy are Python's.
+    """Return the same value with whole numbers and doubles of NumPy as Python's.
 
     What is nested too deeply is left as it is, and so is a float that no double is.
     """
@@ -154,7 +154,7 @@ def without_numpy(value: Any, depth: int = 0) -> Any:  # noqa: ANN401  # any JSO
 
 
 def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The same JSON value, with decimals that are whole, such as 5.0, as whole numbers."""
+    """Return the same JSON value, with decimals that are whole, such as 5.0, as whole numbers."""
     kind = type(value)
     if kind is dict:
         return {k: item if type(item) in _AS_IT_IS else whole(item) for k, item in value.items()}
@@ -164,29 +164,29 @@ def whole(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line holds nothing but the white space of JSON."""
+    """Return whether a line has nothing but the white space of JSON."""
     return not line.strip(b" \t\r\n")
 
 
 def empty_line() -> RecordError:
-    """What is told of a blank line."""
+    """Return the error of a blank line."""
     return RecordError("empty-line", "", NOTHING, "one JSON object a line: leave the line out")
 
 
 def _text(line: bytes) -> str:
     if line.startswith(_BYTE_ORDER_MARK):
-        found = _start(line[3:].decode("utf-8", "replace"))
+        start = _start(line[3:].decode("utf-8", "replace"))
         raise RecordError(
-            "byte-order-mark", "", found, "UTF-8 without a byte order mark: save the file without"
+            "byte-order-mark", "", start, "UTF-8 without a byte order mark: save the file without"
         )
     if is_blank(line):
         raise empty_line()
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = shown(line[error.start :][:20].decode("utf-8", "backslashreplace"))
-        place = f"found at byte {error.start + 1} of the line"
-        raise RecordError("invalid-utf8", "", found, f"text in UTF-8 ({place})") from error
+        start = shown(line[error.start :][:20].decode("utf-8", "backslashreplace"))
+        position = f"found at byte {error.start + 1} of the line"
+        raise RecordError("invalid-utf8", "", start, f"text in UTF-8 ({position})") from error
 
 
 def _whole_number(digits: str) -> int | float:
@@ -200,12 +200,12 @@ def _note(name: str, constants: list[str]) -> float:
 
 
 def _invalid_json(text: str, error: Exception) -> RecordError:
-    place = ""
+    position = ""
     if isinstance(error, json.JSONDecodeError):
         # the message is left out: it differs between versions of Python
-        place = f", which fails at character {error.pos + 1}"
+        position = f", which fails at character {error.pos + 1}"
         text = text[max(0, error.pos - 20) :] if error.pos > 60 else text
-    return RecordError("invalid-json", "", _start(text), f"one JSON object{place}")
+    return RecordError("invalid-json", "", _start(text), f"one JSON object{position}")
 
 
 def _start(text: str) -> str:
@@ -274,5 +274,5 @@ def _check_int(value: int) -> None:
     try:
         float(value)
     except OverflowError as error:
-        found = shown(f"a whole number of {value.bit_length()} bits")
-        raise _FlawError("not-finite", found, "a number a double can be") from error
+        size = shown(f"a whole number of {value.bit_length()} bits")
+        raise _FlawError("not-finite", size, "a number a double can be") from error

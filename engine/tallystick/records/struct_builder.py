@@ -71,7 +71,7 @@ class _UntranslatableError(Exception):
 
 
 def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
-    """The type that accepts nothing which the schema refuses; None where there can be none.
+    """Return the type that accepts nothing which the schema refuses; None where there can be none.
 
     It demands ``submission`` and ``checks``, and of a condition at the top the fields that either
     branch requires. It is tagged by ``skill_type``, so that a union of such types decodes in one
@@ -81,7 +81,7 @@ def fast_type(skill_type: str, schema: Schema) -> type[Record] | None:
 
 
 def missed_type(skill_type: str, schema: Schema, event: str) -> type[Record] | None:
-    """As ``fast_type``, for records that have no answer; None where there can be none.
+    """Return the type of records without an answer; None where there can be none.
 
     The type cannot say that such a record must have the event among its ``events``: who uses it
     looks there. A schema that lets answers be missing on another condition has no such type.
@@ -97,13 +97,13 @@ def missed_type(skill_type: str, schema: Schema, event: str) -> type[Record] | N
 
 
 def _required_with(event: str, schema: Schema) -> Iterable[str] | None:
-    """What the condition of a schema requires of records with an event; None if it asks more."""
+    """Return the fields that a schema requires of records with an event; else None."""
     if "if" not in schema:
         return ()
-    asked = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
+    condition = {"required": ["events"], "properties": {"events": {"contains": {"const": event}}}}
     then = schema.get("then", {})
     plain = isinstance(then, Mapping) and then.keys() <= ANNOTATIONS.union(("required",))
-    return then.get("required", ()) if plain and schema["if"] == asked else None
+    return then.get("required", ()) if plain and schema["if"] == condition else None
 
 
 def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
@@ -116,7 +116,7 @@ def _exact(translator: _Translator, skill_type: str) -> type[Record] | None:
 
 
 def shape_type(skill_type: str, schema: Schema) -> type[Record]:
-    """The type that holds every record which the schema accepts."""
+    """Return the type that holds every record which the schema accepts."""
     return _Translator(schema, exact=False).record(skill_type)
 
 
@@ -148,7 +148,7 @@ class _Translator:
     _done: dict[str, _Translated | None] = attrs.field(factory=dict, init=False)
 
     def record(self, skill_type: str) -> type[Record]:
-        """The type of the whole schema."""
+        """Return the type of the whole schema."""
         self._allow(self.root, (*_AT_THE_TOP, "type", *_STRUCT_KEYWORDS))
         fields = dict(self.root.get("properties", {}))
         tag = fields.pop("skill_type", None)
@@ -297,11 +297,11 @@ class _Translator:
         return _Translated(Literal[tuple(options)], frozenset(("string",)))
 
     def _union(self, branches: Iterable[_Translated]) -> _Translated:
-        found = list(branches)
-        kinds: frozenset[str] = frozenset().union(*(branch.kinds for branch in found))
-        if "any" in kinds or len(kinds) < sum(len(branch.kinds) for branch in found):
+        members = list(branches)
+        kinds: frozenset[str] = frozenset().union(*(branch.kinds for branch in members))
+        if "any" in kinds or len(kinds) < sum(len(branch.kinds) for branch in members):
             return self._anything()
-        return _Translated(Union[tuple(branch.hint for branch in found)], kinds)  # noqa: UP007  # made at run time
+        return _Translated(Union[tuple(branch.hint for branch in members)], kinds)  # noqa: UP007  # made at run time
 
     def _bounded(self, kind: type, schema: Schema) -> _Translated:
         bounds = {_BOUNDS[word]: schema[word] for word in _BOUNDS if word in schema}
@@ -325,8 +325,8 @@ class _Translator:
         return _Translated(self._with(hint, limits), frozenset((kind,)), empty)
 
     def _with(self, hint: Any, conditions: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a type
-        kept = self.exact and conditions
-        return Annotated[hint, msgspec.Meta(**conditions)] if kept else hint
+        is_exact = self.exact and conditions
+        return Annotated[hint, msgspec.Meta(**conditions)] if is_exact else hint
 
     def _allow(self, schema: Schema, words: Iterable[str]) -> None:
         if self.exact and not schema.keys() <= ANNOTATIONS.union(words):

@@ -57,7 +57,7 @@ _OF_ENTRIES: Mapping[type, set[str]] = {
     dict: {"properties", "required", "additionalProperties", "propertyNames"},
     list: {"items"},
 }
-"""Those of them that ask something of what is in an object or a list."""
+"""The words of a schema that constrain the entries of an object or a list."""
 _OF_OTHER_ENTRIES = {
     *("patternProperties", "unevaluatedProperties", "unevaluatedItems"),
     *("prefixItems", "dependentSchemas"),
@@ -83,11 +83,11 @@ OPTIONS: Mapping[str, Any] = {
     # matches in linear time, whatever a text holds
     "pattern_options": jsonschema_rs.RegexOptions(),
 }
-"""How schemas of records are compiled."""
+"""The options with which schemas of records are compiled."""
 
 _ANSWERS = {(name,) for name in ANSWER}
 _COMPARED = 40
-"""How much of an unknown name is compared with those that are known."""
+"""Characters of an unknown name that are compared with the known names."""
 
 Path = tuple[str | int, ...]
 
@@ -104,7 +104,7 @@ class RecordValidator:
         return jsonschema_rs.Draft202012Validator(dict(self.schema), **OPTIONS)
 
     def validate(self, record: Mapping[str, Any]) -> None:
-        """Accept a record, a JSON value as in ``strict_json``, or say what is wrong with it.
+        """Validate a record, a JSON value as in ``strict_json``.
 
         Raises:
             RecordError: the schema refuses the record. Of all errors it is the first by path, with
@@ -113,17 +113,17 @@ class RecordValidator:
         """
         if self._validator.is_valid(record):
             return
-        first, *others = (each.as_error() for each in self._first(record))
+        first, *others = (complaint.as_error() for complaint in self._first(record))
         raise RecordError(first.code, first.path, first.value, first.expected, others)
 
     def _first(self, record: Mapping[str, Any]) -> Iterable[_Complaint]:
-        """The first complaints by path; several words of a schema can refuse one value alike."""
-        found: dict[tuple[Path, str], _Complaint] = {}
-        for each in _Walk(self.schema, self._parts).refused(self.schema, record, ()):
-            found.setdefault((each.path, each.code), each)
-            if len(found) == MOST_PROBLEMS:
+        """Return the first complaints by path: several words can refuse one value alike."""
+        first_ones: dict[tuple[Path, str], _Complaint] = {}
+        for complaint in _Walk(self.schema, self._parts).refused(self.schema, record, ()):
+            first_ones.setdefault((complaint.path, complaint.code), complaint)
+            if len(first_ones) == MOST_PROBLEMS:
                 break
-        return found.values() or [_unexplained(record)]
+        return first_ones.values() or [_unexplained(record)]
 
     @cached_property
     def _parts(self) -> _Parts:
@@ -158,11 +158,11 @@ class _Parts:
         )
 
     def accepts(self, part: Any, value: object) -> bool:  # noqa: ANN401  # a schema can be a boolean
-        """Whether a part of the schema accepts a value."""
+        """Return whether a part of the schema accepts a value."""
         return self.acceptor(part)(value)
 
     def acceptor(self, part: Any) -> Callable[[object], bool]:  # noqa: ANN401  # as above
-        """Tells whether a part of the schema accepts a value."""
+        """Return the function that returns whether a part of the schema accepts a value."""
         if isinstance(part, bool):
             return lambda _: part
         accepts: Callable[[object], bool] = self.validators[id(part)].is_valid
@@ -170,19 +170,19 @@ class _Parts:
 
 
 def _every(schema: Schema) -> list[Schema]:
-    """A schema, every schema in it, and what they refer to outside of them."""
-    found: dict[int, Schema] = {}
+    """Return a schema, every schema in it, and those that they refer to outside."""
+    schemas: dict[int, Schema] = {}
     waiting: list[Any] = [schema]
     while waiting:
         for part in subschemas(waiting.pop()):
-            if id(part) not in found:
-                found[id(part)] = part
+            if id(part) not in schemas:
+                schemas[id(part)] = part
                 waiting += [resolve(schema, part["$ref"])] if "$ref" in part else []
-    return list(found.values())
+    return list(schemas.values())
 
 
 def _others(part: Schema) -> Schema:
-    """The words of a part that are not followed here; all, where they mean others' entries."""
+    """Return the words of a part that are not followed here; all, if they mean its entries."""
     if not _OF_OTHER_ENTRIES.isdisjoint(part):
         return part
     return {word: value for word, value in part.items() if word not in _FOLLOWED}
@@ -198,14 +198,14 @@ class _Complaint:
     expected: Callable[[], str]
 
     def order(self) -> tuple[Any, ...]:
-        """By path, an element of a list by its index; the wrong type of a value before the rest."""
+        """Return the order among problems: by path, with list indexes, the wrong type first."""
         steps = [(isinstance(step, str), step) for step in self.path]
         rank = _RANKS.index(self.code) if self.code in _RANKS else len(_RANKS)
         return steps, rank, self.code
 
     def as_error(self) -> RecordError:
-        found = NOTHING if self.found is _MISSING else shown(self.found)
-        return RecordError(self.code, path_text(self.path), found, self.expected())
+        text = NOTHING if self.found is _MISSING else shown(self.found)
+        return RecordError(self.code, path_text(self.path), text, self.expected())
 
 
 Complaints = Iterator[_Complaint]
@@ -230,7 +230,7 @@ class _Walk:
         path: Path,
         known: Mapping[str, Any] | None = None,
     ) -> Complaints:
-        """What a part of the schema refuses of a value, if it does; as ``refused``."""
+        """Yield the problems of a value under a part of the schema."""
         if not self.parts.accepts(part, value):
             yield from self.refused(part, value, path, known)
 
@@ -241,7 +241,7 @@ class _Walk:
         path: Path,
         known: Mapping[str, Any] | None = None,
     ) -> Complaints:
-        """What is wrong with a value that a part of the schema refuses.
+        """Return the problems of a value that a part of the schema refuses.
 
         Args:
             part: the part.
@@ -268,11 +268,11 @@ class _Walk:
         path: Path,
         known: Mapping[str, Any],
     ) -> Iterator[Complaints]:
-        """What the parts refuse that a part applies to the value itself."""
+        """Yield the problems under the parts that a part applies to the value itself."""
         if "$ref" in part:
             yield self.part(resolve(self.schema, part["$ref"]), value, path)
-        for each in part.get("allOf", ()):
-            yield self.part(each, value, path, known)
+        for applied in part.get("allOf", ()):
+            yield self.part(applied, value, path, known)
         if "if" in part:
             branch = "then" if self.parts.accepts(part["if"], value) else "else"
             yield self.part(part.get(branch, True), value, path, known)
@@ -281,11 +281,11 @@ class _Walk:
                 yield self._branches(part, word, value, path)
 
     def _branches(self, part: Schema, word: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
-        """What the branch refuses that was meant: the one whose JSON type the value has."""
-        accepting = sum(self.parts.accepts(each, value) for each in part[word])
+        """Yield the problems under the branch of the JSON type that the value has."""
+        accepting = sum(self.parts.accepts(branch, value) for branch in part[word])
         if accepting == 1 or (accepting and word == "anyOf"):
             return
-        meant = [each for each in part[word] if not self._is_of_another_type(each, value)]
+        meant = [branch for branch in part[word] if not self._is_of_another_type(branch, value)]
         if len(meant) == 1 and not accepting:
             yield from self.refused(meant[0], value, path)
         else:
@@ -298,11 +298,11 @@ class _Walk:
         applied = [*part.get("allOf", ())]
         applied += [resolve(self.schema, part["$ref"])] if "$ref" in part else []
         return not _has_type(part, value) or any(
-            self._is_of_another_type(each, value) for each in applied
+            self._is_of_another_type(applied_part, value) for applied_part in applied
         )
 
     def _of_scalar(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
-        """What a part itself refuses of a value that has no others in it."""
+        """Yield the problems that a part has with a value without others in it."""
         for error in self.parts.validators[id(part)].iter_errors(value):
             if error.evaluation_path[0] not in _IN_PLACE:
                 code = _CODES.get(error.kind.name, "invalid-record")
@@ -315,7 +315,7 @@ class _Walk:
         path: Path,
         known: Mapping[str, Any],
     ) -> Iterator[Complaints]:
-        """What a part itself refuses of a list or an object, and of what is in it."""
+        """Yield the problems that a part has with a list or an object, and with its entries."""
         kind, size = type(value), len(value)
         is_crowded = size > part.get(_MOST[kind], size)
         if not part.keys() <= _FOLLOWED:
@@ -332,17 +332,17 @@ class _Walk:
                 yield inside(part, value, path, known)
 
     def _by_others(self, part: Schema, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
-        """What the words refuse first that are not followed here."""
+        """Yield the first problem under the words that are not followed here."""
         try:
             self.parts.others[id(part)].validate(value)
         except jsonschema_rs.ValidationError as error:
-            inner, found = _followed(value, error.instance_path)
+            inner, innermost = _followed(value, error.instance_path)
             *around, word = error.evaluation_path
             code = _CODES.get(error.kind.name, "invalid-record")
-            yield self._complaint((*path, *inner), code, found, self._at(part, around), word)
+            yield self._complaint((*path, *inner), code, innermost, self._at(part, around), word)
 
     def _at(self, part: Any, path: Iterable[str | int]) -> Any:  # noqa: ANN401  # any part of a schema
-        """The part at a path that the validator tells; an empty one where it leads astray."""
+        """Return the part at a path of the validator; an empty one where the path leads nowhere."""
         try:
             for step in path:
                 is_reference = step == "$ref" and isinstance(part[step], str)
@@ -361,7 +361,7 @@ class _Walk:
     def _in_object(
         self, part: Schema, value: Mapping[str, Any], path: Path, known: Mapping[str, Any]
     ) -> Complaints:
-        """What is wrong with the fields of an object, by name: missing, unknown and bad ones."""
+        """Yield the problems of the fields of an object, by name: missing, unknown and bad ones."""
         fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
         keys, required = part.get("propertyNames", True), part.get("required", ())
         missing = {name for name in required if name not in value}
@@ -385,7 +385,7 @@ class _Walk:
                 yield from self._field(part, name, item, path)
 
     def _field(self, part: Schema, name: str, value: Any, path: Path) -> Complaints:  # noqa: ANN401  # as above
-        """What is wrong with a field that is there."""
+        """Yield the problems of a field that is there."""
         fields, rest = part.get("properties", {}), part.get("additionalProperties", True)
         path = (*path, name)
         if name in fields or rest is not False:
@@ -397,8 +397,8 @@ class _Walk:
         event = ", or the event missed_deadline" if path in _ANSWERS else ""
 
         def expected() -> str:
-            known = declared is not None
-            return (expectation(declared, self.schema) if known else "the field") + event
+            is_declared = declared is not None
+            return (expectation(declared, self.schema) if is_declared else "the field") + event
 
         return _Complaint(path, "missing-field", _MISSING, expected)
 
@@ -426,17 +426,17 @@ def _has_type(part: Schema, value: object) -> bool:
 
 
 def _followed(value: Any, told: Iterable[str | int]) -> tuple[Path, Any]:  # noqa: ANN401  # any JSON value
-    """The path that the validator tells, as far as it leads, and what is there.
+    """Return the path of the validator as far as it leads, and the part there.
 
     It tells the keys "8" and "08" as the number 8, and an empty key not at all.
     """
     path: list[str | int] = []
     for step in told:
-        found = step if isinstance(value, list) else _key(value, step)
-        if found is None:
+        key = step if isinstance(value, list) else _key(value, step)
+        if key is None:
             break
-        path.append(found)
-        value = value[found]
+        path.append(key)
+        value = value[key]
     return tuple(path), value
 
 

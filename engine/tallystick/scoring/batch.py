@@ -58,17 +58,17 @@ class DecimalColumn:
     @cached_property
     def values(self) -> Column:
         """The values; 0 where there is none."""
-        found = np.zeros(self.rows, np.int64)
-        self.write(found)
-        return found
+        result = np.zeros(self.rows, np.int64)
+        self.write(result)
+        return result
 
     @cached_property
     def given(self) -> Truths:
         """The rows where they apply."""
-        found = np.zeros(self.rows, np.bool_)
+        result = np.zeros(self.rows, np.bool_)
         for part, value in self.parts:
-            found[part.rows] = part.scores.given.get(value, True)
-        return found
+            result[part.rows] = part.scores.given.get(value, True)
+        return result
 
     @cached_property
     def asked(self) -> Truths:
@@ -76,9 +76,9 @@ class DecimalColumn:
         return _asked(self.rows, self.parts)
 
     def nano(self, rows: slice = _ALL) -> list[int | None]:
-        """The values of some rows; None where there is none."""
+        """Return the values of some rows; None where there is none."""
         pairs = zip(self.values[rows].tolist(), self.given[rows].tolist(), strict=True)
-        return [nano if given else None for nano, given in pairs]
+        return [nano if applies else None for nano, applies in pairs]
 
     def write(self, values: Column) -> None:
         """Write the values into zeros."""
@@ -106,14 +106,14 @@ class RatioColumn:
     @cached_property
     def values(self) -> Ratios:
         """Fractions, nano, and None where there is none."""
-        found = np.full(self.rows, None, object)
+        result = np.full(self.rows, None, object)
         for part, value in self.parts:
             scores = part.scores
             column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
-            given = scores.given.get(value)
-            rows = part.rows if given is None else part.rows[given]
-            found[rows] = column if given is None else column[given]
-        return found
+            applies = scores.given.get(value)
+            rows = part.rows if applies is None else part.rows[applies]
+            result[rows] = column if applies is None else column[applies]
+        return result
 
     @cached_property
     def asked(self) -> Truths:
@@ -121,9 +121,9 @@ class RatioColumn:
         return _asked(self.rows, self.parts)
 
     def nano(self, rows: slice = _ALL) -> list[int | Fraction | None]:
-        """The values of some rows, fractions or nano; None where there is none."""
-        found: list[int | Fraction | None] = self.values[rows].tolist()
-        return found
+        """Return the values of some rows, fractions or nano; None where there is none."""
+        result: list[int | Fraction | None] = self.values[rows].tolist()
+        return result
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -163,8 +163,8 @@ class ResultBatch:
     @cached_property
     def record(self) -> Column:
         """The line of each record."""
-        found: Column = self.identity["record"]()
-        return found
+        result: Column = self.identity["record"]()
+        return result
 
     @cached_property
     def skill_type(self) -> pa.Array:
@@ -179,8 +179,8 @@ class ResultBatch:
     @cached_property
     def miner_uid(self) -> Column:
         """The miners' slots."""
-        found: Column = self.identity["miner_uid"]()
-        return found
+        result: Column = self.identity["miner_uid"]()
+        return result
 
     @cached_property
     def miner_hotkey(self) -> pa.Array:
@@ -218,17 +218,17 @@ class ResultBatch:
         return {n: DecimalColumn(self.rows, self._parts(n, None)) for n in self.layout.decimals}
 
     def factor(self, name: str) -> DecimalColumn:
-        """The column of an emission factor, also of one that results do not show."""
+        """Return the column of an emission factor, also of one that results do not show."""
         return DecimalColumn(self.rows, self._parts(name, "factor"))
 
     @cached_property
     def tier(self) -> npt.NDArray[np.int64]:
         """The position of the tier's name in ``tiers``, −1 for none."""
-        found = np.full(self.rows, -1, np.int64)
+        result = np.full(self.rows, -1, np.int64)
         for part in self.parts:
             if part.scores.level is not None:
-                found[part.rows] = self._places(part.scores)
-        return found
+                result[part.rows] = self._places(part.scores)
+        return result
 
     def _places(self, scores: ScoreColumns) -> Any:  # noqa: ANN401  # a column
         """Return the position of each row's tier among those of all."""
@@ -248,7 +248,7 @@ class ResultBatch:
         )
 
     def results(self) -> Iterator[Result]:
-        """The results one by one, as plain values; few are held at a time."""
+        """Yield the results one by one, as plain values; few are held at a time."""
         for start in range(0, len(self), _ROWS):
             yield from self._results(slice(start, start + _ROWS))
 
@@ -281,24 +281,24 @@ class ResultBatch:
             )
 
     def _measures(self, rows: slice) -> list[dict[str, Decimal | Fraction | None]] | None:
-        """The measures of some rows, each of those of its type; None without any."""
+        """Return the measures of some rows, each of those of its type; None without any."""
         if not self.measures:
             return None
-        found: list[dict[str, Decimal | Fraction | None]] = []
-        found += ({} for _ in range(*rows.indices(self.rows)))
+        result: list[dict[str, Decimal | Fraction | None]] = []
+        result += ({} for _ in range(*rows.indices(self.rows)))
         for name, column in self.measures.items():
             values = map(shown_measure, column.nano(rows))
-            for row, has, value in zip(found, column.asked[rows].tolist(), values, strict=True):
+            for row, has, value in zip(result, column.asked[rows].tolist(), values, strict=True):
                 if has:
                     row[name] = value
-        return found
+        return result
 
 
 def _asked(rows: int, parts: Iterable[tuple[ResultPart, Value]]) -> Truths:
-    found = np.zeros(rows, np.bool_)
+    result = np.zeros(rows, np.bool_)
     for part, _ in parts:
-        found[part.rows] = True
-    return found
+        result[part.rows] = True
+    return result
 
 
 def _listed(values: Column | pa.Array) -> list[Any]:

@@ -57,7 +57,7 @@ _FACTS = 1 << 12
 
 
 def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundType]:
-    """Every skill type of a rule set, ready to score.
+    """Return every skill type of a rule set, ready to score.
 
     Raises:
         RuleSetError: a formula cannot be proved safe for the records of a type, or the thresholds
@@ -68,7 +68,9 @@ def bind_rule_set(loaded: LoadedRuleSet, registry: Registry) -> dict[str, BoundT
         name: _Binding(loaded, registry, name, rules).bound(tiers)
         for name, rules in loaded.rule_set.skill_types.items()
     }
-    problems = [problem for each in bound.values() for problem in _disorder(each, loaded)]
+    problems = [
+        problem for bound_type in bound.values() for problem in _disorder(bound_type, loaded)
+    ]
     if problems:
         raise RuleSetError(problems)
     return bound
@@ -89,7 +91,7 @@ def _disorder(bound: BoundType, loaded: LoadedRuleSet) -> list[Diagnostic]:
 
 
 def bind_tiers(loaded: LoadedRuleSet, registry: Registry) -> Tiers | None:
-    """The tiers of a rule set, if it has any; those of all its skill types.
+    """Return the tiers of a rule set, if it has any; those of all its skill types.
 
     Raises:
         RuleSetError: the formula of a threshold cannot be proved safe for every baseline.
@@ -112,7 +114,7 @@ def _thresholds(
     """The thresholds that have a formula, in an order in which each reads only earlier ones."""
     named = {n: (f, t) for n, t in rules.thresholds.items() if (f := t.formula) is not None}
     published = dict.fromkeys(rules.thresholds.keys() - named.keys(), UNIT)
-    found: dict[str, FormulaValue] = {}
+    result: dict[str, FormulaValue] = {}
     for name in in_order({n: registry.formulas[f].published for n, (f, _) in named.items()}):
         formula = registry.formulas[named[name][0]]
         with _placed(loaded, ("tiers", "thresholds", name), formula.name, "every baseline"):
@@ -120,9 +122,9 @@ def _thresholds(
             compiled = compile_tree(tree, {}, published)
             _check_range(formula, compiled)
         domain = compiled.program.domain
-        found[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
+        result[name] = FormulaValue(name, "threshold", (), domain, formula, compiled)
         published[name] = compiled.program.domain
-    return found
+    return result
 
 
 @contextmanager
@@ -181,7 +183,7 @@ class _Binding:
         return factors
 
     def _group(self) -> str | None:
-        """The field of a record that says its group; it must be a choice of groups."""
+        """Return the field of a record that says its group; it must be a choice of groups."""
         sections = sections_of(self.rule_set, self.registry)
         named = (asked(s, "the answer for groups", partial(s.record_group, r)) for s, r in sections)
         fields = {group.field: group for group in named if group is not None}
@@ -229,7 +231,7 @@ class _Binding:
         yield from self._emission(read)
 
     def _formulas(self) -> Iterator[tuple[KeyPath, Formula]]:
-        """Every formula that reads facts of this type, and where the rule set names it."""
+        """Yield every formula that reads facts of this type, and where the rule set names it."""
         for axis in self.rules.all_axes:
             yield ("axes", axis), self._axis_formula(axis)
         for measure in self.rules.measures:
@@ -238,7 +240,7 @@ class _Binding:
             yield ("emission", "factors", name), self.registry.formulas[factor.formula]
 
     def _factors(self) -> dict[str, Factor]:
-        """The factors of the emission that apply to this type."""
+        """Return the factors of the emission that apply to this type."""
         emission = self.rule_set.emission
         if emission is None or self.rules.base_weight is None:
             return {}
@@ -261,25 +263,25 @@ class _Binding:
             yield
 
     def _axes(self) -> dict[str, Value]:
-        """The axes in an order in which each reads only earlier ones."""
-        found: dict[str, Value] = {}
+        """Return the axes in an order in which each reads only earlier ones."""
+        result: dict[str, Value] = {}
         reads = {name: self._axis_formula(name).reads for name in self.rules.all_axes}
         for name in in_order(reads):
             formula = self._axis_formula(name)
             parameters = self.rule_set.axes[name].parameters
-            found[name] = self._value("axis", ("axes", name), formula, parameters, found)
-        return found
+            result[name] = self._value("axis", ("axes", name), formula, parameters, result)
+        return result
 
     def _axis_formula(self, axis: str) -> Formula:
         return self.registry.formulas[self.rule_set.axes[axis].formula]
 
     def _measures(self, axes: Mapping[str, Value]) -> Iterator[Value]:
-        """The measures in an order in which each reads only earlier ones, and axes."""
-        found: dict[str, Value] = {**axes}
+        """Yield the measures in an order in which each reads only earlier ones, and axes."""
+        result: dict[str, Value] = {**axes}
         reads = {name: self._measure_formula(name).reads for name in self.rules.measures}
         for name in in_order(reads):
-            found[name] = self._measure(name, found)
-            yield found[name]
+            result[name] = self._measure(name, result)
+            yield result[name]
 
     def _measure(self, name: str, read: Mapping[str, Value]) -> MeasureValue:
         path: KeyPath = ("measures", name)
@@ -366,7 +368,7 @@ class _Binding:
         return compile_tree(condition, self.domains, {})
 
     def _quality(self, axes: Mapping[str, Value]) -> GatedValue:
-        """The composite after its gates."""
+        """Return the composite after its gates."""
         rules = self.rules
         gates = tuple(
             Gate(g.axis, from_decimal(g.below), from_decimal(g.composite)) for g in rules.gates
@@ -388,7 +390,7 @@ class _Binding:
         return self._value("composite", path, self.registry.formulas[kind], rules.parameters, axes)
 
     def _emission(self, read: dict[str, Value]) -> Iterator[Value]:
-        """The factors, and the emission that they lead to, over what is published before."""
+        """Yield the factors, and the emission that they lead to, over what is published before."""
         rules, own = self.rule_set.emission, self._factors()
         if rules is None:
             return
@@ -463,7 +465,7 @@ def reads_answer(fact: Node) -> bool:
 
 
 def narrow(fact: Node, domain: Domain) -> Domain:
-    """The domain of a fact, which is a 64-bit integer.
+    """Return the domain of a fact, which is a 64-bit integer.
 
     Raises:
         FormulaError: it can be larger.
@@ -513,13 +515,13 @@ def _inputs(compiled: Compiled, read: Mapping[str, Value]) -> tuple[Value, ...]:
 
 
 def _spanned(values: Iterable[int]) -> Domain:
-    """The range of a value that is one of a few."""
-    found = tuple(values)
-    return Domain(min(found), max(found), gcd(*found) or 1)
+    """Return the range of a value that is one of a few."""
+    result = tuple(values)
+    return Domain(min(result), max(result), gcd(*result) or 1)
 
 
 def _with_one(domain: Domain) -> Domain:
-    """The range of a factor that counts as 1 where it does not apply."""
+    """Return the range of a factor that counts as 1 where it does not apply."""
     return Domain(min(domain.low, NANO), max(domain.high, NANO), gcd(domain.unit, NANO))
 
 

@@ -78,7 +78,7 @@ class BoundType:
         return frozenset(fact.digest for fact in self.facts)
 
     def of_role(self, role: Role) -> tuple[Value, ...]:
-        """The values of one role, in order."""
+        """Return the values of one role, in order."""
         return tuple(value for value in self.values if value.role == role)
 
     @cached_property
@@ -146,7 +146,9 @@ class BoundType:
     def base_weight(self) -> int | None:
         """The base weight in nano; None without one, and there is no emission then."""
         weights = self.of_role("base_weight")
-        return next((each.constant for each in weights if isinstance(each, ConstantValue)), None)
+        return next(
+            (weight.constant for weight in weights if isinstance(weight, ConstantValue)), None
+        )
 
     @cached_property
     def factors(self) -> tuple[FormulaValue, ...]:
@@ -161,8 +163,8 @@ class BoundType:
     @cached_property
     def emission(self) -> FormulaValue | None:
         """The emission, or None."""
-        found = self.of_role("emission")
-        return next((value for value in found if isinstance(value, FormulaValue)), None)
+        result = self.of_role("emission")
+        return next((value for value in result if isinstance(value, FormulaValue)), None)
 
     @cached_property
     def shown(self) -> tuple[Value, ...]:

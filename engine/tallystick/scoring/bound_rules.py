@@ -51,7 +51,7 @@ class BoundRules:
     lines: tuple[BoundRules, ...] = ()
 
     def __repr__(self) -> str:
-        names = " and ".join(each.rule_set.reference for each in self.lines or (self,))
+        names = " and ".join(line.rule_set.reference for line in self.lines or (self,))
         later = f", {numbered(len(self.later), 'change')} later" if self.later else ""
         return f"<{type(self).__name__} of {names}, {self.digest}{later}>"
 
@@ -66,11 +66,11 @@ class BoundRules:
         return self.loaded.digest
 
     def rules_at(self, epoch: int) -> BoundRules:
-        """The rules of an epoch."""
+        """Return the rules of an epoch."""
         if not self.later:
             return self
-        place = bisect_right(self._begins, epoch)
-        return self.later[place - 1][1] if place else self
+        index = bisect_right(self._begins, epoch)
+        return self.later[index - 1][1] if index else self
 
     @property
     def latest(self) -> BoundRules:
@@ -78,12 +78,12 @@ class BoundRules:
         return self.later[-1][1] if self.later else self
 
     def begins(self, epoch: int) -> int:
-        """The first epoch of the rules of an epoch."""
-        place = bisect_right(self._begins, epoch)
-        return self._begins[place - 1] if place else 0
+        """Return the first epoch of the rules of an epoch."""
+        index = bisect_right(self._begins, epoch)
+        return self._begins[index - 1] if index else 0
 
     def line_of(self, skill_type: str) -> BoundRules:
-        """The rules of the line that has a skill type; these if there is one line."""
+        """Return the rules of the line that has a skill type; these if there is one line."""
         return next((line for line in self.lines if skill_type in line.types), self)
 
     def spans(self) -> Iterator[tuple[int, BoundRules]]:
@@ -92,9 +92,11 @@ class BoundRules:
         yield from self.later
 
     def each(self) -> Iterator[BoundRules]:
-        """The rules of each span and line, those of one rule set once."""
-        found = {rules.digest: rules for _, span in self.spans() for rules in span.lines or (span,)}
-        yield from found.values()
+        """Yield the rules of each span and line, those of one rule set once."""
+        result = {
+            rules.digest: rules for _, span in self.spans() for rules in span.lines or (span,)
+        }
+        yield from result.values()
 
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
@@ -156,7 +158,7 @@ def without_rules(skill_type: str, epoch: int, rules: BoundRules) -> RecordError
 
 
 def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
-    """The rules of one epoch of several lines, whose skill types are disjoint, as one."""
+    """Return the rules of one epoch of several lines, whose skill types are disjoint, as one."""
     first, *others = lines
     if not others:
         return first
@@ -164,13 +166,15 @@ def bound_epoch(lines: Sequence[BoundRules]) -> BoundRules:
         first,
         registry=united([line.registry for line in lines]),
         types={name: bound for line in lines for name, bound in line.types.items()},
-        thresholds={name: each for line in lines for name, each in line.thresholds.items()},
+        thresholds={
+            name: thresholds for line in lines for name, thresholds in line.thresholds.items()
+        },
         lines=tuple(lines),
     )
 
 
 def bound_over(lines: Sequence[Timeline[BoundRules]]) -> BoundRules:
-    """The rules of every epoch of some lines, whose skill types are disjoint, as one."""
+    """Return the rules of every epoch of some lines, whose skill types are disjoint, as one."""
     begins = sorted({begin for line in lines for begin, _, _ in line.spans()})
     return from_epochs(
         [(begin, bound_epoch([line.at(begin) for line in lines])) for begin in begins]

@@ -75,7 +75,7 @@ class LoweredFormula:
 
     @property
     def _inputs(self) -> list[Node]:
-        return [given.node for _, given in self.program.inputs]
+        return [atom.node for _, atom in self.program.inputs]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -100,7 +100,7 @@ class Compiled:
         return self.proved.program
 
     def nano(self, facts: Sequence[int], published: Mapping[str, int]) -> int:
-        """The published value of one record."""
+        """Return the published value of one record."""
         return self.proved.integers(
             *[facts[s] if isinstance(s, int) else published[s] for s in self.sources]
         )
@@ -108,7 +108,7 @@ class Compiled:
     def nano_columns(
         self, facts: Sequence[Column], published: Mapping[str, Column], rows: int
     ) -> Column:
-        """The published value of each row."""
+        """Return the published value of each row."""
         inputs = [facts[s] if isinstance(s, int) else published[s] for s in self.sources]
         return self.proved.columns(inputs, rows)
 
@@ -119,7 +119,7 @@ class Compiled:
     def exact(
         self, facts: Sequence[int], published: Published, trace: Trace | None = None
     ) -> Exact:
-        """The exact value of one record, by the reference evaluator."""
+        """Return the exact value of one record, by the reference evaluator."""
         # a formula that reads no facts knows none
         by_digest = dict(zip(self.facts, facts, strict=False))
         return evaluate(self.tree, by_digest, published, trace)
@@ -146,7 +146,7 @@ def compile_tree(
     order = {digest: position for position, digest in enumerate(facts)}
     sources = tuple(
         order[node.digest] if node.op == "fact" else str(node.data[0])
-        for node in (given.node for _, given in proved.program.inputs)
+        for node in (atom.node for _, atom in proved.program.inputs)
     )
     return Compiled(tree, proved, tuple(facts), sources)
 
@@ -198,7 +198,7 @@ class ProofKey:
         published: Mapping[str, Domain],
         requirements: Sequence[Node],
     ) -> ProofKey:
-        """The question, with the ranges of what it reads and no others."""
+        """Return the question, with the ranges of what it reads and no others."""
         trees = (tree, *requirements)
         read = dict.fromkeys(fact.digest for each in trees for fact in leaves(each, "fact"))
         names = dict.fromkeys(str(node.data[0]) for node in leaves(tree, "published"))

@@ -36,8 +36,8 @@ class MeanValue(Value):
     @property
     def weighed(self) -> Mapping[Value, int]:
         """The inputs whose weight is not 0, with its numerator over the common denominator."""
-        kept = [self.inputs[place] for place in self.weights.kept]
-        return dict(zip(kept, self.weights.numerators, strict=True))
+        axes = [self.inputs[index] for index in self.weights.kept]
+        return dict(zip(axes, self.weights.numerators, strict=True))
 
     @property
     def operation(self) -> list[Any]:
@@ -50,8 +50,8 @@ class MeanValue(Value):
     ) -> int | None:
         """Return the mean by whole numbers."""
         del facts, thresholds
-        given = [NANO if (n := values[axis]) is None else n for axis in self.inputs]
-        return _EXACT[self.mean](given, self.weights)
+        axes = [NANO if (n := values[axis]) is None else n for axis in self.inputs]
+        return _EXACT[self.mean](axes, self.weights)
 
     def plan(self, planner: Planner[S]) -> S:
         """Return the mean of the inputs whose weight is not 0."""
@@ -115,7 +115,7 @@ class GatedValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """The composite of the last gate that closes, else the ungated one."""
+        """Return the composite of the last gate that closes, else the ungated one."""
         del facts, thresholds
         quality = values[self.inputs[0]]
         for gate, axis in self.deciding:

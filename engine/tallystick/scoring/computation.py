@@ -81,6 +81,9 @@ class NotAnalysed:
         kind: the name of its operation.
         tool: the tool.
         reason: why the tool cannot, as a clause without a full stop.
+
+    >>> print(NotAnalysed("floor", "acme/min_of", "rules prove", "no term of this kind is known"))
+    not analysed: floor (acme/min_of): no term of this kind is known
     """
 
     value: str
@@ -118,6 +121,9 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
 
     Raises:
         FormulaError: some read each other in a circle.
+
+    >>> in_order({"quality": ["composite"], "composite": ["policy", "evidence"]})
+    ['composite', 'quality']
     """
     try:
         order = list(TopologicalSorter(reads).static_order())

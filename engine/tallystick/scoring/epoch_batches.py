@@ -42,20 +42,20 @@ def _by_rules(
     records: Iterable[Numbered], rules: BoundRules, begins: dict[int, int]
 ) -> dict[int, list[Numbered]]:
     """Return records by the first epoch of their rules, which `begins` remembers by epoch."""
-    found: dict[int, list[Numbered]] = {}
+    result: dict[int, list[Numbered]] = {}
     for number, decoded in records:
         record: Any = decoded.record if decoded.__class__ is MissedDeadline else decoded
         if record.__class__ is Reject:
-            found.setdefault(0, []).append((number, decoded))
+            result.setdefault(0, []).append((number, decoded))
             continue
         epoch = record.epoch
         if epoch not in begins:
             begins[epoch] = rules.begins(epoch)
         begin = begins[epoch]
         own = rules.rules_at(begin)
-        kept = decoded if record.skill_type in own.types else _refused(record, number, own)
-        found.setdefault(begin, []).append((number, kept))
-    return found
+        accepted = decoded if record.skill_type in own.types else _refused(record, number, own)
+        result.setdefault(begin, []).append((number, accepted))
+    return result
 
 
 def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: ANN401  # decoded
@@ -64,17 +64,17 @@ def _refused(record: Any, number: int, rules: BoundRules) -> Reject:  # noqa: AN
 
 
 def split_facts(batch: FactBatch, rules: BoundRules) -> dict[int, FactBatch]:
-    """The facts of records, by the first epoch of the rules that hold for each."""
+    """Return the facts of records, by the first epoch of the rules that hold for each."""
     begins = np.array([begin for begin, _ in rules.spans()])
     spans = {n: np.searchsorted(begins, r.epoch, side="right") - 1 for n, r in batch.types.items()}
-    found: dict[int, FactBatch] = {}
-    for place, begin in enumerate(begins.tolist()):
-        types = {name: rows.select(spans[name] == place) for name, rows in batch.types.items()}
-        kept = {name: rows for name, rows in types.items() if len(rows)}
-        if kept or not begin:
+    result: dict[int, FactBatch] = {}
+    for index, begin in enumerate(begins.tolist()):
+        types = {name: rows.select(spans[name] == index) for name, rows in batch.types.items()}
+        rows_by_type = {name: rows for name, rows in types.items() if len(rows)}
+        if rows_by_type or not begin:
             rejects = () if begin else batch.rejects
-            found[begin] = attrs.evolve(batch, types=kept, rejects=rejects)
-    return found
+            result[begin] = attrs.evolve(batch, types=rows_by_type, rejects=rejects)
+    return result
 
 
 def merged(batches: Sequence[ResultBatch], rules: BoundRules) -> ResultBatch:
@@ -86,8 +86,8 @@ def merged(batches: Sequence[ResultBatch], rules: BoundRules) -> ResultBatch:
     """
     order, places = _order([batch.record for batch in batches])
     parts = (
-        ResultPart(place[part.rows], part.scores)
-        for batch, place in zip(batches, places, strict=True)
+        ResultPart(rows_of_batch[part.rows], part.scores)
+        for batch, rows_of_batch in zip(batches, places, strict=True)
         for part in batch.parts
     )
     rejects = (reject for batch in batches for reject in batch.rejects)
@@ -113,7 +113,9 @@ def _order(records: Sequence[Column]) -> tuple[Column, list[Column]]:
     order = np.argsort(lines, kind="stable")
     places = np.empty(len(order), np.intp)
     places[order] = np.arange(len(order))
-    return order, np.split(places, np.cumsum([len(each) for each in records])[:-1])
+    return order, np.split(
+        places, np.cumsum([len(lines_of_batch) for lines_of_batch in records])[:-1]
+    )
 
 
 def _joined(batches: Sequence[ResultBatch], name: str, order: Column) -> Callable[[], Any]:
@@ -128,11 +130,11 @@ def _joined(batches: Sequence[ResultBatch], name: str, order: Column) -> Callabl
 
 
 def _column(batch: ResultBatch, name: str) -> Any:  # noqa: ANN401  # an array of NumPy or of Arrow
-    found = getattr(batch, name)
+    result = getattr(batch, name)
     # rules of one epoch may name groups, and those of another none
-    return pa.nulls(len(batch), pa.string()) if found is None else found
+    return pa.nulls(len(batch), pa.string()) if result is None else result
 
 
 def _listed(columns: Sequence[list[Made]], order: Column) -> list[Made]:
     joined = [value for column in columns for value in column]
-    return [joined[place] for place in order.tolist()]
+    return [joined[index] for index in order.tolist()]

@@ -13,7 +13,7 @@ import attrs
 from tallystick.formula.evaluate import evaluate
 from tallystick.formula.text import decimal_text, lines, render, substituted, told_apart
 from tallystick.formula.tree import Node, value_of, walk
-from tallystick.json_values import JsonObject, Key, json_object, json_value
+from tallystick.json_values import JsonKey, JsonObject, json_object, json_value
 from tallystick.numbers.nano import publish, to_decimal
 from tallystick.numbers.real import Exact
 from tallystick.scoring.bound import BoundType
@@ -128,8 +128,8 @@ def _measures(explanation: Explanation) -> tuple[ValueStep, ...] | None:
 
 @json_object(
     *("result", "rule_set", "digest", "facts", "axes", "composite", "tier", "factors", "emission"),
-    Key("measures", _measures, left_out="none"),
-    Key("operations", left_out="empty"),
+    JsonKey("measures", _measures, left_out="none"),
+    JsonKey("operations", left_out="empty"),
 )
 @attrs.frozen
 class Explanation:
@@ -255,15 +255,15 @@ class _Explaining:
         compiled, trace = value.compiled, dict[str, Exact]()
         published = value.read(self.values)
         exact = compiled.exact(self.facts, published, trace)
-        shown = value.formula.symbol or value.name
+        text = value.formula.symbol or value.name
         texts = substituted(input_texts(compiled, self.facts, published))
         return ValueStep(
             name=value.name,
             symbol=value.formula.symbol,
             formula=value.formula.name,
-            text=tuple(lines(shown, compiled.tree)),
-            values=tuple(lines(shown, compiled.tree, texts)),
-            intermediates={name: decimal_text(found) for name, found in trace.items()},
+            text=tuple(lines(text, compiled.tree)),
+            values=tuple(lines(text, compiled.tree, texts)),
+            intermediates={name: decimal_text(result) for name, result in trace.items()},
             exact=decimal_text(exact),
             value=self._published(value, nano),
             cliffs=tuple(_cliffs(compiled.tree, published)),
@@ -308,26 +308,26 @@ def _kind_of(value: Value) -> str:
 
 
 def _cliffs(tree: Node, published: Mapping[str, int]) -> list[Cliff]:
-    """The comparisons of a published value with a number, each an edge."""
-    found = []
+    """Return the comparisons of a published value with a number, each an edge."""
+    result = []
     for node in walk(tree):
         if node.op not in ("lt", "le") or {a.op for a in node.args} != {"published", "const"}:
             continue
         value, edge = sorted(node.args, key=lambda argument: argument.op == "const")
         at, limit = published[str(value.data[0])], publish(value_of(edge))
         holds = bool(evaluate(node, {}, published))
-        found.append(_cliff(render(node), at, limit, passed=holds))
-    return found
+        result.append(_cliff(render(node), at, limit, passed=holds))
+    return result
 
 
 def _cliff(name: str, value: int, edge: int, *, passed: bool | None = None) -> Cliff:
-    """A comparison; unless it is said, it is passed at the edge and above."""
+    """Return a comparison; unless it is said, it is passed at the edge and above."""
     reached = value >= edge if passed is None else passed
     return Cliff(name, to_decimal(value), to_decimal(edge), to_decimal(value - edge), reached)
 
 
 def _absent(value: FormulaValue) -> ValueStep:
-    """The step of what does not apply: a factor then counts as 1 whatever its formula."""
+    """Return the step of what does not apply: a factor then counts as 1 whatever its formula."""
     condition = render(value.applies.tree) if value.applies is not None else "never"
     text, exact = (f"applies if {condition}",), "" if value.role == "measure" else "1"
     return ValueStep(

@@ -97,11 +97,13 @@ class Check:
 
     def figure(self, name: str) -> Figure:
         """Return the figure of a name."""
-        return next(each for each in self.figures if each.name == name)
+        return next(figure for figure in self.figures if figure.name == name)
 
     def figures_of(self, evidence: Mapping[str, Any]) -> dict[str, Fraction | None]:
         """Return the figures that a finding has, by name."""
-        return {each.name: each.value(evidence) for each in self.figures if each.is_in(evidence)}
+        return {
+            figure.name: figure.value(evidence) for figure in self.figures if figure.is_in(evidence)
+        }
 
 
 def check(

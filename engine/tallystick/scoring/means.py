@@ -32,13 +32,13 @@ _NEAR = Decimal(10) ** -40
 
 
 def logarithms(columns: Sequence[Column]) -> Doubles:
-    """The logarithms of axes, a row for each: of nano times 2⁻³⁰, minus infinity for 0."""
-    found = np.empty((len(columns), len(columns[0])))
-    for column, row in zip(columns, found, strict=True):
+    """Return the logarithms of axes, a row for each: of nano times 2⁻³⁰, minus infinity for 0."""
+    result = np.empty((len(columns), len(columns[0])))
+    for column, row in zip(columns, result, strict=True):
         np.multiply(column, _SCALE, out=row)
     with np.errstate(divide="ignore"):
-        np.log(found, out=found)
-    return found
+        np.log(result, out=result)
+    return result
 
 
 def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) -> Column:
@@ -56,7 +56,7 @@ def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) 
     np.exp(total, out=total)
     np.multiply(total, 1 / _SCALE, out=total)
     nearest = np.rint(total)
-    found: Column = nearest.astype(np.int64)
+    result: Column = nearest.astype(np.int64)
     np.subtract(total, nearest, out=total)
     np.abs(total, out=total)
     margin = (1 + len(columns) * _AXES) * _MARGIN
@@ -64,14 +64,14 @@ def geometric_means(columns: Sequence[Column], logs: Doubles, weights: Weights) 
     hard = np.flatnonzero(~(total <= 1 / 2 - margin))
     if len(hard):
         rows = zip(*(column[hard].tolist() for column in columns), strict=True)
-        guesses = found[hard].tolist()
-        found[hard] = [_decided(row, weights, g) for row, g in zip(rows, guesses, strict=True)]
-    return found
+        guesses = result[hard].tolist()
+        result[hard] = [_decided(row, weights, g) for row, g in zip(rows, guesses, strict=True)]
+    return result
 
 
 def _by_the_kernel(columns: Sequence[Column], weights: Weights) -> Column:
-    given = dict(zip(weights.kept, columns, strict=True))
-    every = [given.get(place, columns[0]) for place in range(weights.count)]
+    by_index = dict(zip(weights.kept, columns, strict=True))
+    every = [by_index.get(index, columns[0]) for index in range(weights.count)]
     return geometric_mean_columns(every, weights)
 
 

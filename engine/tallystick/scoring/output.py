@@ -38,7 +38,7 @@ class Writer(Protocol):
         """Append the results of a batch, as ``encoder`` of the format makes them."""
 
     def close(self) -> None:
-        """Finish what the format needs at its end; the file itself stays open."""
+        """Write the end of the format; the file itself stays open."""
 
 
 def format_of(path: Path, wanted: str | None) -> str:
@@ -50,11 +50,13 @@ def format_of(path: Path, wanted: str | None) -> str:
         OutputError: neither names one, or it cannot be a stream.
     """
     if wanted is not None and wanted not in _BY_NAME:
-        known = ", ".join(FORMATS)
-        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {known}")
+        names = ", ".join(FORMATS)
+        raise OutputError(f"{path}: found the format {wanted!r}, expected one of {names}")
     if is_stream(path):
         if wanted is not None and not _BY_NAME[wanted].streams:
-            streams = ", ".join(each.name for each in _BY_NAME.values() if each.streams)
+            streams = ", ".join(
+                output_format.name for output_format in _BY_NAME.values() if output_format.streams
+            )
             raise OutputError(
                 f"{path}: found the format {wanted!r}, expected one that can be a stream: "
                 f"{streams}; for {wanted!r} name a file"
@@ -62,12 +64,12 @@ def format_of(path: Path, wanted: str | None) -> str:
         return wanted or FORMATS[0]
     if wanted is not None:
         return wanted
-    found = path.suffix.lower().removeprefix(".")
-    if found not in EXTENSIONS:
+    extension = path.suffix.lower().removeprefix(".")
+    if extension not in EXTENSIONS:
         raise OutputError(
             f"{path}: found no format in the name, expected .{', .'.join(EXTENSIONS)}, or --format"
         )
-    return found
+    return extension
 
 
 SHADOW = "shadow"
@@ -75,12 +77,12 @@ SHADOW = "shadow"
 
 
 def encoder(format_name: str, layout: ResultLayout, *, shadow: bool = False) -> Encode:
-    """Return the function from batches to the content that the writer of a format appends."""
+    """Return the function that encodes batches for the writer; ``shadow`` marks every row."""
     return _BY_NAME[format_name].encoder(layout, shadow)
 
 
 def _marked_lines(batch: ResultBatch) -> bytes:
-    """Return the lines of `_json_lines` with the mark as the last field."""
+    """Encode a batch as `_json_lines` does, with the mark as the last field."""
     return _json_lines(batch).replace(b"}\n", f',"{SHADOW}":true}}\n'.encode())
 
 
@@ -91,7 +93,7 @@ def _marked_arrow(batch: ResultBatch) -> pa.RecordBatch:
 
 
 def _json_lines(batch: ResultBatch) -> bytes:
-    """One JSON object a line, fields and axes in order, decimals as text of nine places."""
+    """Return a batch as JSON lines, fields and axes in order, decimals as text of nine places."""
     lines = bytearray()
     for result in batch.results():
         lines += f"{result.to_json()}\n".encode()
@@ -114,14 +116,14 @@ def _cells(batch: ResultBatch, layout: ResultLayout) -> Iterator[Sequence[object
 
 
 def _flattened(layout: ResultLayout) -> dict[str, tuple[str, ...]]:
-    """The fields that are a column for each of some names."""
+    """Return the fields that are a column for each of some names."""
     return {"axes": layout.axes, MEASURES: tuple(layout.measures)}
 
 
 def _for_spreadsheet(
     rows: Iterable[Sequence[object]], layout: ResultLayout
 ) -> Iterator[Sequence[object]]:
-    """The rows with texts, but not decimals, as cells of a spreadsheet."""
+    """Yield the rows with texts, but not decimals, as cells of a spreadsheet."""
     is_text = [name in {*_TEXTS, GROUP, *_ratios(layout)} for name in _columns(layout)]
     for row in rows:
         yield [
@@ -131,7 +133,7 @@ def _for_spreadsheet(
 
 
 def _columns(layout: ResultLayout) -> list[str]:
-    """The names of the columns of CSV: one for each axis, ``axes.NAME``, and for each measure."""
+    """Return the names of the columns of CSV: one for each axis and each measure."""
     flat = _flattened(layout)
     return [
         column
@@ -141,12 +143,12 @@ def _columns(layout: ResultLayout) -> list[str]:
 
 
 def _ratios(layout: ResultLayout) -> set[str]:
-    """The columns of measures that are ratios, which a spreadsheet would take for dates."""
+    """Return the columns of measures that are ratios, which a spreadsheet would take for dates."""
     return {f"{MEASURES}.{name}" for name, is_ratio in layout.measures.items() if is_ratio}
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    """Comma-separated values (RFC 4180); null is empty."""
+    """Return rows as comma-separated values (RFC 4180); null is empty."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
     return text.getvalue().encode()
@@ -169,11 +171,11 @@ class Text:
         self.file.write(data)
 
     def close(self) -> None:
-        """End without writing more."""
+        """Do nothing: every line is written."""
 
 
 def _table(file: IO[bytes], layout: ResultLayout, shadow: bool) -> Text:
-    """CSV with its header."""
+    """Return the writer of CSV, whose header is written."""
     file.write(_csv([[*_columns(layout), *([SHADOW] if shadow else [])]]))
     return Text(file)
 
@@ -213,7 +215,7 @@ _TEXTS = ["skill_type", "task_id", "miner_hotkey", "role", "tier"]
 def writing(
     format_name: str, results: OutputFile, layout: ResultLayout, *, shadow: bool = False
 ) -> Iterator[Writer]:
-    """The writer of a format, closed at the end of the block; ``shadow`` as in `encoder`."""
+    """Yield the writer of a format, closed at the end of the block; ``shadow`` as in `encoder`."""
     with output_errors(results.path):
         out = _BY_NAME[format_name].writer(results.file, layout, shadow)
     try:
@@ -281,15 +283,17 @@ def by_name(formats: Iterable[OutputFormat]) -> dict[str, OutputFormat]:
         OutputError: a format does not declare whether it can be a stream, or two have one name.
     """
     named: dict[str, OutputFormat] = {}
-    for each in formats:
-        if not isinstance(each.streams, bool):
+    for declared in formats:
+        if not isinstance(declared.streams, bool):
             raise OutputError(
-                f"the output format {each.name!r}: found streams = {each.streams!r}, expected "
-                "True or False: whether a pipe can take its bytes as they are made"
+                f"the output format {declared.name!r}: found streams = {declared.streams!r}, "
+                "expected True or False: whether a pipe can take its bytes as they are made"
             )
-        if each.name in named:
-            raise OutputError(f"found two output formats {each.name!r}, expected one of that name")
-        named[each.name] = each
+        if declared.name in named:
+            raise OutputError(
+                f"found two output formats {declared.name!r}, expected one of that name"
+            )
+        named[declared.name] = declared
     return named
 
 

@@ -77,8 +77,8 @@ class ScoreColumns:
     @cached_property
     def axes(self) -> Mapping[str, Column]:
         """The axes that were asked for, by name."""
-        found = self.columns
-        return {axis.name: found[axis] for axis in self.bound.axes if axis in found}
+        result = self.columns
+        return {axis.name: result[axis] for axis in self.bound.axes if axis in result}
 
     @property
     def quality(self) -> Column:
@@ -104,7 +104,7 @@ class ScoreColumns:
         return ScoreColumns(
             self.bound,
             {value: changed(column) for value, column in self.columns.items()},
-            {value: changed(given) for value, given in self.given.items()},
+            {value: changed(applies) for value, applies in self.given.items()},
             None if self.gate is None else changed(self.gate),
             {value: changed(column) for value, column in self.ratios.items()},
         )
@@ -191,7 +191,7 @@ class Work:
                 held[step.slot] = step.compute([held[slot] for slot in step.inputs], rows)
             for slot in step.dropped:
                 held[slot] = None
-        found = ScoreColumns(
+        scores = ScoreColumns(
             self.bound,
             {value: held[slot] for value, slot in self.columns.items()},
             {value: held[slot] for value, slot in self.given.items()},
@@ -200,7 +200,7 @@ class Work:
         )
         for slot in self.dropped:
             held[slot] = None
-        return found
+        return scores
 
 
 @attrs.frozen(eq=False)
@@ -222,38 +222,38 @@ class Plan:
             facts: gives an int64 column for a digest; each is asked for when it is first read.
             rows: how many rows it has, at least 1.
         """
-        held: list[Any] = [None] * self.slots
+        slots: list[Any] = [None] * self.slots
         with np.errstate(all="ignore"):
             for work in self.works:
-                yield work.candidate, work.run(held, facts, rows)
+                yield work.candidate, work.run(slots, facts, rows)
 
 
 def plan_of(targets: Iterable[Target]) -> Plan:
-    """The plan of candidates that accept the same records of one type.
+    """Return the plan of candidates that accept the same records of one type.
 
     All have the same schema and the same requirements.
     """
-    known: dict[Hashable, Slot] = {}
-    works = [ColumnPlanner(known, each.thresholds).work(each) for each in targets]
-    return Plan(_dropping(works), len(known))
+    slots: dict[Hashable, Slot] = {}
+    works = [ColumnPlanner(slots, target.thresholds).work(target) for target in targets]
+    return Plan(_dropping(works), len(slots))
 
 
 def _dropping(works: Sequence[Work]) -> tuple[Work, ...]:
-    """The same work, where each result is dropped by the last that reads it."""
+    """Return the same work, where each result is dropped by the last that reads it."""
     read = set[Slot]()
 
     def last(slots: Iterable[Slot]) -> tuple[Slot, ...]:
-        found = {slot for slot in slots if slot not in read}
-        read.update(found)
-        return tuple(found)
+        result = {slot for slot in slots if slot not in read}
+        read.update(result)
+        return tuple(result)
 
-    found: list[Work] = []
+    result: list[Work] = []
     for work in reversed(works):
         dropped, steps = last(work.told), list[_Step]()
         for step in reversed(work.steps):
             steps.append(attrs.evolve(step, dropped=last((step.slot, *step.inputs))))
-        found.append(attrs.evolve(work, steps=tuple(reversed(steps)), dropped=dropped))
-    return tuple(reversed(found))
+        result.append(attrs.evolve(work, steps=tuple(reversed(steps)), dropped=dropped))
+    return tuple(reversed(result))
 
 
 _plans: WeakKeyDictionary[BoundType, dict[tuple[int, ...], Plan]] = WeakKeyDictionary()
@@ -306,7 +306,7 @@ def column_of(
     given: Mapping[Value, Column],
     thresholds: Thresholds,
 ) -> Column:
-    """One value of many records, 1 where it does not apply.
+    """Return one value of many records, 1 where it does not apply.
 
     Args:
         bound: the skill type.
@@ -316,12 +316,12 @@ def column_of(
         thresholds: the tier thresholds.
     """
     planner = ColumnPlanner({}, thresholds)
-    columns = {planner.given(each): column for each, column in given.items()}
+    columns = {planner.given(given_value): column for given_value, column in given.items()}
     work = planner.work(Target(0, bound, thresholds, (value,)))
-    held: list[Any] = [columns.get(slot) for slot in range(planner.slots)]
+    slots: list[Any] = [columns.get(slot) for slot in range(planner.slots)]
     named = {fact.digest: column for fact, column in zip(bound.facts, facts, strict=True)}
     with np.errstate(all="ignore"):
-        column: Column = work.run(held, named.__getitem__, len(facts[0])).columns[value]
+        column: Column = work.run(slots, named.__getitem__, len(facts[0])).columns[value]
     return column
 
 
@@ -341,7 +341,7 @@ class ColumnPlanner(Planner[Slot]):
         self._steps: list[_Step] = []
 
     def work(self, target: Target) -> Work:
-        """The work of a candidate; what earlier ones do is not done again."""
+        """Return the work of a candidate; what earlier ones do is not done again."""
         columns = {value: self.slot(value) for value in target.values}
         ratios: dict[Value, Slot] = {value: self.ratio(value) for value in target.ratios}
         conditions = {
@@ -371,7 +371,7 @@ class ColumnPlanner(Planner[Slot]):
         return self._slots[value]
 
     def step(self, key: Hashable, inputs: tuple[Slot, ...], compute: Compute) -> Slot:
-        """The slot of a result, which is the same for the same key and inputs."""
+        """Return the slot of a result, which is the same for the same key and inputs."""
         whole = (key, inputs)
         if whole not in self._known:
             self._known[whole] = len(self._known)
@@ -391,7 +391,7 @@ class ColumnPlanner(Planner[Slot]):
         return self._slots[value]
 
     def constant(self, number: int) -> Slot:
-        """One number for all rows."""
+        """Return one number for all rows."""
 
         def compute(_: list[Any], rows: int) -> Column:
             return np.broadcast_to(np.int64(number), (rows,))
@@ -433,14 +433,14 @@ class ColumnPlanner(Planner[Slot]):
         def compute(columns: list[Any], rows: int) -> Ratios:
             if not columns:
                 return np.full(rows, Fraction(*function()), object)
-            taken = zip(*(column.tolist() for column in columns), strict=True)
-            return np.fromiter((Fraction(*function(*row)) for row in taken), object, rows)
+            rows_of_inputs = zip(*(column.tolist() for column in columns), strict=True)
+            return np.fromiter((Fraction(*function(*row)) for row in rows_of_inputs), object, rows)
 
-        slots = self._sources(value.compiled, {each.name: each for each in value.inputs})
+        slots = self._sources(value.compiled, {read.name: read for read in value.inputs})
         return self.step(("ratio", value.compiled.proved.key), slots, compute)
 
     def _sources(self, compiled: Compiled, named: Mapping[str, Value]) -> tuple[Slot, ...]:
-        """The slots of what a formula reads."""
+        """Return the slots of what a formula reads."""
         return tuple(
             self.fact(compiled.facts[s]) if isinstance(s, int) else self.slot(named[s])
             for s in compiled.sources
@@ -452,7 +452,7 @@ class ColumnPlanner(Planner[Slot]):
         return self.step("holds", (truth,), lambda columns, _: columns[0] == NANO)
 
     def where_given(self, slot: Slot, applies: Compiled) -> Slot:
-        """A column, and 1 where it does not apply."""
+        """Return a column, and 1 where it does not apply."""
         return self.step(
             "where given",
             (slot, self.holds(applies)),
@@ -460,7 +460,7 @@ class ColumnPlanner(Planner[Slot]):
         )
 
     def geometric_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
-        """A weighted geometric mean, whose logarithms come first."""
+        """Return a weighted geometric mean, whose logarithms come first."""
         logs = self.step("logarithms", axes, lambda columns, _: logarithms(columns))
         return self.step(
             ("geometric", weights),
@@ -469,25 +469,27 @@ class ColumnPlanner(Planner[Slot]):
         )
 
     def arithmetic_mean(self, axes: tuple[Slot, ...], weights: Weights) -> Slot:
-        """A weighted arithmetic mean."""
-        kept = dense(weights)
+        """Return a weighted arithmetic mean."""
+        weighed = dense(weights)
         return self.step(
-            ("arithmetic", kept), axes, lambda columns, _: arithmetic_mean_columns(columns, kept)
+            ("arithmetic", weighed),
+            axes,
+            lambda columns, _: arithmetic_mean_columns(columns, weighed),
         )
 
     def gate_number(self, axes: tuple[Slot, ...], limits: tuple[int, ...]) -> Slot:
         """The number, from 1, of the last gate whose axis is below its limit; 0 for none."""
 
         def compute(columns: list[Any], rows: int) -> Small:
-            found = np.zeros(rows, _small(len(limits)))
+            result = np.zeros(rows, _small(len(limits)))
             for number, (column, below) in enumerate(zip(columns, limits, strict=True), 1):
-                found[column < below] = number
-            return found
+                result[column < below] = number
+            return result
 
         return self.step(("gate", limits), axes, compute)
 
     def gated(self, ungated: Slot, gate: Slot, composites: tuple[int, ...]) -> Slot:
-        """A composite, written over where a gate decides."""
+        """Return a composite, written over where a gate decides."""
         instead = np.array([0, *composites], np.int64)
         hits = self.step("hits", (gate,), lambda columns, _: np.flatnonzero(columns[0] != 0))
 
@@ -518,16 +520,16 @@ class ColumnPlanner(Planner[Slot]):
 
     def looked_up(self, slot: Slot, numbers: tuple[int, ...], *, in_doubles: bool = False) -> Slot:
         """A number for each position; in doubles, where these hold it, it multiplies fastest."""
-        held = in_doubles and max(map(abs, numbers)) < _DOUBLE
-        table = np.array(numbers, np.float64 if held else np.int64)
+        fits = in_doubles and max(map(abs, numbers)) < _DOUBLE
+        table = np.array(numbers, np.float64 if fits else np.int64)
         key = ("looked up", table.dtype.char, numbers)
         return self.step(key, (slot,), lambda columns, _: table.take(columns[0], mode="clip"))
 
     def _product(self, product: Product, inputs: Sequence[Value]) -> Slot:
-        """A product of values: first those in which candidates seldom differ."""
+        """Return a product of values: first those in which candidates seldom differ."""
         shared, own, coefficient = list[tuple[Slot, int]](), list[tuple[Slot, int]](), 1
-        for place, unit in zip(product.inputs, product.units, strict=True):
-            value = inputs[place]
+        for index, unit in zip(product.inputs, product.units, strict=True):
+            value = inputs[index]
             if isinstance(value, ConstantValue):
                 coefficient *= value.constant // unit
             elif value.role in {"quality", "tier_multiplier"}:
@@ -554,7 +556,7 @@ class ColumnPlanner(Planner[Slot]):
 
 
 def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]) -> Compute:
-    """A step whose error says what is undecided."""
+    """Return a step whose error says what is undecided."""
 
     def told(columns: list[Any], rows: int) -> Column:
         try:
@@ -567,14 +569,14 @@ def _telling(compute: Compute, named: Callable[[UndecidedError], UndecidedError]
 
 
 def _applied(compute: Compute) -> Compute:
-    """A step in the rows in which its first column holds; 1 in the others."""
+    """Return a step in the rows in which its first column holds; 1 in the others."""
 
     def applied(columns: list[Any], rows: int) -> Column:
         places = np.flatnonzero(columns[0])
-        found = np.full(rows, NANO, np.int64)
+        result = np.full(rows, NANO, np.int64)
         if len(places):
-            found[places] = compute([column[places] for column in columns[1:]], len(places))
-        return found
+            result[places] = compute([column[places] for column in columns[1:]], len(places))
+        return result
 
     return applied
 

@@ -78,7 +78,7 @@ def product_of(columns: ColumnProgram | BallProgram) -> Product | None:
     low, high = program.low, program.high
     if not 0 < len(monomial) <= _MOST_FACTORS or max(abs(low), abs(high)) * NANO >= _LARGEST:
         return None
-    places = {index: place for place, (index, _) in enumerate(program.inputs)}
+    places = {index: position for position, (index, _) in enumerate(program.inputs)}
     units = {index: atom.unit for index, atom in program.inputs}
     shared = gcd(NANO, arm.denominator[()])
     return Product(
@@ -90,7 +90,7 @@ def product_of(columns: ColumnProgram | BallProgram) -> Product | None:
 
 
 def partial(product: Product, units: Sequence[int], columns: Sequence[Column]) -> Partial:
-    """The product of the coefficient and shared factors over the divisor and all units."""
+    """Return the product of the coefficient and shared factors over the divisor and all units."""
     ratio = Fraction(product.coefficient, product.divisor * prod(product.units))
     double = np.array([float(ratio)])
     for column in columns:
@@ -105,7 +105,7 @@ def finished(
     columns: Sequence[Column | Doubles],
     rows: int,
 ) -> Column:
-    """The published product of every row.
+    """Return the published product of every row.
 
     Args:
         product: which.
@@ -119,7 +119,7 @@ def finished(
     for column in columns:
         np.multiply(double, column, out=double)
     nearest = np.rint(double)
-    found = nearest.astype(np.int64)
+    result = nearest.astype(np.int64)
     np.subtract(double, nearest, out=double)
     np.abs(double, out=double)
     unsure = np.flatnonzero(double >= _SURE)
@@ -127,18 +127,18 @@ def finished(
         wrapped = np.array([_wrapped(product.coefficient)], np.int64)
         for column, unit in (*shared.factors, *zip(columns, units, strict=True)):
             wrapped = wrapped * (column.take(unsure).astype(np.int64) // unit)
-        found[unsure] = _corrected(found[unsure], wrapped, product.divisor)
-    return found
+        result[unsure] = _corrected(result[unsure], wrapped, product.divisor)
+    return result
 
 
 def _corrected(guess: Column, numerator: Column, divisor: int) -> Column:
     """The half-even quotients from guesses at most one off; the remainder is exact modulo 2⁶⁴."""
     twice = 2 * (numerator - guess * divisor)
     odd = guess & 1
-    found: Column = guess + (twice + odd > divisor) - (odd - twice > divisor)
-    return found
+    result: Column = guess + (twice + odd > divisor) - (odd - twice > divisor)
+    return result
 
 
 def _wrapped(value: int) -> int:
-    """The value modulo 2⁶⁴, as a signed integer."""
+    """Return the value modulo 2⁶⁴, as a signed integer."""
     return (value + _INT64) % (2 * _INT64) - _INT64

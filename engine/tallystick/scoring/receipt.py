@@ -119,9 +119,9 @@ def run_files(paths: RunPaths, progress: Progress | None = None) -> Iterator[Run
     places = [path for path in paths if path is not None and path != STANDARD]
     streams = standard_output(), standard_error(), nowhere()
     with atomic_files(*places) as files:
-        found: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
+        result: dict[Path | None, OutputFile] = dict(zip(places, files, strict=True))
         pairs = zip(paths, streams, strict=True)
-        output, rejects, receipt = (found.get(path, stream) for path, stream in pairs)
+        output, rejects, receipt = (result.get(path, stream) for path, stream in pairs)
         yield RunFiles(output, rejects, receipt, progress)
 
 
@@ -132,9 +132,9 @@ def _check_apart(source: Path, paths: Sequence[Path]) -> None:
     places, inside = [output_place(path) for path in paths], False
     # a name that leads nowhere is told when it is read
     with suppress(OSError, ValueError):
-        place = Path(os.path.realpath(source))
-        inside = place.is_dir() and any(each.parent == place for each in places)
-        places.append(place)
+        target = Path(os.path.realpath(source))
+        inside = target.is_dir() and any(each.parent == target for each in places)
+        places.append(target)
     if inside:
         raise OutputError(
             f"{paths[0]}: found an output in the folder of the records, expected another "
@@ -165,12 +165,12 @@ class RunReceipt:
 
 
 def engine_name() -> str:
-    """The engine and its version, as receipts name it."""
+    """Return the engine and its version, as receipts name it."""
     return f"tallystick {version('tallystick')}"
 
 
 def plugin_names(registry: Registry) -> dict[str, str]:
-    """The distribution and version of each plugin, as receipts name them."""
+    """Return the distribution and version of each plugin, as receipts name them."""
     return {p.name: f"{p.distribution} {p.version}" for p in registry.plugins.values()}
 
 
@@ -270,11 +270,11 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
     shadow_of: str | None = None,
     settings: str | None = None,
 ) -> Receipt:
-    """The receipt of scoring under the rules of each epoch."""
+    """Return the receipt of scoring under the rules of each epoch."""
     formulas = {
         name for each in rules.each() for name in used_formulas(each.rule_set, each.registry)
     }
-    held = tuple(_held(rules))
+    spans = tuple(_held(rules))
     return Receipt(
         rule_set=rules.rule_set.reference,
         rule_set_digest=rules.digest,
@@ -289,17 +289,17 @@ def receipt_of(  # noqa: PLR0913  # what a receipt tells beside the rules
         rejects_digest=rejects_digest,
         counts=counts,
         shadow_of=shadow_of,
-        rules_by_epoch=held if len(held) > 1 else None,
+        rules_by_epoch=spans if len(spans) > 1 else None,
         settings=settings,
     )
 
 
 def _held(rules: BoundRules) -> Iterator[RulesFrom]:
-    """Each rule set with the epoch from which it holds, by epoch."""
-    known: dict[str, str] = {}
+    """Yield each rule set with the epoch from which it holds, by epoch."""
+    digests: dict[str, str] = {}
     for epoch, span in rules.spans():
-        for each in span.lines or (span,):
-            name = each.rule_set.rule_set.name
-            if known.get(name) != each.digest:
-                known[name] = each.digest
-                yield RulesFrom(epoch, each.rule_set.reference, each.digest)
+        for line in span.lines or (span,):
+            name = line.rule_set.rule_set.name
+            if digests.get(name) != line.digest:
+                digests[name] = line.digest
+                yield RulesFrom(epoch, line.rule_set.reference, line.digest)

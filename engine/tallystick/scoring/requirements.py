@@ -19,8 +19,8 @@ def check_requirements(bound: BoundType, facts: Sequence[int], record: Any) -> N
     Raises:
         RecordError: with the code of the first requirement that is not met.
     """
-    found = (r for r, compiled in bound.requirements if not compiled.holds(facts))
-    _refuse([unmet(requirement, record) for requirement in found])
+    result = (r for r, compiled in bound.requirements if not compiled.holds(facts))
+    _refuse([unmet(requirement, record) for requirement in result])
 
 
 def check_task(bound: BoundType, missed: Record, record: Any) -> None:  # noqa: ANN401  # a line or a mapping
@@ -40,7 +40,7 @@ def _refuse(found: list[RecordError]) -> None:
 
 
 def joined(found: Sequence[RecordError]) -> RecordError:
-    """The first of some errors of one record, with the others."""
+    """Return the first of some errors of one record, with the others."""
     first, *others = found
     return RecordError(first.code, first.path, first.value, first.expected, others)
 

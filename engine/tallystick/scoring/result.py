@@ -91,7 +91,7 @@ class Result:
     group: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON values in the order of its fields.
+        """Return the row as JSON values in the order of its fields.
 
         Decimals are text of nine places, fractions text in lowest terms, such as ``15/23``.
         """
@@ -113,7 +113,7 @@ class Result:
 
 
 def shown_measure(value: int | Fraction | None) -> Decimal | Fraction | None:
-    """A measure in nano as a decimal; a ratio as it is."""
+    """Return a measure in nano as a decimal; a ratio as it is."""
     return to_decimal(value) if isinstance(value, int) else value
 
 

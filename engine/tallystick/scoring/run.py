@@ -102,7 +102,7 @@ def score_file(  # noqa: PLR0913  # what a run needs
                 epochs |= part.snapshots
                 files.tell(chunks)
         defects.close()
-        found = receipt_of(
+        result = receipt_of(
             rules,
             code=code,
             snapshots=_snapshot_digests(rules, epochs),
@@ -113,13 +113,13 @@ def score_file(  # noqa: PLR0913  # what a run needs
             shadow_of=shadow_of,
             settings=settings,
         )
-        files.receipt.write(found.to_json().encode())
+        files.receipt.write(result.to_json().encode())
     _LOG.info("scored a file", extra={"source": source, "output": output, **attrs.asdict(counts)})
-    return found
+    return result
 
 
 def _snapshot_digests(rules: BoundRules, epochs: set[int]) -> dict[str, str] | None:
-    """The digests of the snapshots of some epochs; None without a state."""
+    """Return the digests of the snapshots of some epochs; None without a state."""
     if not rules.pinned:
         return None
     return {str(epoch): rules.pinned[epoch].digest for epoch in sorted(epochs)}
@@ -181,7 +181,7 @@ class PartScoring:
         self._lock = Lock()
 
     def __call__(self, task: ScoringTask) -> Part:
-        """The part of one chunk.
+        """Return the part of one chunk.
 
         Raises:
             TallystickError: as scoring.
@@ -214,7 +214,7 @@ class ScoringSpec:
     shadow: bool = False
 
     def make(self) -> PartScoring:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
@@ -226,8 +226,8 @@ class ScoringSpec:
 
 @lru_cache(maxsize=2)
 def _unpickled(data: bytes) -> Mapping[int, ThresholdSnapshot]:
-    found: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
-    return found
+    result: Mapping[int, ThresholdSnapshot] = pickle.loads(data)  # noqa: S301  # of the run's own making
+    return result
 
 
 @attrs.define(eq=False)
@@ -272,7 +272,7 @@ def parts(
     *,
     shadow: bool = False,
 ) -> Generator[Part, None, None]:
-    """The parts of the results of a source, in order; the same whoever makes them.
+    """Return the parts of the results of a source, in order; the same whoever makes them.
 
     Args:
         rules: the bound rule set.
@@ -312,8 +312,8 @@ class _Learning:
         function: Callable[[ScoringTask], Part],
         chunks: Iterable[Chunk],
     ) -> Generator[Part, None, None]:
-        with closing(executor.map(function, self._tasks(chunks))) as found:
-            for part in found:
+        with closing(executor.map(function, self._tasks(chunks))) as result:
+            for part in result:
                 chunk = self.waiting.popleft()
                 yield self._again(chunk, part.missing) if part.missing else part
 

@@ -84,6 +84,10 @@ def load(
     Raises:
         InputError: the reference is neither text nor a path.
         RuleSetError: the rule set does not load; ``problems`` holds everything that was found.
+
+    >>> import tallystick
+    >>> tallystick.load("skills@1.1.0").rule_set.reference
+    'skills@1.1.0'
     """
     plugins = registry or (with_modules(modules) if modules else installed_plugins())
     loaded = load_rule_set(reference, plugins, lookup=lookup)
@@ -105,7 +109,7 @@ class Scorer(BoundRules):
 
     @classmethod
     def of(cls, rules: BoundRules) -> Scorer:
-        """The scorer of bound rules."""
+        """Return the scorer of bound rules."""
         return cls(**{field.name: getattr(rules, field.name) for field in attrs.fields(BoundRules)})
 
     def with_thresholds(self, thresholds: Mapping[str, Mapping[str, Number]]) -> Scorer:
@@ -119,9 +123,9 @@ class Scorer(BoundRules):
             TallystickError: a skill type or a threshold is unknown, or this is no such mapping.
         """
         nano: dict[str, dict[str, int]] = {}
-        for name, given in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
-            _of_kind(given, Mapping, f"thresholds of {name} by name")
-            nano[name] = {threshold: exact_nano(value) for threshold, value in given.items()}
+        for name, own in _of_kind(thresholds, Mapping, "thresholds by skill type").items():
+            _of_kind(own, Mapping, f"thresholds of {name} by name")
+            nano[name] = {threshold: exact_nano(value) for threshold, value in own.items()}
         every = [rules for _, rules in self.spans()]
         for name in nano:
             if not any(name in rules.types for rules in every):
@@ -145,20 +149,20 @@ class Scorer(BoundRules):
         return attrs.evolve(self, pinned=Snapshots(snapshots, self._completed))
 
     def score(self, record: RecordLike, *, line: int = 1) -> Result:
-        """The result of one record.
+        """Return the result of one record.
 
         Raises:
             RecordError: the record cannot be scored; it has a code, a path and an expectation.
         """
         with internal_errors():
-            found = self._decoded(record, line)
-            if isinstance(found, MissedDeadline):
-                return self._missed(found, record, line)
-            bound, _, scores = self._scored(self._rules_of(found), found, record)
-            return self._result(found, line, bound, scores)
+            decoded = self._decoded(record, line)
+            if isinstance(decoded, MissedDeadline):
+                return self._missed(decoded, record, line)
+            bound, _, scores = self._scored(self._rules_of(decoded), decoded, record)
+            return self._result(decoded, line, bound, scores)
 
     def score_many(self, records: Iterable[RecordLike]) -> Iterator[Result | Reject]:
-        """The result of each record, or why it was rejected, in order.
+        """Return the result of each record, or why it was rejected, in order.
 
         Raises:
             InputError: what is given is no iterable of records; one record is none.
@@ -172,11 +176,11 @@ class Scorer(BoundRules):
         try:
             for number, record in enumerate(records, 1):
                 try:
-                    found: Result | Reject = self.score(record, line=number)
+                    result: Result | Reject = self.score(record, line=number)
                 except RecordError as error:
-                    found = Reject.of(error, number, _identity(record))
-                    defects.tell([found])
-                yield found
+                    result = Reject.of(error, number, _identity(record))
+                    defects.tell([result])
+                yield result
         finally:
             defects.close()
 
@@ -260,7 +264,7 @@ class Scorer(BoundRules):
         return _told(self.score_decoded(self.decoder.records(lines, first), lines, first))
 
     def score_rows(self, rows: pa.RecordBatch, first: int = 1) -> ResultBatch:
-        """The results of rows with the fields of records, as columns.
+        """Return the results of rows with the fields of records, as columns.
 
         Raises:
             InputError: a value has no equal in Python, such as text that is not UTF-8.
@@ -273,7 +277,7 @@ class Scorer(BoundRules):
     def score_decoded(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int = 1
     ) -> ResultBatch:
-        """The results of records that are decoded, as columns.
+        """Return the results of records that are decoded, as columns.
 
         Args:
             records: what ``decoder`` made of the items, or of some of them, with their numbers in
@@ -284,7 +288,7 @@ class Scorer(BoundRules):
         return self._columns.records(records, items, first)
 
     def explain(self, record: RecordLike, *, line: int = 1) -> Explanation:
-        """Every step behind the result of one record.
+        """Return every step behind the result of one record.
 
         Raises:
             RecordError: the record cannot be scored.
@@ -292,29 +296,38 @@ class Scorer(BoundRules):
         from tallystick.scoring.explanation import Explanation, explain
 
         with internal_errors():
-            found = self._decoded(record, line)
-            if isinstance(found, MissedDeadline):
-                rules = self._rules_of(found.record)
-                own = rules.line_of(found.record.skill_type)
-                result = self._missed(found, record, line)
+            decoded = self._decoded(record, line)
+            if isinstance(decoded, MissedDeadline):
+                rules = self._rules_of(decoded.record)
+                own = rules.line_of(decoded.record.skill_type)
+                result = self._missed(decoded, record, line)
                 return Explanation(result, own.rule_set.reference, own.digest)
-            rules = self._rules_of(found)
-            own = rules.line_of(found.skill_type)
-            bound, facts, scores = self._scored(rules, found, record)
-            result = self._result(found, line, bound, scores)
+            rules = self._rules_of(decoded)
+            own = rules.line_of(decoded.skill_type)
+            bound, facts, scores = self._scored(rules, decoded, record)
+            result = self._result(decoded, line, bound, scores)
             start = Explanation(result, own.rule_set.reference, own.digest)
-            return explain(bound, facts, scores, self._thresholds_of(rules, found), start)
+            return explain(bound, facts, scores, self._thresholds_of(rules, decoded), start)
 
     def composite(self, skill_type: str, axes: Mapping[str, Number]) -> Decimal:
-        """The composite of given published axes, after its gates."""
-        given = {name: exact_nano(value) for name, value in axes.items()}
-        return to_decimal(composite_of(self._bound(skill_type), given))
+        """Return the composite of given published axes, after its gates.
+
+        >>> scorer = load("workflow@1.1.0")
+        >>> axes = {"success": 1, "cost": "0.5", "latency": "0.8", "reliability": "0.9"}
+        >>> scorer.composite("workflow", axes)
+        Decimal('0.835000000')
+        """
+        nano = {name: exact_nano(value) for name, value in axes.items()}
+        return to_decimal(composite_of(self._bound(skill_type), nano))
 
     def tier(self, skill_type: str, quality: Number) -> Tier:
-        """The tier that a quality reaches.
+        """Return the tier that a quality reaches.
 
         Raises:
             TallystickError: the type has no tiers.
+
+        >>> load("skills@1.1.0").tier("rag_knowledge", "0.9")
+        Tier(name='tier_3_novel', multiplier=Decimal('2.000000000'))
         """
         bound = self._bound(skill_type)
         if bound.tiers is None:
@@ -325,13 +338,16 @@ class Scorer(BoundRules):
     def emission(
         self, skill_type: str, *, quality: Number, tier: str | None = None, **factors: Number
     ) -> Decimal:
-        """The emission of a given quality, tier and factors; a factor left out counts as 1.
+        """Return the emission of a given quality, tier and factors; a factor left out counts as 1.
 
         Raises:
             NumberError: there is no emission, or a value is unknown or outside its range.
+
+        >>> load("skills@1.1.0").emission("rag_knowledge", quality="0.8", tier="tier_3_novel")
+        Decimal('0.800000000')
         """
-        given = {name: exact_nano(value) for name, value in factors.items()}
-        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, given))
+        nano = {name: exact_nano(value) for name, value in factors.items()}
+        return to_decimal(emission_of(self._bound(skill_type), exact_nano(quality), tier, nano))
 
     @cached_property
     def _columns(self) -> Scoring:
@@ -347,12 +363,12 @@ class Scorer(BoundRules):
             record = record.encode("utf-8", "surrogatepass")
         if isinstance(record, bytes):
             # as a line of a file, which ends before its line end
-            found = self.decoder.decode(record.removesuffix(b"\n"), line)
+            decoded = self.decoder.decode(record.removesuffix(b"\n"), line)
         else:
-            found = self.decoder.convert(record, line)
-        if isinstance(found, Reject):
-            raise found.to_error()
-        return found
+            decoded = self.decoder.convert(record, line)
+        if isinstance(decoded, Reject):
+            raise decoded.to_error()
+        return decoded
 
     def _missed(self, found: MissedDeadline, record: RecordLike, line: int) -> Result:
         rules = self._rules_of(found.record)
@@ -363,7 +379,7 @@ class Scorer(BoundRules):
     def _result(
         self, record: Record, line: int, bound: BoundType, scores: Scores | None = None
     ) -> Result:
-        """The result of a record; without scores, of one without a submission."""
+        """Return the result of a record; without scores, of one without a submission."""
         values: dict[str, Any] = {"axes": {}, "measures": {}}
         if scores is not None:
             values = _values(bound, scores)
@@ -384,7 +400,7 @@ class Scorer(BoundRules):
         )
 
     def _rules_of(self, found: Record) -> BoundRules:
-        """The rules of the epoch of a record.
+        """Return the rules of the epoch of a record.
 
         Raises:
             RecordError: they lack its skill type.
@@ -409,9 +425,11 @@ class Scorer(BoundRules):
         rules, before = self.rules_at(epoch), [s for begin, s in self.spans() if begin <= epoch]
         completed = {
             name: thresholds_of(
-                _bound_type(rules, name), given, (s.types[name] for s in before if name in s.types)
+                _bound_type(rules, name),
+                nano,
+                (s.types[name] for s in before if name in s.types),
             )
-            for name, given in snapshot.thresholds.items()
+            for name, nano in snapshot.thresholds.items()
         }
         return attrs.evolve(snapshot, thresholds=completed)
 
@@ -425,14 +443,14 @@ def _bound_type(rules: BoundRules, skill_type: str) -> BoundType:
 
 
 def _with_thresholds(rules: BoundRules, given: Mapping[str, Mapping[str, int]]) -> BoundRules:
-    """The same rules with other thresholds for those of the types that they have."""
+    """Return the same rules with other thresholds for those of the types that they have."""
     own = {name: nano for name, nano in given.items() if name in rules.types}
     changed = {name: thresholds_of(rules.types[name], nano) for name, nano in own.items()}
     return attrs.evolve(rules, thresholds={**rules.thresholds, **changed})
 
 
 def _told(batch: ResultBatch) -> ResultBatch:
-    """The batch, whose defects are told."""
+    """Return the batch, whose defects are told."""
     defects = DefectLog("records")
     defects.tell(batch.rejects)
     defects.close()
@@ -446,7 +464,7 @@ def _identity(record: RecordLike) -> Identity:
 
 
 def _values(bound: BoundType, scores: Scores) -> dict[str, Any]:
-    """The fields of a result that scores give."""
+    """Return the fields of a result that scores give."""
     decimals, factors = dict[str, Any](), dict[str, Any]()
     for value in bound.shown:
         if value.role not in {"axis", "measure", "tier"}:

@@ -74,7 +74,7 @@ def walk(
     *,
     exactly: bool = False,
 ) -> dict[Value, int | None]:
-    """The values of one record.
+    """Return the values of one record.
 
     Args:
         values: which, each after those that it reads.
@@ -83,16 +83,16 @@ def walk(
         given: values that are not computed.
         exactly: whether by exact fractions in place of the generated functions of integers.
     """
-    found = {} if given is None else dict(given)
+    result = {} if given is None else dict(given)
     for value in values:
-        if value not in found:
+        if value not in result:
             compute = value.reference if exactly else value.nano
-            found[value] = compute(facts, found, thresholds)
-    return found
+            result[value] = compute(facts, result, thresholds)
+    return result
 
 
 def score_facts(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
-    """The scores of one valid record from its facts."""
+    """Return the scores of one valid record from its facts."""
     values = walk(bound.values, facts, thresholds)
     return Scores(bound, values, {m: m.ratio(facts, values) for m in bound.exact})
 
@@ -102,12 +102,12 @@ def derive(target: Value, given: Mapping[Value, int]) -> int:
 
     It must apply, and neither it nor what is derived may read facts or thresholds.
     """
-    found = walk(_needed(target, given), (), {}, given, exactly=True)[target]
-    return found or 0
+    result = walk(_needed(target, given), (), {}, given, exactly=True)[target]
+    return result or 0
 
 
 def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
-    """A value after what it reads that is not given."""
+    """Yield a value after what it reads that is not given."""
     if target not in given:
         for value in target.inputs:
             yield from _needed(value, given)
@@ -115,7 +115,7 @@ def _needed(target: Value, given: Mapping[Value, int]) -> Iterator[Value]:
 
 
 def composite_of(bound: BoundType, axes: Mapping[str, int]) -> int:
-    """The composite of given axes in nano, after its gates.
+    """Return the composite of given axes in nano, after its gates.
 
     Raises:
         NumberError: an axis is missing, unknown, or outside [0, 1], or the type has no composite.
@@ -148,8 +148,8 @@ def emission_of(
     for name, nano in factors.items():
         low, high = ranges[name]
         _check(f"the factor {name}", nano, publish(low), publish(high))
-    given = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
-    return derive(bound.emission, {bound.quality: quality, **given, **_multiplier(bound, tier)})
+    values = {value: factors.get(value.name, NANO) for value in bound.of_role("factor")}
+    return derive(bound.emission, {bound.quality: quality, **values, **_multiplier(bound, tier)})
 
 
 def thresholds_of(
@@ -169,8 +169,8 @@ def thresholds_of(
     if bound.tiers is None:
         raise NumberError(f"found no tiers for {bound.name}")
     ranges = _ranges(bound)
-    for each in before:
-        for name, (low, high) in _ranges(each).items():
+    for earlier in before:
+        for name, (low, high) in _ranges(earlier).items():
             if name in ranges:
                 ranges[name] = min(low, ranges[name][0]), max(high, ranges[name][1])
     for name, nano in given.items():
@@ -184,14 +184,14 @@ def _ranges(bound: BoundType) -> dict[str, tuple[int, int]]:
     """Return the range of each threshold of a type, in nano."""
     if bound.tiers is None:
         return {}
-    found = dict.fromkeys(bound.tiers.tracked, (0, NANO))
+    result = dict.fromkeys(bound.tiers.tracked, (0, NANO))
     for name, value in bound.tiers.formulas.items():
-        found[name] = publish(value.formula.low), publish(value.formula.high)
-    return found
+        result[name] = publish(value.formula.low), publish(value.formula.high)
+    return result
 
 
 def _multiplier(bound: BoundType, tier: str | None) -> dict[Value, int]:
-    """The multiplier of a tier, if the type has tiers."""
+    """Return the multiplier of a tier, if the type has tiers."""
     levels = bound.tiers.levels if bound.tiers is not None else ()
     if bound.tier is None and tier is None:
         return {}

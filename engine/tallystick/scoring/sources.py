@@ -14,7 +14,7 @@ from tallystick.io.sources import (
 
 
 def source_of(path: Path, first: int = 1) -> Source:
-    """The source of a file or a folder; ``first`` is the number of its first record.
+    """Return the source of a file or a folder; ``first`` is the number of its first record.
 
     A file is Parquet by its extension, of records or of facts, else JSONL.
     """

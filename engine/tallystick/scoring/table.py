@@ -17,7 +17,7 @@ DECIMAL = pa.decimal128(19, 9)
 
 
 def schema_of(layout: ResultLayout) -> pa.Schema:
-    """The schema of results; a measure that is a ratio is text.
+    """Return the schema of results; a measure that is a ratio is text.
 
     Where no type has axes there is no column of them: Parquet has no struct without fields.
     """
@@ -38,7 +38,7 @@ def _fields(layout: ResultLayout) -> list[str]:
 
 
 def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
-    """The results of a batch."""
+    """Return the results of a batch."""
     schema, layout = schema_of(batch.layout), batch.layout
     decimals = {
         **{("axes", name): column for name, column in batch.axes.items()},
@@ -76,11 +76,11 @@ def _struct(columns: Sequence[pa.Array], schema: pa.Schema, name: str) -> pa.Arr
 
 def _texts(column: RatioColumn) -> pa.Array:
     """Fractions in lowest terms, nano as decimals."""
-    told = (
+    labels = (
         None if v is None else to_text(v) if isinstance(v, int) else ratio.to_text(v)
         for v in column.nano()
     )
-    return pa.array(told, pa.string())
+    return pa.array(labels, pa.string())
 
 
 def _decoded(texts: pa.Array) -> pa.Array:
@@ -89,7 +89,7 @@ def _decoded(texts: pa.Array) -> pa.Array:
 
 
 def _tiers(batch: ResultBatch) -> pa.Array:
-    """The names of the tiers; the position −1 is null, the last of the names."""
+    """Return the names of the tiers; the position −1 is null, the last of the names."""
     names = pa.array([*batch.tiers, None], pa.string())
     return names.take(pa.array(batch.tier % (len(batch.tiers) + 1)))
 
@@ -99,7 +99,7 @@ def _decimals(columns: Sequence[DecimalColumn]) -> list[pa.Array]:
     rows = columns[0].rows if columns else 0
     # in one piece, which an allocator gives and takes back faster than many large ones
     halves = np.zeros((len(columns), rows, 2), np.int64)
-    found = []
+    result = []
     for column, both in zip(columns, halves, strict=True):
         column.write(both[:, 0])
         if column.is_signed:
@@ -107,5 +107,5 @@ def _decimals(columns: Sequence[DecimalColumn]) -> list[pa.Array]:
         validity = None
         if not column.given.all():
             validity = pa.py_buffer(np.packbits(column.given, bitorder="little").tobytes())
-        found.append(pa.Array.from_buffers(DECIMAL, rows, [validity, pa.py_buffer(both)]))
-    return found
+        result.append(pa.Array.from_buffers(DECIMAL, rows, [validity, pa.py_buffer(both)]))
+    return result

@@ -42,8 +42,8 @@ class ThresholdSnapshot:
             NumberError: a threshold is no such number.
         """
         nano = {
-            name: {threshold: exact_nano(value) for threshold, value in given.items()}
-            for name, given in thresholds.items()
+            name: {threshold: exact_nano(value) for threshold, value in own.items()}
+            for name, own in thresholds.items()
         }
         return cls(nano, digest)
 
@@ -79,7 +79,7 @@ def thresholds_at(
     skill_type: str,
     epoch: int,
 ) -> Thresholds:
-    """The thresholds of a type in an epoch.
+    """Return the thresholds of a type in an epoch.
 
     Args:
         unpinned: by skill type, for epochs without a snapshot and for types that it leaves out.
@@ -88,5 +88,5 @@ def thresholds_at(
         epoch: the one that the record names.
     """
     snapshot = pinned.get(epoch)
-    found = None if snapshot is None else snapshot.thresholds.get(skill_type)
-    return unpinned[skill_type] if found is None else found
+    result = None if snapshot is None else snapshot.thresholds.get(skill_type)
+    return unpinned[skill_type] if result is None else result

@@ -32,22 +32,22 @@ class Tiers:
     formulas: Mapping[str, FormulaValue]
 
     def thresholds(self, given: Thresholds) -> Thresholds:
-        """Every threshold from those that are given; a given one replaces its formula.
+        """Return every threshold from those that are given; a given one replaces its formula.
 
         Raises:
             NumberError: a threshold is unknown, or a tracked one is not given.
         """
-        known = (*self.tracked, *self.formulas)
-        if set(given) - set(known) or set(self.tracked) - set(given):
+        names = (*self.tracked, *self.formulas)
+        if set(given) - set(names) or set(self.tracked) - set(given):
             raise NumberError(
                 f"found the thresholds {', '.join(given) or 'none'}, expected "
                 f"{', '.join(self.tracked)} and perhaps {', '.join(self.formulas)}"
             )
-        found = dict(given)
+        result = dict(given)
         for name, value in self.formulas.items():
-            if name not in found:
-                found[name] = value.compiled.nano((), found)
-        return found
+            if name not in result:
+                result[name] = value.compiled.nano((), result)
+        return result
 
     def level(self, quality: int, thresholds: Thresholds) -> int:
         """The position of the highest level whose threshold a quality reaches: Q ≥ threshold."""
@@ -79,7 +79,7 @@ class TierValue(Value):
     def nano(
         self, facts: Sequence[int], values: Mapping[Value, int | None], thresholds: Thresholds
     ) -> int | None:
-        """The position of the highest level that is reached."""
+        """Return the position of the highest level that is reached."""
         del facts
         return self.tiers.level(values[self.inputs[0]] or 0, thresholds)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def trees_of(scorer: Scorer) -> dict[str, Any]:
-    """Every formula, requirement and fact of a rule set.
+    """Return every formula, requirement and fact of a rule set.
 
     ``formulas`` and ``requirements`` are by name, ``facts`` by digest. ``skill_types`` has what
     neither they nor the rule set say: in which order a record is held to requirements, which fields
@@ -36,13 +36,23 @@ def trees_of(scorer: Scorer) -> dict[str, Any]:
     types = scorer.types
     names = used_formulas(scorer.rule_set, scorer.registry)
     formulas = [scorer.registry.formulas[name] for name in names]
-    asked = {each.name: each for bound in types.values() for each, _ in bound.requirements}
-    trees = [tree for each in formulas for tree in (each.tree, each.applies) if tree is not None]
+    requirements = {
+        requirement.name: requirement
+        for bound in types.values()
+        for requirement, _ in bound.requirements
+    }
+    trees = [
+        tree for formula in formulas for tree in (formula.tree, formula.applies) if tree is not None
+    ]
     unknown = list(_not_exported(types.values()))
     return {
         "formulas": {formula.name: _formula(formula) for formula in formulas},
-        "requirements": {name: _requirement(each) for name, each in sorted(asked.items())},
-        "facts": dict(_facts((*trees, *(each.condition for each in asked.values())))),
+        "requirements": {
+            name: _requirement(requirement) for name, requirement in sorted(requirements.items())
+        },
+        "facts": dict(
+            _facts((*trees, *(requirement.condition for requirement in requirements.values())))
+        ),
         "skill_types": {name: _skill_type(bound) for name, bound in sorted(types.items())},
         **({"not_analysed": unknown} if unknown else {}),
     }
@@ -67,7 +77,9 @@ def _skill_type(bound: BoundType) -> dict[str, Any]:
         "requirements": [requirement.name for requirement, _ in bound.requirements],
         "answer": [name for name in ANSWER if name in bound.schema["properties"]],
         "empties": list(empties(bound.schema)),
-        "facts": {digest: [each.low, each.high] for digest, each in sorted(bound.domains.items())},
+        "facts": {
+            digest: [domain.low, domain.high] for digest, domain in sorted(bound.domains.items())
+        },
         "factors": list(bound.shown_factors),
     }
 
@@ -99,5 +111,5 @@ def _requirement(requirement: Requirement) -> dict[str, Any]:
 
 
 def _facts(trees: Iterable[Node]) -> Iterable[tuple[str, dict[str, Any]]]:
-    found = {fact.digest: fact for tree in trees for fact in leaves(tree, "fact")}
-    return ((digest, reader_of(fact).described(fact)) for digest, fact in sorted(found.items()))
+    result = {fact.digest: fact for tree in trees for fact in leaves(tree, "fact")}
+    return ((digest, reader_of(fact).described(fact)) for digest, fact in sorted(result.items()))

@@ -87,7 +87,7 @@ class Planner(ABC, Generic[S]):
             raise NotAnalysedError(NotAnalysed.of(value, self.tool, reason)) from None
 
     def constant(self, number: int) -> S:
-        """One number for all rows, in nano."""
+        """Return one number for all rows, in nano."""
         del number
         raise UnknownPrimitive("a constant")
 
@@ -98,22 +98,22 @@ class Planner(ABC, Generic[S]):
         applies: Compiled | None = None,
         undecided: Callable[[UndecidedError], UndecidedError] | None = None,
     ) -> S:
-        """A formula over facts and values, rounded; 1 where it does not apply."""
+        """Return a formula over facts and values, rounded; 1 where it does not apply."""
         del compiled, inputs, applies, undecided
         raise UnknownPrimitive("a formula")
 
     def where_given(self, slot: S, applies: Compiled) -> S:
-        """A column that is 1 where it does not apply."""
+        """Return a column that is 1 where it does not apply."""
         del slot, applies
         raise UnknownPrimitive("a condition")
 
     def geometric_mean(self, axes: tuple[S, ...], weights: Weights) -> S:
-        """A weighted geometric mean of the axes whose weight is not 0, rounded."""
+        """Return a weighted geometric mean of the axes whose weight is not 0, rounded."""
         del axes, weights
         raise UnknownPrimitive("a geometric mean")
 
     def arithmetic_mean(self, axes: tuple[S, ...], weights: Weights) -> S:
-        """A weighted arithmetic mean of the axes whose weight is not 0, rounded."""
+        """Return a weighted arithmetic mean of the axes whose weight is not 0, rounded."""
         del axes, weights
         raise UnknownPrimitive("an arithmetic mean")
 
@@ -123,12 +123,12 @@ class Planner(ABC, Generic[S]):
         raise UnknownPrimitive("the number of a gate")
 
     def gated(self, ungated: S, gate: S, composites: tuple[int, ...]) -> S:
-        """A composite that is written over where a gate decides."""
+        """Return a composite that is written over where a gate decides."""
         del ungated, gate, composites
         raise UnknownPrimitive("a gated composite")
 
     def level(self, quality: S, levels: int, starts: Callable[[Thresholds], tuple[int, ...]]) -> S:
-        """The position of the highest level that a quality reaches.
+        """Return the position of the highest level that a quality reaches.
 
         Args:
             quality: the quality.
@@ -144,7 +144,7 @@ class Planner(ABC, Generic[S]):
         raise UnknownPrimitive("a table")
 
     def step(self, key: Hashable, inputs: tuple[S, ...], compute: Compute) -> S:
-        """A computation over columns that only the executor of columns understands.
+        """Return a computation over columns that only the executor of columns understands.
 
         Args:
             key: its identity; the same key over the same inputs is computed once.
@@ -418,11 +418,11 @@ def input_texts(
     A condition is the 1 or 0 that it counts as.
     """
     # a formula that reads no facts knows none
-    known = dict(zip(compiled.facts, facts, strict=False))
+    integers = dict(zip(compiled.facts, facts, strict=False))
     texts = {
-        fact.digest: str(known[fact.digest])
+        fact.digest: str(integers[fact.digest])
         if fact.kind == "truth"
-        else fact_value_text(fact, known[fact.digest])
+        else fact_value_text(fact, integers[fact.digest])
         for fact in leaves(compiled.tree, "fact")
     }
     for node in leaves(compiled.tree, "published"):
@@ -523,8 +523,8 @@ class Ranges(Planner[Range]):
 
     def slot(self, value: Value) -> Range:
         """Return the range of an earlier value."""
-        found = self.known.get(value)
-        return (value.domain.low, value.domain.high) if found is None else found
+        result = self.known.get(value)
+        return (value.domain.low, value.domain.high) if result is None else result
 
     def constant(self, number: int) -> Range:
         """Return the number alone."""

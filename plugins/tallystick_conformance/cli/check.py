@@ -43,7 +43,7 @@ _LONGEST = 400
     type=click.FloatRange(min=0, min_open=True),
     default=300,
     show_default=True,
-    help="How long it may take.",
+    help="Maximum time that it may take.",
 )
 @as_json
 def check_command(target: str, record: bool, reset: bool, seconds: float, as_json: bool) -> None:

@@ -488,14 +488,15 @@ class ChunkCounter:
         span = bisect_right(self._begins, epoch) - 1
         if self._tracked is None:
             return self._plans[name][span]
-        thresholds = tuple(each.at(epoch, name) for each in self._tracked)
+        thresholds = tuple(own.at(epoch, name) for own in self._tracked)
         key = (name, span, thresholds)
         if key not in self._by_thresholds:
             if len(self._by_thresholds) >= _PLANS:
                 self._by_thresholds.clear()
             pairs = zip(self._spans[span], thresholds, strict=True)
             self._by_thresholds[key] = TypeCandidates.of(
-                [each.with_thresholds(name, dict(tracked)) for each, tracked in pairs], name
+                [candidate.with_thresholds(name, dict(tracked)) for candidate, tracked in pairs],
+                name,
             )
         return self._by_thresholds[key]
 

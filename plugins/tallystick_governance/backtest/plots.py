@@ -21,13 +21,14 @@ from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
 from tallystick_governance.backtest.comparison import (
     CandidateComparison,
+    Concentration,
     Distribution,
     MinerChange,
     losers,
     winners,
 )
 from tallystick_governance.backtest.incentive import Incentives
-from tallystick_governance.backtest.statistics import PERCENT, Interval, Uncertainty
+from tallystick_governance.backtest.statistics import PERCENT, Uncertainty
 
 INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
 GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
@@ -102,15 +103,18 @@ def change(overall: Distribution, uncertainty: Uncertainty | None) -> Plot:
     """Plot the shares that change most, from the largest gain to the largest loss."""
     changes = overall.changes()
     chosen = [*winners(changes, LARGEST), *reversed(losers(changes, LARGEST))]
-    rows = [
-        {
-            "miner": _label(n, miner),
-            "points": miner.share_change * 100 / NANO,
-            "side": "gain" if miner.share_change > 0 else "loss",
-            **(_ends(uncertainty.shares[miner.miner.hotkey]) if uncertainty else {}),
-        }
-        for n, miner in enumerate(chosen, 1)
-    ]
+    rows = list[dict[str, Any]]()
+    for n, miner in enumerate(chosen, 1):
+        rows.append(
+            {
+                "miner": f"{n}. {short(miner.miner.hotkey)}",
+                "points": miner.share_change * 100 / NANO,
+                "side": "gain" if miner.share_change > 0 else "loss",
+            }
+        )
+        if uncertainty is not None:
+            interval = uncertainty.shares[miner.miner.hotkey]
+            rows[-1] |= {"low": interval.low * 100 / NANO, "high": interval.high * 100 / NANO}
     base = alt.Chart(_data(rows)).encode(y=alt.Y("miner:N", sort=None, title=None))
     bars = base.mark_bar(height=9).encode(
         x=alt.X("points:Q", title="change of the share, in points", axis=alt.Axis(tickCount=5)),
@@ -190,9 +194,20 @@ def across(candidates: Sequence[CandidateComparison], labels: Sequence[str]) -> 
     if swept is None and len(candidates) > BESIDE:
         return []
     rows = [
-        {"candidate": _cut(number, label), "value": value, "is": "candidate", **_metrics(candidate)}
-        for number, (label, candidate, value) in enumerate(
-            zip(labels, candidates, swept or repeat(None), strict=False), 1
+        {
+            "candidate": _cut(number, label),
+            "value": value,
+            "is": "candidate",
+            **_metrics(overall.moved, overall.tau, overall.concentration_after),
+        }
+        for number, (label, overall, value) in enumerate(
+            zip(
+                labels,
+                (candidate.overall for candidate in candidates),
+                swept or repeat(None),
+                strict=False,
+            ),
+            1,
         )
     ]
     first = candidates[0]
@@ -201,7 +216,8 @@ def across(candidates: Sequence[CandidateComparison], labels: Sequence[str]) -> 
         "candidate": "the baseline",
         "value": None if own is None else float(own),
         "is": "baseline",
-        **_baseline_metrics(first),
+        # it differs from itself in nothing
+        **_metrics(0, NANO, first.overall.concentration_before),
     }
     if swept is None:
         return [_bars([baseline, *rows], name) for name in METRICS]
@@ -217,20 +233,10 @@ METRICS = {
 """Metrics by which candidates are compared, and the format of each."""
 
 
-def _metrics(candidate: CandidateComparison) -> Mapping[str, float | None]:
-    overall = candidate.overall
-    after = overall.concentration_after
-    values = (overall.moved, overall.tau, after.gini, after.hhi)
-    return {
-        name: None if value is None else value / NANO
-        for name, value in zip(METRICS, values, strict=True)
-    }
-
-
-def _baseline_metrics(candidate: CandidateComparison) -> Mapping[str, float | None]:
-    """Return the metrics of the baseline, which differs from itself in nothing."""
-    before = candidate.overall.concentration_before
-    values = (0, NANO, before.gini, before.hhi)
+def _metrics(
+    moved: int | None, tau: int | None, concentration: Concentration
+) -> Mapping[str, float | None]:
+    values = (moved, tau, concentration.gini, concentration.hhi)
     return {
         name: None if value is None else value / NANO
         for name, value in zip(METRICS, values, strict=True)
@@ -242,7 +248,9 @@ def _curve(
 ) -> Plot:
     """Plot a metric over the values of a sweep; a dashed line and a square are the baseline."""
     y = alt.Y(_field(metric), scale=alt.Scale(zero=False), **_axis_of(metric))
-    x = alt.X("value:Q", title=_tail(path), scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    # the end of a path tells it from others
+    tail = path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
+    x = alt.X("value:Q", title=tail, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     own = alt.Chart(_data([baseline]))
     # the baseline is a point of the sweep, though no candidate of its own
     line = [*rows, baseline] if baseline["value"] is not None else rows
@@ -308,23 +316,10 @@ def _class_of(change: MinerChange, names: Sequence[str]) -> str:
     return names[max(above, 1) - 1]
 
 
-def _label(number: int, change: MinerChange) -> str:
-    return f"{number}. {short(change.miner.hotkey)}"
-
-
 def _cut(number: int, label: str) -> str:
     """Shorten the label of a candidate: a long one keeps its ends, after its number."""
     text = visible(label)
     return text if len(text) <= _WIDE else f"{number}. {text[:9]}…{text[-13:]}"
-
-
-def _ends(interval: Interval) -> Mapping[str, float]:
-    return {"low": interval.low * 100 / NANO, "high": interval.high * 100 / NANO}
-
-
-def _tail(path: str) -> str:
-    """Shorten a path to its end, which tells it from others."""
-    return path if len(path) <= _WIDE else f"…{path[1 - _WIDE :]}"
 
 
 def _data(rows: Sequence[Mapping[str, Any]]) -> alt.Data:

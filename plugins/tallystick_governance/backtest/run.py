@@ -145,7 +145,7 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
         return {}
     check_unchanged(reader.path, outcome.history.digest)
     stretches = RoundStretches.of(period.keys, len(outcome.miners))
-    positions = [0, *(each.position for each in chosen)]
+    positions = [0, *(compared.position for compared in chosen)]
     flips = np.zeros((len(positions), stretches.count), np.int64)
 
     def add_flips(rows: FlipRows) -> None:
@@ -161,9 +161,9 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
     )
     hotkeys = [miner.hotkey for miner in outcome.miners]
     uncertainties = dict[int, Uncertainty | None]()
-    for candidate, each in enumerate(chosen, 1):
+    for candidate, compared in enumerate(chosen, 1):
         before, after = (
-            stretches.amounts(aggregate, number, each.overall.measure, hotkeys)
+            stretches.amounts(aggregate, number, compared.overall.measure, hotkeys)
             for number in (0, candidate)
         )
         candidate_uncertainty = uncertainty(
@@ -179,7 +179,7 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
         if candidate_uncertainty is not None and changes is not None:
             chance = chance_of(bootstrap.seed, bootstrap.draws, changes)
             candidate_uncertainty = attrs.evolve(candidate_uncertainty, chance=chance)
-        uncertainties[each.position] = candidate_uncertainty
+        uncertainties[compared.position] = candidate_uncertainty
     return uncertainties
 
 

@@ -205,7 +205,7 @@ class Bootstrap:
 
 @attrs.frozen
 class Interval:
-    """Two ends, both included, that hold a value in 95 of 100 histories of one kind."""
+    """Interval, both ends included, that holds a value in 95 of 100 histories of one kind."""
 
     low: int
     high: int

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-import attrs
 import pyarrow as pa
 
+from tallystick.json_values import JsonKey, JsonObject, json_object, json_value, nano_value
 from tallystick.numbers.nano import to_decimal, to_text
 from tallystick_governance.backtest.candidates import Identity, Proposal
 from tallystick_governance.backtest.comparison import (
@@ -59,7 +60,6 @@ FORMAT = 1
 NAMED = 10
 """How many of those who gain or lose most are named."""
 
-Json = dict[str, Any]
 Row = tuple[Any, ...]
 
 VALUE = pa.decimal128(19, 9)
@@ -176,12 +176,62 @@ DIVIDENDS = pa.schema(
 """The same by validator, those with a permit."""
 
 
+_nano = partial(JsonKey, form=nano_value)
+
+json_object(
+    *("name", "reference", "digest"),
+    JsonKey("changes", form=lambda changes: {change.path: change.value for change in changes}),
+)(Identity)
+json_object(
+    *("summary", "source", "changes"),
+    JsonKey("formulas", form=lambda all_: [{"name": f.name, "kind": f.kind} for f in all_]),
+)(Proposal)
+json_object("deals", "as_much", _nano("median"), _nano("probability"))(Chance)
+json_object(_nano("gini"), _nano("hhi"))(Concentration)
+json_object(
+    "measure",
+    JsonKey("miners", form=len),
+    _nano("baseline_total", "total_before"),
+    _nano("candidate_total", "total_after"),
+    _nano("share_moved", "moved"),
+    _nano("tau_b", "tau"),
+    JsonKey("ranks_changed", lambda found: sum(miner.climb != 0 for miner in found.changes())),
+    JsonKey("baseline_concentration", "concentration_before"),
+    JsonKey("candidate_concentration", "concentration_after"),
+)(Distribution)
+json_object(
+    JsonKey("hotkey", "miner.hotkey"),
+    JsonKey("uid", "miner.uid"),
+    _nano("baseline_share", "share_before"),
+    _nano("candidate_share", "share_after"),
+    _nano("share_change"),
+    _nano("relative_change", "relative"),
+    JsonKey("baseline_rank", "rank_before"),
+    JsonKey("candidate_rank", "rank_after"),
+)(MinerChange)
+json_object(
+    JsonKey("baseline_records", lambda measure: measure.before[0]),
+    JsonKey("candidate_records", lambda measure: measure.after[0]),
+    _nano("baseline_mean", "mean_before"),
+    _nano("candidate_mean", "mean_after"),
+)(MeasureComparison)
+json_object(
+    *("known", "rose", "fell", _nano("nearest"), _nano("mean")),
+    JsonKey(
+        "within",
+        form=lambda counts: {
+            to_text(edge): count for edge, count in zip(EDGES, counts, strict=True)
+        },
+    ),
+)(Distances)
+
+
 def summary(
     outcome: Outcome,
     comparisons: Sequence[CandidateComparison],
     command: str,
     files: Mapping[str, str],
-) -> Json:
+) -> JsonObject:
     """The summary of a back-test.
 
     Args:
@@ -198,13 +248,13 @@ def summary(
         "history": _history(outcome.history),
         "plugins": dict(outcome.plugins),
         "miners": len(outcome.miners),
-        "baseline": _identity(outcome.baseline.identity),
+        "baseline": json_value(outcome.baseline.identity),
         "candidates": [_candidate(each) for each in comparisons],
         "files": dict(files),
     }
 
 
-def _history(history: History) -> Json:
+def _history(history: History) -> JsonObject:
     return {
         "source": history.source,
         "digest": history.digest,
@@ -215,7 +265,7 @@ def _history(history: History) -> Json:
     }
 
 
-def _period(period: Period) -> Json:
+def _period(period: Period) -> JsonObject:
     (first, last), epochs = period.rounds, period.epochs
     return {
         "epochs": {"first": epochs[0], "last": epochs[-1], "number": len(epochs)},
@@ -223,34 +273,25 @@ def _period(period: Period) -> Json:
     }
 
 
-def _identity(identity: Identity) -> Json:
+def _candidate(found: CandidateComparison) -> JsonObject:
     return {
-        "name": identity.name,
-        "reference": identity.reference,
-        "digest": identity.digest,
-        "changes": {each.path: each.value for each in identity.changes},
-    }
-
-
-def _candidate(found: CandidateComparison) -> Json:
-    return {
-        **_identity(found.identity),
-        "overall": _distribution(found.overall) | _extremes(found.overall),
+        **json_value(found.identity),
+        "overall": json_value(found.overall) | _extremes(found.overall),
         "types": {name: _type(each) for name, each in found.types.items()},
         "records_compared": found.compared,
         "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
         "state": None if found.state is None else _state(found.state),
-        "proposal": _proposal(found.proposal),
+        "proposal": json_value(found.proposal),
         "uncertainty": None
         if found.uncertainty is None
         else _uncertainty(found.uncertainty, found.overall.changes()),
         "incentives": None if found.incentives is None else _incentives(found.incentives),
         "thresholds": _thresholds(found.thresholds),
-        "new_network": None if found.new_network is None else _distribution(found.new_network),
+        "new_network": json_value(found.new_network),
     }
 
 
-def headlines(outcome: Outcome, comparisons: Sequence[CandidateComparison]) -> Json:
+def headlines(outcome: Outcome, comparisons: Sequence[CandidateComparison]) -> JsonObject:
     """The result of a back-test in short, for who reads no file of it.
 
     Args:
@@ -263,14 +304,14 @@ def headlines(outcome: Outcome, comparisons: Sequence[CandidateComparison]) -> J
     }
 
 
-def _headline(found: CandidateComparison) -> Json:
+def _headline(found: CandidateComparison) -> JsonObject:
     overall, known = found.overall, found.uncertainty
     changes = overall.changes()
     return {
         "name": found.identity.name,
         "measure": overall.measure,
-        "share_moved": _text(overall.moved),
-        "tau_b": _text(overall.tau),
+        "share_moved": nano_value(overall.moved),
+        "tau_b": nano_value(overall.tau),
         "gaining": gaining(changes),
         "losing": losing(changes),
         "flips": _flips(found.tier_flips, found.gate_flips, found.flips),
@@ -280,25 +321,25 @@ def _headline(found: CandidateComparison) -> Json:
     }
 
 
-def _thresholds(found: Sequence[ThresholdComparison]) -> Json:
-    values: Json = {}
+def _thresholds(found: Sequence[ThresholdComparison]) -> JsonObject:
+    values: JsonObject = {}
     for each in found:
         sides = {"baseline": each.before, "candidate": each.after}
         values.setdefault(each.skill_type, {})[each.name] = {
             side: None
             if threshold is None
-            else {"first": to_text(threshold.first), "last": to_text(threshold.last)}
+            else {"first": nano_value(threshold.first), "last": nano_value(threshold.last)}
             for side, threshold in sides.items()
         }
     return values
 
 
-def _incentives(found: Incentives) -> Json:
+def _incentives(found: Incentives) -> JsonObject:
     network = found.network
     return {
         "validators": len(network.validators),
         "without_permit": network.without_permit,
-        "parameters": attrs.asdict(network.parameters),
+        "parameters": json_value(network.parameters),
         "epochs": EPOCHS,
         "consensus_changes": len(found.changing),
         "scenarios": [_scenario(found, each) for each in found.scenarios],
@@ -306,43 +347,34 @@ def _incentives(found: Incentives) -> Json:
     }
 
 
-def _scenario(found: Incentives, scenario: Scenario) -> Json:
+def _scenario(found: Incentives, scenario: Scenario) -> JsonObject:
     adopting, others = found.trust(scenario)
     return {
         "name": scenario.name,
         "validators": scenario.adopting,
-        "stake": to_text(scenario.stake),
-        "incentive_moved": to_text(found.moved(scenario)),
+        "stake": nano_value(scenario.stake),
+        "incentive_moved": nano_value(found.moved(scenario)),
         "consensus_flipped": found.flipped(scenario),
-        "least_trust_adopting": _text(adopting),
-        "least_trust_others": _text(others),
-        "dividends_gained_adopting": to_text(found.gained(scenario)),
+        "least_trust_adopting": nano_value(adopting),
+        "least_trust_others": nano_value(others),
+        "dividends_gained_adopting": nano_value(found.gained(scenario)),
     }
 
 
-def _proposal(found: Proposal) -> Json:
-    return {
-        "summary": found.summary,
-        "source": found.source,
-        "changes": [attrs.asdict(each) for each in found.changes],
-        "formulas": [{"name": each.name, "kind": each.kind} for each in found.formulas],
-    }
-
-
-def _uncertainty(known: Uncertainty, changes: Sequence[MinerChange]) -> Json:
+def _uncertainty(known: Uncertainty, changes: Sequence[MinerChange]) -> JsonObject:
     """The intervals of what changes hands, of the flips, and of those who are named."""
     named = [*winners(changes, NAMED), *losers(changes, NAMED)]
     return {
         **_intervals(known),
         "share_changes": {
-            each.miner.hotkey: [to_text(interval.low), to_text(interval.high)]
+            each.miner.hotkey: [nano_value(interval.low), nano_value(interval.high)]
             for each in named
             for interval in [known.shares[each.miner.hotkey]]
         },
     }
 
 
-def _intervals(known: Uncertainty) -> Json:
+def _intervals(known: Uncertainty) -> JsonObject:
     return {
         "percent": PERCENT,
         "draws": known.bootstrap.draws,
@@ -351,38 +383,14 @@ def _intervals(known: Uncertainty) -> Json:
         "epochs": known.epochs,
         "rounds": known.rounds,
         "stretches": known.stretches,
-        "share_moved": [to_text(known.moved.low), to_text(known.moved.high)],
+        "share_moved": [nano_value(known.moved.low), nano_value(known.moved.high)],
         "flips": [known.flips.low, known.flips.high],
         "clear_miners": known.clear,
-        "chance": None if known.chance is None else _chance(known.chance),
+        "chance": json_value(known.chance),
     }
 
 
-def _chance(found: Chance) -> Json:
-    return {
-        "deals": found.deals,
-        "as_much": found.as_much,
-        "median": to_text(found.median),
-        "probability": to_text(found.probability),
-    }
-
-
-def _distribution(found: Distribution) -> Json:
-    changes = found.changes()
-    return {
-        "measure": found.measure,
-        "miners": len(found.miners),
-        "baseline_total": to_text(found.total_before),
-        "candidate_total": to_text(found.total_after),
-        "share_moved": _text(found.moved),
-        "tau_b": _text(found.tau),
-        "ranks_changed": sum(each.climb != 0 for each in changes),
-        "baseline_concentration": _concentration(found.concentration_before),
-        "candidate_concentration": _concentration(found.concentration_after),
-    }
-
-
-def _extremes(found: Distribution) -> Json:
+def _extremes(found: Distribution) -> JsonObject:
     changes = found.changes()
     return {
         "winners": _miners(winners, changes),
@@ -392,117 +400,74 @@ def _extremes(found: Distribution) -> Json:
     }
 
 
-def _concentration(found: Concentration) -> Json:
-    return {"gini": _text(found.gini), "hhi": _text(found.hhi)}
-
-
 def _miners(
     chosen: Callable[[Sequence[MinerChange], int], list[MinerChange]],
     changes: Sequence[MinerChange],
-) -> list[Json]:
-    return [
-        {
-            "hotkey": each.miner.hotkey,
-            "uid": each.miner.uid,
-            "baseline_share": to_text(each.share_before),
-            "candidate_share": to_text(each.share_after),
-            "share_change": to_text(each.share_change),
-            "relative_change": _text(each.relative),
-            "baseline_rank": each.rank_before,
-            "candidate_rank": each.rank_after,
-        }
-        for each in chosen(changes, NAMED)
-    ]
+) -> list[JsonObject]:
+    """Return the miners that gain or lose most, as JSON values."""
+    miners: list[JsonObject] = json_value(chosen(changes, NAMED))
+    return miners
 
 
-def _type(found: TypeComparison) -> Json:
+def _type(found: TypeComparison) -> JsonObject:
     tiers = found.tiers
-    measures = {name: _measure(each) for name, each in found.measures.items()}
+    measures = {name: json_value(each) for name, each in found.measures.items()}
     return {
-        **_distribution(found.distribution),
+        **json_value(found.distribution),
         **({"measures": measures} if measures else {}),
         "baseline_scored": found.scored_before,
         "candidate_scored": found.scored_after,
         "rejected": dict(found.rejected),
         "records_compared": tiers.compared if tiers else 0,
         "flips": _flips(tiers.tier_flips, tiers.gate_flips, tiers.flips) if tiers else None,
-        "flipped_emission": to_text(found.distances.emission),
-        "tier_distances": _distances(found.distances.tier),
-        "gate_distances": _distances(found.distances.gate),
+        "flipped_emission": nano_value(found.distances.emission),
+        "tier_distances": json_value(found.distances.tier),
+        "gate_distances": json_value(found.distances.gate),
         "migration": _migration(tiers) if tiers else None,
     }
 
 
-def _measure(found: MeasureComparison) -> Json:
-    return {
-        "baseline_records": found.before[0],
-        "candidate_records": found.after[0],
-        "baseline_mean": _text(found.mean_before),
-        "candidate_mean": _text(found.mean_after),
-    }
-
-
-def _flips(tier: int, gate: int, every: int) -> Json:
+def _flips(tier: int, gate: int, every: int) -> JsonObject:
     return {"tier": tier, "gate": gate, "records": every}
 
 
-def _distances(found: Distances) -> Json:
-    return {
-        "known": found.known,
-        "rose": found.rose,
-        "fell": found.fell,
-        "nearest": _text(found.nearest),
-        "mean": _text(found.mean),
-        "within": {to_text(edge): n for edge, n in zip(EDGES, found.within, strict=True)},
-    }
-
-
-def _migration(found: Comparison) -> Json | None:
+def _migration(found: Comparison) -> JsonObject | None:
     if found.migration is None:
         return None
     return {
         "baseline_tiers": list(found.tiers or ()),
         "candidate_tiers": list(found.candidate_tiers or ()),
         "records": [list(row) for row in found.migration],
-        "shares": [[to_text(published_share(n, sum(row))) for n in row] for row in found.migration],
+        "shares": [
+            [nano_value(published_share(n, sum(row))) for n in row] for row in found.migration
+        ],
     }
 
 
-def _state(found: StateComparison) -> Json:
+def _state(found: StateComparison) -> JsonObject:
     return {
         "epochs": found.epochs,
-        "overall": _distribution(found.overall) | _extremes(found.overall),
-        "types": {name: _distribution(each) for name, each in found.types.items()},
-        "round_scores": _distribution(found.round_scores) if found.round_scores else None,
-        "baseline_thresholds": _nested(found.before.final),
-        "candidate_thresholds": _nested(found.after.final),
+        "overall": json_value(found.overall) | _extremes(found.overall),
+        "types": {name: json_value(each) for name, each in found.types.items()},
+        "round_scores": json_value(found.round_scores),
+        "baseline_thresholds": nano_value(found.before.final.thresholds),
+        "candidate_thresholds": nano_value(found.after.final.thresholds),
     }
-
-
-def _nested(state: EpochState) -> Json:
-    return {
-        skill_type: {name: to_text(nano) for name, nano in values.items()}
-        for skill_type, values in state.thresholds.items()
-    }
-
-
-def _text(nano: int | None) -> str | None:
-    return None if nano is None else to_text(nano)
 
 
 def miner_table(comparison: CandidateComparison) -> pa.Table:
-    """The miners of one candidate, all types first."""
+    """Return the miners of one candidate, all types first."""
     rows = list(_miner_rows(comparison, None, comparison.overall))
-    for name, each in comparison.types.items():
-        rows += _miner_rows(comparison, name, each.distribution)
+    for name, by_type in comparison.types.items():
+        rows += _miner_rows(comparison, name, by_type.distribution)
     return _table(MINERS, rows)
 
 
 def migration_table(comparison: CandidateComparison) -> pa.Table:
-    """The tier migrations of one candidate."""
+    """Return the tier migrations of one candidate."""
     rows: list[Row] = []
-    for name, each in comparison.types.items():
-        tiers = each.tiers
+    for name, by_type in comparison.types.items():
+        tiers = by_type.tiers
         if tiers is None or not (tiers.migration and tiers.tiers and tiers.candidate_tiers):
             continue
         for level, counts in zip(tiers.tiers, tiers.migration, strict=True):
@@ -514,7 +479,7 @@ def migration_table(comparison: CandidateComparison) -> pa.Table:
 
 
 def flip_table(rows: FlipRows, candidate: str) -> pa.Table:
-    """Some flips of one candidate."""
+    """Return some flips of one candidate."""
     many = len(rows)
     columns = {name: getattr(rows, name) for name in FLIPS.names if hasattr(rows, name)}
     columns |= {"candidate": pa.repeat(candidate, many)}
@@ -525,7 +490,7 @@ def flip_table(rows: FlipRows, candidate: str) -> pa.Table:
 
 
 def threshold_table(state: EpochState, candidate: str) -> pa.Table:
-    """The thresholds of one candidate as one epoch begins."""
+    """Return the thresholds of one candidate as one epoch begins."""
     rows = [
         (candidate, state.epoch, skill_type, name, to_decimal(nano))
         for skill_type, values in sorted(state.thresholds.items())
@@ -535,7 +500,7 @@ def threshold_table(state: EpochState, candidate: str) -> pa.Table:
 
 
 def reputation_table(state: EpochState, candidate: str) -> pa.Table:
-    """The reputations of one candidate as one epoch begins."""
+    """Return the reputations of one candidate as one epoch begins."""
     rows = [
         (candidate, state.epoch, hotkey, skill_type, to_decimal(nano))
         for hotkey, values in sorted(state.reputations.items())
@@ -544,71 +509,77 @@ def reputation_table(state: EpochState, candidate: str) -> pa.Table:
     return _table(REPUTATIONS, rows)
 
 
-def incentive_table(found: Incentives, candidate: str) -> pa.Table:
-    """What miners earn in each scenario of one candidate."""
+def incentive_table(incentives: Incentives, candidate: str) -> pa.Table:
+    """Return the incentive of miners in each scenario of one candidate."""
     rows: list[Row] = []
-    for scenario in found.scenarios:
+    for scenario in incentives.scenarios:
         head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
-        columns = (scenario.consensus, scenario.incentive, found.nobody.incentive)
+        columns = (scenario.consensus, scenario.incentive, incentives.nobody.incentive)
         rows += (
             (*head, miner.uid, miner.hotkey, *map(to_decimal, (agreed, new, new - old)))
-            for miner, agreed, new, old in zip(found.miners, *columns, strict=True)
+            for miner, agreed, new, old in zip(incentives.miners, *columns, strict=True)
         )
     return _table(INCENTIVES, rows)
 
 
-def dividend_table(found: Incentives, candidate: str) -> pa.Table:
-    """What validators earn in each scenario of one candidate."""
+def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
+    """Return the dividends of validators in each scenario of one candidate."""
     rows: list[Row] = []
-    validators = found.network.validators
-    for scenario in found.scenarios:
+    validators = incentives.network.validators
+    for scenario in incentives.scenarios:
         head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
-        for place, each in enumerate(validators):
-            new, old = scenario.dividends[place], found.nobody.dividends[place]
-            values = (scenario.trust[place], scenario.first_dividends[place], new, new - old)
-            who = (each.hotkey, to_decimal(found.network.part(each)), place < scenario.adopting)
+        for number, validator in enumerate(validators):
+            new, old = scenario.dividends[number], incentives.nobody.dividends[number]
+            values = (scenario.trust[number], scenario.first_dividends[number], new, new - old)
+            who = (
+                validator.hotkey,
+                to_decimal(incentives.network.part(validator)),
+                number < scenario.adopting,
+            )
             rows.append((*head, *who, *map(to_decimal, values)))
     return _table(DIVIDENDS, rows)
 
 
 def _miner_rows(
-    comparison: CandidateComparison, skill_type: str | None, found: Distribution
+    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
 ) -> Iterator[Row]:
-    tracked = _state_rows(comparison, skill_type, found)
-    for each in found.changes():
-        hotkey, relative = each.miner.hotkey, each.relative
+    tracked = _state_rows(comparison, skill_type, distribution)
+    for change in distribution.changes():
+        hotkey, relative = change.miner.hotkey, change.relative
         yield (
             comparison.identity.name,
             skill_type,
-            each.miner.uid,
+            change.miner.uid,
             hotkey,
-            found.measure,
-            *map(to_decimal, (each.before, each.after)),
-            *map(to_decimal, (each.share_before, each.share_after, each.share_change)),
+            distribution.measure,
+            *map(to_decimal, (change.before, change.after)),
+            *map(to_decimal, (change.share_before, change.share_after, change.share_change)),
             None if relative is None else to_decimal(relative),
-            each.rank_before,
-            each.rank_after,
+            change.rank_before,
+            change.rank_after,
             *tracked.get(hotkey, (None,) * 6),
         )
 
 
 def _state_rows(
-    comparison: CandidateComparison, skill_type: str | None, found: Distribution
+    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
 ) -> Mapping[str, Row]:
-    """By hotkey, what the replay of the epochs says."""
+    """Return the results of the replay of the epochs, by hotkey."""
     state = comparison.state
     if state is None:
         return {}
     tracked = state.overall if skill_type is None else state.types.get(skill_type)
-    if tracked is None or tracked.measure != found.measure:
+    if tracked is None or tracked.measure != distribution.measure:
         return {}
     return {
-        each.miner.hotkey: (
-            *map(to_decimal, (each.before, each.after, each.share_before, each.share_after)),
-            _reputation(state.before, each.miner.hotkey, skill_type),
-            _reputation(state.after, each.miner.hotkey, skill_type),
+        change.miner.hotkey: (
+            *map(
+                to_decimal, (change.before, change.after, change.share_before, change.share_after)
+            ),
+            _reputation(state.before, change.miner.hotkey, skill_type),
+            _reputation(state.after, change.miner.hotkey, skill_type),
         )
-        for each in tracked.changes()
+        for change in tracked.changes()
     }
 
 
@@ -630,7 +601,7 @@ def _table(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
 
 
 def _column(values: object, wanted: pa.DataType, many: int) -> pa.Array:
-    """A column of flips; nano become decimals by another look at the same 128 bits."""
+    """Convert a column of flips; nano become decimals by another view of the same 128 bits."""
     if values is None:
         return pa.nulls(many, wanted)
     if wanted != VALUE:

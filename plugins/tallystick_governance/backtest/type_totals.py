@@ -450,7 +450,7 @@ class TypeCandidates:
     @classmethod
     def of(cls, candidates: Sequence[Candidate], name: str) -> TypeCandidates:
         """Plan a skill type of the baseline under all candidates that have it."""
-        rules = {p: each.rules for p, each in enumerate(candidates) if name in each.rules.types}
+        rules = {p: own.rules for p, own in enumerate(candidates) if name in own.rules.types}
         bounds = {position: own.types[name] for position, own in rules.items()}
         alike: dict[tuple[str, ...], dict[int, BoundType]] = {}
         for position, bound in bounds.items():

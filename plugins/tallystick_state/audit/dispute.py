@@ -18,6 +18,7 @@ import msgspec
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, RecordError, TrustError
+from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick_state.audit import rederive
@@ -103,7 +104,7 @@ class Dispute:
             raise bad_proof("the dispute", "sides that differ in another epoch", "in one alone")
         with _rows_of_anybody():
             derived = self._judged(leaves, epoch, plugins)
-        if canonical_bytes(derived.to_value()) != canonical_bytes(self.verdict.to_value()):
+        if canonical_bytes(json_value(derived)) != canonical_bytes(json_value(self.verdict)):
             raise bad_proof(
                 "the verdict",
                 f"{self.verdict.kind}, wrong {self.verdict.wrong}",
@@ -268,7 +269,7 @@ class _Maker:
         return self._steps(side).proven(self._epoch, self._step, prefix)
 
     def _rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
-        """Rows that both have: evidence."""
+        """Return rows that both sides have, and keep them as evidence."""
         if (epoch, step, prefix) not in self._asked:
             rows = self._sides["a"].rows(epoch)[step]
             if rows is None:
@@ -374,7 +375,7 @@ def _proof(side: Side, epochs: Iterable[int], rows: Iterable[ProvenRows]) -> Pro
     covered = signed is not None and max(epochs) < signed.size
     proven = tuple(
         ProvenEpoch(
-            side.leaves[epoch].to_value(),
+            json_value(side.leaves[epoch]),
             side.tree.inclusion(epoch).path if covered else None,
         )
         for epoch in sorted(epochs)
@@ -406,22 +407,22 @@ def dispute_value(found: Dispute) -> dict[str, Any]:
             code="bad-dispute",
         )
     sides = {
-        side: {"name": found.names[side], "proof": found.proofs[side].to_value()}
+        side: {"name": found.names[side], "proof": json_value(found.proofs[side])}
         for side in LETTERS
     }
     record = {} if found.record is None else {"record": dict(found.record)}
-    batches = {side: item.to_value() for side, item in found.batches.items()}
+    batches = {side: json_value(item) for side, item in found.batches.items()}
     return {
         **sides,
         **record,
         **({"batches": batches} if batches else {}),
-        "evidence": [item.to_value() for item in found.evidence],
+        "evidence": [json_value(item) for item in found.evidence],
         "format": FORMAT,
         "rules": [
             {"digest": item.digest, "reference": item.reference, "text": item.text}
             for item in found.rules
         ],
-        "verdict": found.verdict.to_value(),
+        "verdict": json_value(found.verdict),
     }
 
 
@@ -484,7 +485,7 @@ def verify_dispute(path: Path, against: Against) -> Verified:
     verdict = content.verdict
     view = {
         "kind": "dispute",
-        "verdict": verdict.to_value(),
+        "verdict": json_value(verdict),
         "sides": dict(content.names),
         "signed_by": {side: against.names(keys) for side, keys in signers.items()},
         "batches_signed_by": {side: against.names(keys) for side, keys in batches.items()},

@@ -21,6 +21,7 @@ from tallystick.errors import StateError, TrustError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path
 from tallystick.io.inputs import opened
 from tallystick.io.paths import PathLike, path_of
+from tallystick.json_values import json_value
 from tallystick_state.audit.step_rows import FileRows, StepRows
 from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
@@ -98,7 +99,7 @@ def write_evidence(
                 f"found the epoch {wanted[-1]}, expected one of the {len(log.closed)} that are "
                 "closed"
             )
-        rules = [rule_set.to_dict() for rule_set in log.in_force.rule_sets().values()]
+        rules = [json_value(rule_set) for rule_set in log.in_force.rule_sets().values()]
         signed = {} if checkpoint is None else {"checkpoint": checkpoint.to_text()}
         header = {
             **signed,
@@ -110,7 +111,7 @@ def write_evidence(
         }
         _write(file, header)
         for leaf in log.leaves:
-            _write(file, {"leaf": leaf.to_value(), "rows": leaf.epoch in wanted})
+            _write(file, {"leaf": json_value(leaf), "rows": leaf.epoch in wanted})
             steps = log.rows(leaf.epoch) if leaf.epoch in wanted else {}
             for step, rows in steps.items():
                 if rows is not None:

@@ -13,11 +13,12 @@ from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 
 from tallystick.errors import InputError, RecordError
+from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.numbers.nano import NANO, publish
 from tallystick.plugins.entries import Extensions, RefusedPluginError
 from tallystick.plugins.generator import Part
@@ -107,6 +108,16 @@ _SET = "the weights that were set are the derived ones, to nine places"
 _NEAR = "the weights that were set are within the tolerance of the derived ones"
 
 
+def _weights_value(weights: Mapping[str, int]) -> dict[str, str]:
+    return {hotkey: decimal(Fraction(nano, NANO)) for hotkey, nano in weights.items()}
+
+
+@json_object(
+    "hotkey",
+    JsonKey("derived", form=lambda nano: decimal(Fraction(nano, NANO))),
+    JsonKey("found", form=decimal),
+    JsonKey("distance", form=decimal),
+)
 @attrs.frozen
 class WeightDifference:
     """A weight that was set, and the derived one.
@@ -123,13 +134,13 @@ class WeightDifference:
     derived: int
     distance: Fraction
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the difference as a JSON object, numbers as decimals."""
-        derived = decimal(Fraction(self.derived, NANO))
-        numbers = {"found": decimal(self.found), "distance": decimal(self.distance)}
-        return {"hotkey": self.hotkey, "derived": derived, **numbers}
 
-
+@json_object(
+    *("verdict", "rule_set", "digest", "format", "scored", "left_out", "dropped", "digests"),
+    JsonKey("weights", form=_weights_value),
+    *("equal", JsonKey("largest", form=decimal), JsonKey("total", form=decimal), "first"),
+    *("proved", "unproved"),
+)
 @attrs.frozen
 class ExportAudit:
     """The result of an audit of an export.
@@ -168,16 +179,6 @@ class ExportAudit:
     proved: tuple[str, ...]
     unproved: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON object."""
-        fields = attrs.asdict(self)
-        fields["weights"] = {
-            hotkey: decimal(Fraction(nano, NANO)) for hotkey, nano in self.weights.items()
-        }
-        fields |= {name: decimal(getattr(self, name)) for name in ("largest", "total")}
-        fields["first"] = None if self.first is None else self.first.to_dict()
-        return fields
-
 
 def format_named(name: str, formats: Extensions[ExportFormat]) -> ExportFormat:
     """Return the format of a name, which begins with that of its plugin.
@@ -212,7 +213,7 @@ def audit_export(
     left_out = Counter[str]()
     results = _reading(form, folder, lambda: [*_scored(scorer, export, left_out)])
     published = _reading(form, folder, lambda: _shares(export.published))
-    rows = (result.to_dict() for result in results)
+    rows = (json_value(result) for result in results)
     weights = allocate(scorer, rows, round=export.round).weights
     differences = [*_differences(weights, published)]
     # a digest that is not the stated one is a difference whatever the weights are

@@ -18,6 +18,7 @@ import attrs
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.text import visible
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
 from tallystick_state.audit import rederive
@@ -49,6 +50,10 @@ LETTERS = ("a", "b")
 """The sides."""
 
 
+@json_object(
+    *(JsonKey(name, left_out="none") for name in ("derived", "epoch", "explanation", "key")),
+    *("kind", "reason", JsonKey("step", left_out="none"), "wrong"),
+)
 @attrs.frozen
 class Verdict:
     """The verdict on the first difference of two sides.
@@ -72,20 +77,6 @@ class Verdict:
     wrong: Wrong = "undecided"
     derived: Row | None = None
     explanation: Mapping[str, Any] | None = None
-
-    def to_value(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object; fields that are None are left out."""
-        fields = {
-            "derived": None if self.derived is None else list(self.derived),
-            "epoch": self.epoch,
-            "explanation": self.explanation,
-            "key": None if self.key is None else list(self.key),
-            "kind": self.kind,
-            "reason": self.reason,
-            "step": self.step,
-            "wrong": self.wrong,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
 
 
 def wrong_of(is_wrong: Mapping[str, bool]) -> Wrong:
@@ -183,7 +174,7 @@ def _other_events(logs: _Logs, epoch: int) -> Verdict | None:
 
 
 def _waiting(log: EpochLog, event: StateEvent) -> str:
-    """Say why a side that knows a claim has not recorded it."""
+    """Return why a side that knows a claim has not recorded it, as text."""
     claims = log.transaction.claims.of([event.identity])
     waiting = [claim for claim in claims if claim.reason is not None]
     return f"; the other has it in quarantine: {waiting[0].reason}" if waiting else ""
@@ -368,7 +359,7 @@ def _signed(asked: Question) -> list[str]:
 
 
 def _of_record(asked: Question) -> Verdict:
-    """Facts and results."""
+    """Judge a row of facts or results."""
     row = next(iter(asked.agreed.rows(asked.epoch, "inputs", asked.key)), None)
     if row is None or None in asked.row.values():
         wrong = {side: (asked.row[side] is None) != (row is None) for side in LETTERS}

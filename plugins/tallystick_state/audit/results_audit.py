@@ -31,6 +31,7 @@ from tallystick.io.documents import read_json
 from tallystick.io.inputs import opened
 from tallystick.io.paths import receipt_beside
 from tallystick.io.sources import Source
+from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import NANO
 from tallystick.scoring.explanation import Explanation
@@ -68,6 +69,14 @@ _MOST = 400
 """Numbers of more digits, before or behind the point, are none that a result has."""
 
 
+def _decimal(value: Fraction | None) -> str | None:
+    return None if value is None else decimal(value)
+
+
+@json_object(
+    *("code", "record", "line", "field", "found", "derived"),
+    JsonKey("distance", form=_decimal),
+)
 @attrs.frozen
 class Finding:
     """A difference between a row and the result of its record.
@@ -90,12 +99,11 @@ class Finding:
     derived: str | None = None
     distance: Fraction | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the finding as a JSON object; the distance as a decimal."""
-        fields = attrs.asdict(self)
-        return {**fields, "distance": None if self.distance is None else decimal(self.distance)}
 
-
+@json_object(
+    *("verdict", "rule_set", "digest", "records", "rejected", "rows", "equal", "within_tolerance"),
+    *("differ", "fields", JsonKey("largest", form=_decimal), "first", "explanation", "receipt"),
+)
 @attrs.frozen
 class ResultsAudit:
     """The result of an audit of results.
@@ -131,14 +139,6 @@ class ResultsAudit:
     first: Finding | None
     explanation: Explanation | None
     receipt: Mapping[str, bool] | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON object."""
-        fields = attrs.asdict(self, recurse=False)
-        fields["largest"] = decimal(self.largest)
-        for name in ("first", "explanation"):
-            fields[name] = None if fields[name] is None else fields[name].to_dict()
-        return fields
 
 
 def decimal(value: Fraction) -> str:
@@ -263,7 +263,7 @@ class _Audit:
     def _in_step(
         self, derived: Iterator[_Derived]
     ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
-        """Records and rows whose numbers are equal; what has no other half stands alone."""
+        """Yield records and rows of equal numbers; one without the other stands alone."""
         rows, last = self._read(), 0
         row, number = next(rows, None), 0
         for item in derived:
@@ -302,7 +302,7 @@ class _Audit:
     def _by_names(
         self, derived: Iterator[_Derived]
     ) -> Iterator[tuple[_Derived | None, PublishedRow | None]]:
-        """Records and rows that agree in some fields, by an index of the rows."""
+        """Yield records and rows that agree in some fields, by an index of the rows."""
         by = self.mapping.by
         with closing(RowIndex()) as index:
             for row in self._read():
@@ -349,7 +349,7 @@ class _Audit:
         return is_decimal(field, self.scorer.layout.decimals)
 
     def _compare(self, each: _Derived | None, row: PublishedRow | None) -> None:
-        """Take up what a record and its row come to; one of both may be missing."""
+        """Count what a record and its row come to; one of them may be missing."""
         if row is None:
             if each is not None and each.result is not None:
                 self._note(Finding("missing-row", each.record, None), each)

@@ -27,7 +27,7 @@ class FileRows(Sequence[bytes]):
     """Rows that stay in a file, of which only the places are held."""
 
     def __init__(self, file: BinaryIO, ends: array[int], start: int) -> None:
-        """Rows of a file: the first begins at ``start``, each ends with a line end."""
+        """Hold rows of a file: the first begins at ``start``, each ends with a line end."""
         self._file, self._ends, self._start = file, ends, start
 
     def __len__(self) -> int:

@@ -177,7 +177,7 @@ def _lines(view: JsonObject, in_force: RulesInForce) -> Iterator[str]:
 
 
 def pools_text(view: Mapping[str, Any]) -> str:
-    """Pools as a line says them, from their JSON."""
+    """Return pools as one line, from their JSON."""
     shares = ", ".join(f"{visible(line)} {share}" for line, share in view["shares"].items())
     idle = "burnt at slot {burn}" if view["idle"] == "burn" else "{idle} to the others"
     return f"{shares}; of idle lines {idle.format_map(view)}"

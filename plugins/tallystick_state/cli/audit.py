@@ -18,6 +18,7 @@ from tallystick.cli.options import PATH, as_json, follow_links_option, rules_opt
 from tallystick.cli.progress import progress_bar, working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
+from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 from tallystick_state.cli.options import (
     line_option,
@@ -61,9 +62,9 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
 @click.option(
     "--results",
     type=PATH,
-    help="What was published: JSONL, CSV or Parquet.",
+    help="The published results: JSONL, CSV or Parquet.",
 )
-@click.option("--mapping", "mapping_file", type=PATH, help="What its columns mean.")
+@click.option("--mapping", "mapping_file", type=PATH, help="A mapping of its columns.")
 @click.option(
     "--tolerance",
     default="0",
@@ -176,7 +177,7 @@ def _of_results(  # noqa: PLR0913, PLR0917  # what the command was given
             tell=tell,
             progress=progress,
         )
-    return result.to_dict(), _lines(result, results)
+    return json_value(result), _lines(result, results)
 
 
 def _of_state(  # noqa: PLR0913, PLR0917  # what the command was given
@@ -227,7 +228,7 @@ def _of_export(
     form = format_named(name, installed_formats())
     with scoring(reference, None, held) as scorer, working("deriving the weights"):
         result = audit_export(scorer, form, folder, tolerance=tolerance)
-    return result.to_dict(), _export_lines(result, folder)
+    return json_value(result), _export_lines(result, folder)
 
 
 def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
@@ -237,10 +238,10 @@ def _export_lines(found: ExportAudit, folder: Path) -> Iterator[str]:
     yield f"{numbered(found.scored, 'record')} scored; left out: {', '.join(left) or 'none'}"
     yield f"dropped before: {', '.join(dropped) or 'none'}"
     yield f"rule set {found.rule_set} {found.digest}"
-    view = found.to_dict()
+    view = json_value(found)
     yield f"{numbered(len(found.weights), 'weight')} derived; distance {view['total']} in all"
     if found.first is not None:
-        first = found.first.to_dict()
+        first = json_value(found.first)
         yield (
             f"farthest {visible(first['hotkey'])}: set {first['found']}, "
             f"derived {first['derived']}, apart by {first['distance']}"
@@ -276,7 +277,7 @@ def _told(path: Path | None, follow_links: bool) -> Iterator[Callable[[Finding],
     with atomic_files(output_path(path, follow_links=follow_links)) as (file,):
 
         def tell(each: Finding) -> None:
-            file.write(json.dumps(each.to_dict()).encode() + b"\n")
+            file.write(json.dumps(json_value(each)).encode() + b"\n")
 
         yield tell
 

@@ -12,6 +12,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
+from tallystick.json_values import json_value
 from tallystick_state import views
 from tallystick_state.cli.options import (
     checkpoint_option,
@@ -207,7 +208,7 @@ def _give(found: Proof | Growth, output: Path, *, follow_links: bool, as_json: b
 
     _write(output, proof_bytes(found), follow_links=follow_links)
     if as_json:
-        print_json(found.to_value(), is_closed=True)
+        print_json(json_value(found), is_closed=True)
     else:
         echo(*found.told())
 

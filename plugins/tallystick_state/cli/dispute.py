@@ -11,6 +11,7 @@ from tallystick.cli.command import examples
 from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
+from tallystick.json_values import json_value
 
 
 @click.command(
@@ -60,7 +61,7 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
         with atomic_files(output_path(output, follow_links=follow_links)) as (file,):
             file.write(dispute_bytes(result))
     if as_json:
-        print_json({"sides": dict(result.names), "verdict": result.verdict.to_value()})
+        print_json({"sides": dict(result.names), "verdict": json_value(result.verdict)})
     else:
         echo(*told(result))
     sys.exit(1 if differ else 0)

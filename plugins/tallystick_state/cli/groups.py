@@ -27,9 +27,9 @@ def groups() -> None:
 )
 @click.argument("skill_type", metavar="TYPE")
 @click.option("--round", "number", required=True, type=number_type, help="The round.")
-@click.option("--seed", required=True, help="What nobody could foresee: any text.")
+@click.option("--seed", required=True, help="A text that nobody could foresee.")
 @click.option(
-    "--epoch", type=number_type, help="Whose snapshot; by default that of the open epoch."
+    "--epoch", type=number_type, help="The epoch of the snapshot; by default the open one."
 )
 @state_option
 @locked_options

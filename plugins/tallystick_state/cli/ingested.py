@@ -39,7 +39,7 @@ def _reasons(found: Mapping[str, int]) -> str:
 
 
 def complain_of_lines(file: Path, found: Ingested) -> None:
-    """Say what is not recorded, and end with 1 unless it only waits for its tasks."""
+    """Report events that are not recorded; end with 1 unless they only wait for their tasks."""
     for text in cause_lines(str(file), found.told):
         complain(visible(text))
     counts = (found.quarantined, found.refused, found.left_out)

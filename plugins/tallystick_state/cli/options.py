@@ -72,7 +72,10 @@ major_option = click.option(
 )
 """The option that allows a major change."""
 as_option = click.option(
-    "--as", "viewer", metavar="HOTKEY", help="As this miner may see it, not as the operator does."
+    "--as",
+    "viewer",
+    metavar="HOTKEY",
+    help="Show it as this miner may see it, not as the operator does.",
 )
 """The option that shows a state to a miner."""
 checkpoint_option = click.option(
@@ -398,7 +401,7 @@ def signed_checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]
     """Give a command the options that name a checkpoint and who may have signed it."""
 
     @checkpoint_option
-    @trust_option("Who may have signed it.")
+    @trust_option("A trust file of those who may have signed it.")
     @keys_option("A key that may have signed it; repeatable.")
     @wraps(command)
     def wrapper(

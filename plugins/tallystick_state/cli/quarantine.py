@@ -27,7 +27,9 @@ _NOTHING = "nothing waits: every claim that was taken is recorded"
 
 def _filters(command: Callable[..., None]) -> Callable[..., None]:
     """Return the options that choose claims."""
-    of_validator = click.option("--validator", metavar="HOTKEY", help="Only claims of this one.")
+    of_validator = click.option(
+        "--validator", metavar="HOTKEY", help="Only claims of this validator."
+    )
     of_round = click.option(
         "--round", "number", type=number_type, metavar="N", help="Only claims about this round."
     )

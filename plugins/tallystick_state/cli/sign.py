@@ -201,7 +201,7 @@ def withdrawal_command(
     ),
 )
 @click.argument("path", metavar="FILE", type=PATH)
-@click.option("--validator", required=True, metavar="HOTKEY", help="Whose records they are.")
+@click.option("--validator", required=True, metavar="HOTKEY", help="The validator of the records.")
 @groups_option
 @state_option
 @_signing

@@ -71,13 +71,13 @@ def state() -> None:
 @click.option(
     "--validator",
     metavar="HOTKEY",
-    help="Whose state it is: its own rounds stand above what others say in its name.",
+    help="The validator of the state: its own rounds stand above what others say in its name.",
 )
 @click.option(
     "--hear",
     multiple=True,
     metavar="HOTKEY",
-    help="A validator that is heard beside it; repeatable. Else all are heard.",
+    help="A validator whose records are accepted beside its own; repeatable. By default all.",
 )
 @trust_option("The trust file that the state begins with.")
 @pools_options

@@ -13,6 +13,7 @@ from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import as_json
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
+from tallystick.json_values import json_value
 from tallystick.numbers.nano import to_text
 from tallystick.numbers.text import numbered
 from tallystick_allocation.command import explain_option, explanation_lines, round_option
@@ -67,7 +68,7 @@ def weights(  # noqa: PLR0913, PLR0917  # one argument for each option
     if as_json:
         print_json(
             views.weights(
-                weights_by_line, shared, {name: e.to_dict() for name, e in explanations.items()}
+                weights_by_line, shared, {name: json_value(e) for name, e in explanations.items()}
             )
         )
     else:

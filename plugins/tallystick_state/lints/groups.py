@@ -16,7 +16,7 @@ from tallystick_state.sections.groups import GROUPS, Groups
 from tallystick_state.sections.reputation import REPUTATION
 
 _AGREEMENT = attrs.fields(Groups).consensus.name
-"""The key of the rule-set format under which a group says when it agrees."""
+"""Key of a rule set for the agreement of a group."""
 
 
 @check(

@@ -26,7 +26,7 @@ from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION, Band, Reputation, ReputationEvent
 
 _LONGEST = 20_000
-"""After so many epochs a trajectory that still moves is left: some years of epochs."""
+"""Maximum number of epochs of a trajectory: some years."""
 
 
 @attrs.frozen

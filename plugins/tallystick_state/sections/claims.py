@@ -1,4 +1,4 @@
-"""The section ``[claims]``: what a state takes of one validator."""
+"""The section ``[claims]``: limits of the claims of one validator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ tallystick_api = 1
 
 @attrs.frozen
 class Claims:
-    """The limits of what a state takes of one validator; one that is left out is none.
+    """The limits of the claims of one validator; None for no limit.
 
     Attributes:
         event_task: which task an event that came alone may be about: ``any``, or only one that the

@@ -24,7 +24,7 @@ tallystick_api = 1
 
 @attrs.frozen
 class GroupConsensus:
-    """Below either number consensus is off: whoever records leaves it out."""
+    """The minimum sizes of a group with consensus; below either consensus is off."""
 
     minimum_members: int
     minimum_submissions: int
@@ -32,7 +32,7 @@ class GroupConsensus:
 
 @attrs.frozen
 class Rotation:
-    """After ``auditor_rounds`` consecutive rounds as auditor a miner takes a slot of primaries.
+    """The rotation of roles: auditors of ``auditor_rounds`` rounds become primaries.
 
     It is the slot of the lowest primary.
     """

@@ -1,4 +1,4 @@
-"""The section ``[reputation]``: how reputations come about, and what they lead to."""
+"""The section ``[reputation]``: events, damping, collusion and visibility of reputations."""
 
 from __future__ import annotations
 

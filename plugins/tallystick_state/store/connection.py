@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 TIMEOUT = 30.0
-"""For how many seconds a lock is waited for."""
+"""Seconds for which a locked store is waited for."""
 SYNCHRONOUS = "FULL"
 """Mode in which SQLite commits: a commit survives a power cut."""
 Access = Literal["read", "write"]
 """Purpose of a transaction."""
 EXPECTED = "a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 MAX_VALUES = 900
-"""The most values of one statement, below what every version of SQLite takes."""
+"""Maximum number of values of one statement, below that of every version of SQLite."""
 # one number for all processes that lock a store: the letters of "tallysti"
 _LOCK = int.from_bytes(b"tallysti", "big")
 # bytes of the smallest page of SQLite, the first of which every database has
@@ -73,7 +73,7 @@ WAY_BACK = (
     "stop what writes to it, move it away, and take back a backup with tallystick state restore, "
     "or an export with tallystick state import"
 )
-"""The remedy where a store is damaged."""
+"""Remedy of a damaged store."""
 _DAMAGED = f"found a damaged store, expected a sound one: {WAY_BACK}"
 _UNREAD_WAL = (
     "found a store in a folder that cannot be written, whose last changes stand in {wal}, expected "
@@ -249,7 +249,7 @@ class Place:
 
     @contextmanager
     def _connected(self, access: Access) -> Iterator[Connection]:
-        with _explained(self.shown, self.timeout):
+        with _explain_errors(self.shown, self.timeout):
             with _statement_of(self.shown, self.timeout):
                 driver = self.connect(access)
             try:
@@ -468,8 +468,8 @@ def _is_in_wal(connection: Connection, *, last: bool) -> bool:
 
 @contextmanager
 def _statement_of(where: str, timeout: float) -> Iterator[None]:
-    """Explain errors as `_explained` does, in a block that only talks to the database."""
-    with _explained(where, timeout):
+    """Explain errors as `_explain_errors` does, in a block that only talks to the database."""
+    with _explain_errors(where, timeout):
         try:
             yield
         except UnicodeDecodeError as error:
@@ -478,7 +478,7 @@ def _statement_of(where: str, timeout: float) -> Iterator[None]:
 
 
 @contextmanager
-def _explained(where: str, timeout: float) -> Iterator[None]:
+def _explain_errors(where: str, timeout: float) -> Iterator[None]:
     """Raise a `StoreError` that names the store for each error of the database inside.
 
     Args:
@@ -519,8 +519,8 @@ def _template(error: BaseException) -> str:
     return next((t for code, t in _POSTGRESQL.items() if state.startswith(code)), _OTHER)
 
 
-def _first_line(said: str) -> str:
-    lines = said.strip().splitlines()
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
     return lines[0] if lines else "no reason given"
 
 

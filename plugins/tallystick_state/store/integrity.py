@@ -32,7 +32,7 @@ from tallystick_state.store.connection import WAY_BACK, Connection
 from tallystick_state.store.tables import CHECKED, HEAD, LOG, SNAPSHOTS, StoreTable
 
 LIMIT = 64_000_000
-"""Up to how many bytes a store is checked whole whenever it is opened for writing."""
+"""Maximum size in bytes of a store that is checked whole at each opening for writing."""
 
 _SIZE_OF_POSTGRESQL = (
     "SELECT COALESCE(SUM(pg_total_relation_size(oid)), 0)::bigint FROM pg_catalog.pg_class "
@@ -134,10 +134,10 @@ def _read_log(
             snapshots[body["epoch"] + 1] = body["snapshot"]
 
 
-def _check_snapshots(rows: Iterable[tuple[Any, ...]], said: dict[int, str]) -> None:
+def _check_snapshots(rows: Iterable[tuple[Any, ...]], digests: dict[int, str]) -> None:
     for epoch, digest, body in rows:
         # the first one is of no entry
-        if digest != digest_of_bytes(body.encode()) or said.get(epoch, digest) != digest:
+        if digest != digest_of_bytes(body.encode()) or digests.get(epoch, digest) != digest:
             raise DamagedError(
                 f"the snapshot of the epoch {epoch}: found {digest:.80}, expected the digest that "
                 "its text and the log have: the file was changed"

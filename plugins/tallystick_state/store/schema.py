@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tallystick.errors import StoreError
 from tallystick_state.store.checksums import begin, renew
@@ -26,7 +26,7 @@ VERSION_TABLE = f"{PREFIX}version"
 REVISION = "0003"
 """Version that this engine reads and writes: the newest migration."""
 FIRST = "0003"
-"""Version of the first release; stores of earlier ones were made by engines that never went out."""
+"""Version of the first release; older stores were made by unreleased engines."""
 FOLDER = Path(__file__).parent / "migrations"
 """Folder of the migrations."""
 
@@ -72,7 +72,7 @@ def metadata() -> sqlalchemy.MetaData:
     """Return the tables as SQLAlchemy describes them."""
     import sqlalchemy as sa
 
-    types = {
+    types: dict[str, sa.types.TypeEngine[Any]] = {
         "integer": sa.Integer(),
         "count": sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
         "big": sa.BigInteger(),
@@ -81,7 +81,7 @@ def metadata() -> sqlalchemy.MetaData:
         "boolean": sa.Boolean(),
     }
 
-    def columns(table: StoreTable) -> Iterator[sa.Column[object]]:
+    def columns(table: StoreTable) -> Iterator[sa.Column[Any]]:
         for column in table.columns:
             is_key = column.name in table.keys
             yield sa.Column(

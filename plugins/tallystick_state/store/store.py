@@ -37,7 +37,7 @@ _INIT = "run tallystick state init"
 PLACE = "the place of a store, a path or a URL"
 """Expected kind of a store's place, for errors."""
 _OPEN = ContextVar[tuple[str, ...]]("_OPEN", default=())
-"""The stores that are open in blocks around, as they may be shown."""
+"""Names of the stores that are open in the blocks around."""
 _Seal = tuple[tuple[int, ...], str | None]
 """Stamp of the files and hash of the last entry, after a store's own last change."""
 

@@ -1,4 +1,4 @@
-"""One transaction on a store: what it reads, and what it writes.
+"""One transaction on a store: its reads and writes.
 
 Long results come page after page: no cursor stays open behind a reader who stops early. Rows that
 are read whole are checked by their checksums; nothing is checked against the chain.
@@ -47,7 +47,7 @@ _READ, _FIRST_READ = 2_000, 100
 _ROUNDS = 32
 _T = TypeVar("_T")
 STATING = ("batch", "pools", "rules", "trust", "withdraw")
-"""The kinds of the entries that may state a block and name a signed statement."""
+"""Kinds of the entries that may state a block and name a signed statement."""
 
 # the statements; the tables and their indexes are in `tables`
 _ENTRIES = f"FROM {LOG} WHERE seq > ? ORDER BY seq LIMIT ?"

@@ -147,7 +147,7 @@ def read_note(data: bytes) -> Note:
 
 
 def key_id(name: str, key: PublicKey) -> bytes:
-    """Return the four bytes by which a signature line says which key of a name it is of."""
+    """Return the four bytes by which a signature line names a key."""
     return sha256(name.encode() + b"\n" + _TYPES[key.type] + key.data).digest()[:_ID_SIZE]
 
 
@@ -158,7 +158,7 @@ def verifier_key(name: str, key: PublicKey) -> str:
 
 
 def read_verifier_key(text: str) -> tuple[str, PublicKey]:
-    """Return the name and the key that `verifier_key` made text of.
+    """Return the name and the key in a text of `verifier_key`.
 
     Raises:
         TrustError: it is no such text, or of a type that is not known here.
@@ -184,7 +184,7 @@ def read_verifier_key(text: str) -> tuple[str, PublicKey]:
 
 
 def standard_base64(text: str, where: str) -> bytes:
-    """Return the bytes of a text in base64 of the standard alphabet, which notes and proofs are in.
+    """Return the bytes of a text in base64 of the standard alphabet, as notes and proofs have it.
 
     Raises:
         TrustError: the text is something else.

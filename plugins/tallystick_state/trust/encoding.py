@@ -98,7 +98,7 @@ def check_size(data: bytes | str, most: int, where: str, what: str) -> None:
 
 
 def base64_text(data: bytes) -> str:
-    """Bytes as standard base64 with padding."""
+    """Return bytes as standard base64 with padding."""
     return base64.b64encode(data).decode("ascii")
 
 

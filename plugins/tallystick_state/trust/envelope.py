@@ -16,6 +16,7 @@ import attrs
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import TrustError
 from tallystick.io.text import json_text
+from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick_state.trust.encoding import (
     base64_bytes,
     base64_text,
@@ -69,6 +70,19 @@ class Verification:
     failed: tuple[tuple[Signature, str], ...]
 
 
+def _signatures(signatures: Iterable[Signature]) -> list[dict[str, str]]:
+    """Return signatures as JSON values, in the order of keyid and bytes."""
+    return [
+        {"keyid": signature.keyid, "sig": base64_text(signature.data)}
+        for signature in _in_order(signatures)
+    ]
+
+
+@json_object(
+    JsonKey("payload", form=base64_text),
+    JsonKey("payloadType", "payload_type"),
+    JsonKey("signatures", form=_signatures),
+)
 @attrs.frozen(slots=False)
 class Envelope:
     """A payload and its signatures.
@@ -130,20 +144,9 @@ class Envelope:
         payload = base64_bytes(value["payload"], f"{where}: payload")
         return cls(payload, value["payloadType"], _in_order(read))
 
-    def to_value(self) -> dict[str, Any]:
-        """Return the envelope as JSON: standard base64, signatures in order of keyid and bytes."""
-        return {
-            "payload": base64_text(self.payload),
-            "payloadType": self.payload_type,
-            "signatures": [
-                {"keyid": signature.keyid, "sig": base64_text(signature.data)}
-                for signature in _in_order(self.signatures)
-            ],
-        }
-
     def to_json(self) -> bytes:
         """Return the envelope as a file: one line of JSON, in which nothing unseen is raw."""
-        return json_text(self.to_value(), sort_keys=True).encode("utf-8") + b"\n"
+        return json_text(json_value(self), sort_keys=True).encode("utf-8") + b"\n"
 
     def signed(self, signer: Signer) -> Envelope:
         """Return the envelope with one more signature; a signer's new one replaces the old.

@@ -211,7 +211,7 @@ class TileTree:
             yield self._hash(middle, high)
 
     def _proof(self, old: int, low: int, high: int, *, whole: bool) -> Iterator[bytes]:
-        """SUBPROOF of RFC 6962, 2.1.2, of the leaves from one place to before another."""
+        """Yield SUBPROOF of RFC 6962, 2.1.2, of a range of leaves."""
         if old == high - low:
             if not whole:
                 yield self._hash(low, high)

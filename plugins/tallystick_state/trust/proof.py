@@ -15,6 +15,7 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.errors import TrustError
+from tallystick.json_values import JsonKey, constant, json_object, json_value
 from tallystick_state.trust.checkpoint import Checkpoint, read_checkpoint, standard_base64
 from tallystick_state.trust.encoding import base64_text, check_schema, check_size, sound_json
 from tallystick_state.trust.keys import PublicKey
@@ -26,6 +27,16 @@ MAX_PROOF_BYTES = 16 * 1024 * 1024
 """The most bytes of a proof file."""
 
 
+def _texts(path: Iterable[bytes]) -> list[str]:
+    return [base64_text(node) for node in path]
+
+
+def _lists(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    # rows are JSON values, and there may be very many of them
+    return [list(row) for row in rows]
+
+
+@json_object("leaf", JsonKey("path", form=_texts, left_out="none"))
 @attrs.frozen
 class ProvenEpoch:
     """The leaf of an epoch, and what shows that a checkpoint covers it.
@@ -44,11 +55,6 @@ class ProvenEpoch:
         number: int = self.leaf["epoch"]
         return number
 
-    def to_value(self) -> dict[str, Any]:
-        """Return the epoch as a JSON value."""
-        path = {} if self.path is None else {"path": _texts(self.path)}
-        return {"leaf": self.leaf, **path}
-
     def check(self, checkpoint: Checkpoint | None) -> None:
         """Refuse a leaf that the checkpoint does not cover.
 
@@ -65,6 +71,7 @@ class ProvenEpoch:
         _check_root(proof, hashed, checkpoint.root, f"the leaf of epoch {self.epoch}")
 
 
+@json_object("epoch", "first", JsonKey("path", form=_texts), JsonKey("rows", form=_lists), "step")
 @attrs.frozen
 class ProvenRows:
     """Rows of a step next to each other, and what shows that the root of the step covers them.
@@ -83,16 +90,6 @@ class ProvenRows:
     rows: tuple[Sequence[Any], ...]
     path: tuple[bytes, ...]
 
-    def to_value(self) -> dict[str, Any]:
-        """Return the rows as a JSON value."""
-        return {
-            "epoch": self.epoch,
-            "first": self.first,
-            "path": _texts(self.path),
-            "rows": [list(row) for row in self.rows],
-            "step": self.step,
-        }
-
     def check(self, leaf: Mapping[str, Any]) -> None:
         """Refuse rows that the step of the leaf of their epoch does not cover.
 
@@ -108,6 +105,10 @@ class ProvenRows:
         _check_root(proof, hashes, bytes.fromhex(root["root"]), where)
 
 
+@json_object(
+    JsonKey("checkpoint", form=Checkpoint.to_text, left_out="none"),
+    *("epochs", constant("format", FORMAT), constant("kind", "inclusion"), "rows"),
+)
 @attrs.frozen
 class Proof:
     """Epochs of one log, and rows of their steps.
@@ -121,17 +122,6 @@ class Proof:
     checkpoint: Checkpoint | None
     epochs: tuple[ProvenEpoch, ...]
     rows: tuple[ProvenRows, ...] = ()
-
-    def to_value(self) -> dict[str, Any]:
-        """Return the proof as a JSON value."""
-        signed = {} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_text()}
-        return {
-            **signed,
-            "epochs": [item.to_value() for item in self.epochs],
-            "format": FORMAT,
-            "kind": "inclusion",
-            "rows": [item.to_value() for item in self.rows],
-        }
 
     def told(self) -> Iterator[str]:
         """Return the lines for people."""
@@ -177,6 +167,12 @@ class Proof:
             rows.check(self.leaf(rows.epoch))
 
 
+@json_object(
+    *(constant("format", FORMAT), constant("kind", "consistency")),
+    JsonKey("new", form=Checkpoint.to_text),
+    JsonKey("old", form=Checkpoint.to_text),
+    JsonKey("path", form=_texts),
+)
 @attrs.frozen
 class Growth:
     """A proof that a log only grew between two checkpoints.
@@ -190,16 +186,6 @@ class Growth:
     old: Checkpoint
     new: Checkpoint
     path: tuple[bytes, ...]
-
-    def to_value(self) -> dict[str, Any]:
-        """Return the proof as a JSON value."""
-        return {
-            "format": FORMAT,
-            "kind": "consistency",
-            "new": self.new.to_text(),
-            "old": self.old.to_text(),
-            "path": _texts(self.path),
-        }
 
     def told(self) -> Iterator[str]:
         """Return the lines for people."""
@@ -237,7 +223,7 @@ class Growth:
 
 def proof_bytes(proof: Proof | Growth) -> bytes:
     """Return the file of a proof."""
-    return canonical_bytes(proof.to_value()) + b"\n"
+    return canonical_bytes(json_value(proof)) + b"\n"
 
 
 def read_proof(data: bytes, where: str) -> Proof | Growth:
@@ -327,10 +313,6 @@ def _check_root(proof: Inclusion, hashes: bytes, root: bytes, where: str) -> Non
 
 def _checkpoint(text: str) -> Checkpoint:
     return read_checkpoint(text.encode())
-
-
-def _texts(path: Iterable[bytes]) -> list[str]:
-    return [base64_text(node) for node in path]
 
 
 def _path(texts: Iterable[str]) -> tuple[bytes, ...]:

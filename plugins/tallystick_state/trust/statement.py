@@ -162,7 +162,7 @@ def adoption(  # noqa: PLR0913  # each is a part of what is signed
     major: bool = False,
     expires_at_block: int | None = None,
 ) -> Statement:
-    """Return an adoption of a rule set by a state, or the withdrawal of one.
+    """Return the statement of an adoption of a rule set, or of the withdrawal of one.
 
     Args:
         action: ``adopt`` or ``withdraw``.
@@ -230,7 +230,7 @@ def pools(  # noqa: PLR0913  # each is a part of what is signed
 def events(  # noqa: PLR0913  # each is a part of what is signed
     *, genesis: str, network: str, validator: str, digests: Iterable[str], file: str, digest: str
 ) -> Statement:
-    """Return a batch of events of a validator.
+    """Return the statement of a batch of events of a validator.
 
     Args:
         genesis: the digest of how the state began.
@@ -258,12 +258,12 @@ def events(  # noqa: PLR0913  # each is a part of what is signed
 
 
 def receipt(value: Mapping[str, Any], subject: Iterable[Subject]) -> Statement:
-    """Return the receipt of a run, with the files that it is of."""
+    """Return the statement of the receipt of a run, with the files that it is about."""
     return Statement(RECEIPT, {"format": 1, "receipt": value}, tuple(subject))
 
 
 def trust(*, version: int, previous: str | None, digest: str) -> Statement:
-    """Return a trust file, as those sign it who rotate to it.
+    """Return the statement that a rotation to a trust file signs.
 
     Args:
         version: its version.
@@ -277,7 +277,7 @@ def trust(*, version: int, previous: str | None, digest: str) -> Statement:
 
 
 def checkpoint(*, origin: str, root: str, note: str) -> Statement:
-    """Return a checkpoint of a log of epochs.
+    """Return the statement of a checkpoint of a log of epochs.
 
     Args:
         origin: the name of the log.

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from tallystick.errors import TrustError
+from tallystick.json_values import json_value
 from tallystick_state.trust import policy
 from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, read_note
 from tallystick_state.trust.encoding import read_file
@@ -60,7 +61,7 @@ class Against:
         return tuple(dict.fromkeys(keys))
 
     def names(self, keys: Collection[PublicKey]) -> list[str]:
-        """Keys as a trust file calls them, or as they are."""
+        """Return the names of keys in the trust file, or the keys as text."""
         trusted = () if self.root is None else self.root.keys.values()
         by_key = {key.public: key.name for key in trusted}
         return sorted(by_key.get(key, str(key)) for key in keys)
@@ -155,7 +156,7 @@ def verify_proof(path: Path, against: Against) -> Verified:
     names = against.names(_note_signers(proof.signers(against.known), against))
     view = {
         "kind": "proof",
-        "proof": proof.to_value(),
+        "proof": json_value(proof),
         "signed_by": names,
         "checked": not against.is_empty,
     }

@@ -45,10 +45,17 @@ class Block:
 
 @attrs.frozen
 class Page:
-    """A page of Markdown."""
+    """A page of Markdown, or a section of one.
+
+    Attributes:
+        path: the file.
+        text: the text.
+        heading: the heading of the section; empty for a page.
+    """
 
     path: Path
     text: str
+    heading: str = ""
 
     @classmethod
     def of(cls, name: str) -> Page:
@@ -89,7 +96,7 @@ class Page:
             elif level:
                 found.append(line)
         assert level, f"{self.path}: no heading {heading!r}"
-        return Page(self.path, "\n".join(found))
+        return Page(self.path, "\n".join(found), heading)
 
     def rows(self) -> list[list[list[str]]]:
         """The code spans of each cell of each row of all tables, heads left out."""
@@ -103,6 +110,41 @@ class Page:
     def first_cells(self) -> list[str]:
         """The code spans in the first cells of all tables, heads left out."""
         return [span for row in self.rows() for span in row[0]]
+
+    @property
+    def name(self) -> str:
+        """Page and section, for messages."""
+        path = self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path
+        return f"{path}, section {self.heading!r}" if self.heading else str(path)
+
+    def differs_from(
+        self, expected: Iterable[str], found: Iterable[str] | None = None, *, ordered: bool = True
+    ) -> list[str]:
+        """Return what a table lacks and what it has beside, each with page and section.
+
+        Args:
+            expected: the entries that there are.
+            found: the entries that the page has, else the first cells of its tables.
+            ordered: whether the entries must stand in this order.
+        """
+        entries = list(self.first_cells() if found is None else found)
+        wanted = list(expected)
+        lines = [
+            f"{self.name}: lacks {name}" for name in dict.fromkeys(wanted) if name not in entries
+        ]
+        lines += [
+            f"{self.name}: has {name}, which is not there"
+            for name in dict.fromkeys(entries)
+            if name not in wanted
+        ]
+        if not lines and ordered and entries != wanted:
+            lines = [f"{self.name}: has {entries}, expected them in the order {wanted}"]
+        return lines
+
+    def lacking(self, texts: Iterable[str]) -> list[str]:
+        """Return the texts that the prose of the page does not have, each with page and section."""
+        prose = self.prose
+        return [f"{self.name}: lacks {text}" for text in texts if text not in prose]
 
     def spans(self) -> list[str]:
         """Every code span."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
@@ -212,13 +212,6 @@ def network(*stakes: int) -> Network:
     return Network(validators, 0, YumaParameters(yuma3=True))
 
 
-def effects(found: Iterable[CandidateComparison]) -> dict[int, Incentives]:
-    """What four validators make of some candidates."""
-    four = network(34, 33, 20, 13)
-    paid = ((each.position, each.overall) for each in found)
-    return {n: effect(each.miners, each.before, each.after, four) for n, each in paid}
-
-
 def effect(
     miners: Sequence[Miner], before: Sequence[int], after: Sequence[int], given: Network
 ) -> Incentives:
@@ -230,7 +223,8 @@ def effect(
 
 def adopted(found: CandidateComparison) -> CandidateComparison:
     """A comparison with what four validators make of it."""
-    return attrs.evolve(found, incentives=effects([found])[found.position])
+    paid, four = found.overall, network(34, 33, 20, 13)
+    return attrs.evolve(found, incentives=effect(paid.miners, paid.before, paid.after, four))
 
 
 def flips(found: Outcome, candidate: int, name: str = "alpha", many: int = 50) -> FlipRows:

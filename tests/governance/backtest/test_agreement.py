@@ -227,7 +227,10 @@ def check_texts(truth: Truth, found: Row, text: str, html: str) -> None:
     page = " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
     moved, flips, many = percent(truth.moved), found["flips"]["records"], len(truth.changes)
     assert f"{moved} changes hands" in text
-    assert f"; {flips} record{'s' * (flips != 1)} change tier or gate" in text
+    between = ""
+    if found["uncertainty"] is not None:
+        between = " ({} to {})".format(*found["uncertainty"]["flips"])
+    assert f"; {flips} record{'s' * (flips != 1)} change tier or gate{between}\n" in text
     assert f"changes hands {moved}" in page
     assert f"records that flip {flips:,}" in page
     larger, smaller = truth.sides

@@ -45,24 +45,6 @@ def test_a_back_test_is_written_and_told(history: Path, tmp_path: Path) -> None:
     assert (tmp_path / "again" / "thresholds.parquet").is_file()
 
 
-def test_the_terminal_says_what_changes_hands_and_who_gains_and_loses_most(
-    history: Path, tmp_path: Path
-) -> None:
-    words = (history, "--rules", "skills@1.0.0", "--rules", "skills@1.1.0")
-    text = run(*words, "-o", tmp_path / "out").out
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    found, period = summary["candidates"][0], summary["history"]["period"]
-    gain, loss = (found["overall"][each][0] for each in ("winners", "losers"))
-    assert f"{period['rounds']['number']} rounds" in text
-    moved, (low, high) = found["overall"]["share_moved"], found["uncertainty"]["share_moved"]
-    shown = [f"{float(each) * 100:.2f} %" for each in (moved, low, high)]
-    assert "{} changes hands ({} to {})".format(*shown) in text
-    low, high = found["uncertainty"]["flips"]
-    assert f"{found['flips']['records']} records change tier or gate ({low} to {high})" in text
-    assert f"largest gain  {gain['hotkey'][:10]}" in text
-    assert f"largest loss  {loss['hotkey'][:10]}" in text
-
-
 def test_without_draws_there_are_no_intervals_and_the_command_says_so(
     history: Path, tmp_path: Path
 ) -> None:

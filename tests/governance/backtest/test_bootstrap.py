@@ -231,7 +231,7 @@ def test_the_stretches_sum_to_the_whole_history(
         assert bool(expected_flips) is bool(place)
 
 
-@pytest.mark.parametrize("with_state", [False, True])
+@pytest.mark.parametrize("with_state", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_back_test_tells_the_intervals_of_its_candidates(
     history: Path, candidates: tuple[Candidate, ...], tmp_path: Path, *, with_state: bool
 ) -> None:

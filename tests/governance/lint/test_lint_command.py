@@ -140,8 +140,8 @@ def test_what_does_not_load_is_always_told(tmp_path: Path, options: tuple[str, .
     assert found.out.startswith(f"{path}:17: error does-not-load: found a sum of 1.1")
 
 
-@pytest.mark.parametrize("code", list(CHECKS))
-def test_every_check_is_documented(code: str) -> None:
+@pytest.mark.parametrize("code", [next(iter(CHECKS)), list(CHECKS)[-1]])
+def test_a_check_is_explained(code: str) -> None:
     found = run("rules", "lint", "--explain", code)
     assert found.status == 0
     said = " ".join(found.out.split())
@@ -154,6 +154,11 @@ def test_every_check_is_documented(code: str) -> None:
 def test_all_checks_can_be_explained_at_once() -> None:
     out = run("rules", "lint", "--explain", "all").out
     assert [line.partition(" ")[0] for line in out.splitlines() if line[:1].strip()] == list(CHECKS)
+    said = " ".join(out.split())
+    for code, check in CHECKS.items():
+        assert f"{code} ({check.severity}) {check.summary}" in said
+        assert check.documentation in said
+        assert f"remedy: {check.remedy}" in said
     found = run("rules", "lint", "--explain", "all", "--json").json()
     assert [each["code"] for each in found] == list(CHECKS)
     assert found[0]["documentation"] == next(iter(CHECKS.values())).documentation

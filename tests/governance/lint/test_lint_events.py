@@ -7,7 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from linted import found_by, shipped
 
@@ -20,7 +21,7 @@ def effect(add: int, multiply: int, reputation: Fraction) -> Fraction:
     return reputation * (Fraction(multiply, 100) - 1) + Fraction(add, 100)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(-5, 5), st.integers(90, 110), st.integers(90, 110))
 def test_bands_are_in_order_exactly_when_no_reputation_gains_more_in_the_lower_one(
     add: int, multiply: int, lower: int

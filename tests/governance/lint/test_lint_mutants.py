@@ -6,7 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from linted import SOUND, changed, found_in, registry_with, report_on, shipped
 
@@ -160,7 +161,7 @@ def test_a_tier_that_the_seed_cannot_reach_is_an_error() -> None:
     assert (found.severity, found.evidence["above"]) == ("error", "2/3")
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(1_000_000_001, 10_000_000_000))
 def test_a_scaled_threshold_is_out_of_reach_above_one_over_its_factor(nano: int) -> None:
     factor = Decimal(nano) / 10**9
@@ -175,7 +176,7 @@ def test_a_scaled_threshold_is_out_of_reach_above_one_over_its_factor(nano: int)
     assert Fraction(numerator) / Fraction(denominator or 1) == 1 / Fraction(factor)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10**9))
 def test_a_gate_on_points_binds_exactly_above_the_fewest_points(nano: int) -> None:
     text = changed(EVIDENCE, ("below = 0.1,", f"below = {Decimal(nano) / 10**9:f},"))

@@ -9,7 +9,8 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick.formula.tree import const
@@ -54,7 +55,7 @@ CLAIMS = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.tuples(CLAIMS, st.booleans()), max_size=4), st.booleans())
 def test_conditions_of_one_value_are_possible_exactly_when_some_number_meets_them(
     asked: list[tuple[Claim, bool]], bounded: bool

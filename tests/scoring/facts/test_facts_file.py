@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cli.command import run
+from examples import examples
 from generators import lines
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tallystick
@@ -78,7 +79,7 @@ def whole() -> bytes:
     return written([])
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.lists(st.integers(1, 399), max_size=12))
 def test_the_bytes_do_not_depend_on_how_the_records_were_split(cuts: list[int]) -> None:
     assert written(cuts) == whole()

@@ -79,8 +79,8 @@ def client_security(address: str, certificates: Certificates | None) -> Security
 
     if certificates is None:
         configured = Security()  # type: ignore[no-untyped-call]  # as released
-        found = configured.get_tls_config_for_role("client")  # type: ignore[no-untyped-call]  # as released
-        if is_encrypted(address) and not (found["ca_file"] and found["cert"]):
+        settings = configured.get_tls_config_for_role("client")  # type: ignore[no-untyped-call]  # as released
+        if is_encrypted(address) and not (settings["ca_file"] and settings["cert"]):
             raise EngineError(
                 f"{address}: found no certificates, expected --cluster-ca, --cluster-cert and "
                 "--cluster-key, or those of the configuration of Dask"

@@ -57,7 +57,7 @@ class Cluster:
     def map(
         self, function: Function[Task, Answer], tasks: Iterable[Task]
     ) -> Generator[Answer, None, None]:
-        """The answers, in the order of the tasks.
+        """Yield the answers, in the order of the tasks.
 
         Raises:
             EngineError: the cluster cannot be reached or has no workers.
@@ -107,7 +107,7 @@ class Cluster:
         )
 
     def _threads(self, client: Client) -> dict[str, int]:
-        """The threads of each worker, once there is one."""
+        """Return the threads of each worker, once there is one."""
         try:
             client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError as error:
@@ -118,14 +118,14 @@ class Cluster:
         """The answer to a task; a cluster whose workers are all lost has some time for new ones."""
         while True:
             try:
-                where, found = future.result(timeout=self.patience)
+                where, answer = future.result(timeout=self.patience)
             except TimeoutError:
                 self._threads(client)
                 continue
             future.release()  # type: ignore[no-untyped-call]  # as released
-            if isinstance(found, Failure):
-                raise found.to_error(where)
-            return found
+            if isinstance(answer, Failure):
+                raise answer.to_error(where)
+            return answer
 
     def _deserted(self) -> EngineError:
         return EngineError(
@@ -151,7 +151,7 @@ class Cluster:
 
 
 def _answer(function: Function[Any, Any], task: object) -> tuple[str, Any]:
-    """The answer of a worker, and which it is."""
+    """Return the answer of a worker, and which it is."""
     from distributed import get_worker
 
     return f"worker {get_worker().address}", attempted(function, task)

@@ -35,7 +35,7 @@ class Executor(Protocol):
     def map(
         self, function: Function[Task, Answer], tasks: Iterable[Task]
     ) -> Generator[Answer, None, None]:
-        """The answers, in the order of the tasks.
+        """Return the answers, in the order of the tasks.
 
         Few tasks are asked for ahead, so memory is bounded. Close the generator to end early:
         workers end with it.
@@ -55,7 +55,7 @@ class InProcess:
     def map(
         self, function: Function[Task, Answer], tasks: Iterable[Task]
     ) -> Generator[Answer, None, None]:
-        """The answers, each made when it is asked for.
+        """Yield the answers, each made when it is asked for.
 
         Raises:
             TallystickError: what the function raised.
@@ -77,7 +77,7 @@ class Failure:
     text: str
 
     def to_error(self, where: str = "") -> Exception:
-        """The error again, with the worker's name if there is one."""
+        """Return the error again, with the worker's name if there is one."""
         text = f"{where}: {self.text}" if where else self.text
         kind = getattr(errors, self.kind, None)
         if kind is None:
@@ -87,7 +87,7 @@ class Failure:
 
 
 def attempted(function: Function[Task, Answer], task: Task) -> Answer | Failure:
-    """The answer to one task, or what went wrong."""
+    """Return the answer to one task, or what went wrong."""
     try:
         return function(task)
     except TallystickError as error:
@@ -102,7 +102,7 @@ def in_order(
     result: Callable[[_Pending], Any],
     ahead: int,
 ) -> Iterator[Any]:
-    """The results of tasks in their order, with a bounded number at work or waiting.
+    """Yield the results of tasks in their order, with a bounded number at work or waiting.
 
     Args:
         tasks: asked for one at a time.

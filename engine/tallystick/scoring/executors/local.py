@@ -46,7 +46,7 @@ class Local:
     def map(
         self, function: Function[Task, Answer], tasks: Iterable[Task]
     ) -> Generator[Answer, None, None]:
-        """The answers, in the order of the tasks.
+        """Yield the answers, in the order of the tasks.
 
         Raises:
             EngineError: a worker ended before its time.
@@ -112,7 +112,7 @@ class _Worker:
 
 @contextmanager
 def _worker(function: object) -> Iterator[_Worker]:
-    """A worker process, which is ended with the block."""
+    """Return a worker process, which is ended with the block."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, function), daemon=True)

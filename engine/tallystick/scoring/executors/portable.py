@@ -34,7 +34,7 @@ class Spec(Hashable, Protocol[Task_contra, Answer_co]):
     """The specification of a function: a value that can be pickled, and that a worker calls."""
 
     def make(self) -> Callable[[Task_contra], Answer_co]:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
@@ -60,7 +60,7 @@ class PortableFunction(Generic[Task, Answer]):
         self._specify, self._here, self._package = specify, here, package
 
     def __call__(self, task: Task) -> Answer:
-        """The answer to one task.
+        """Return the answer to one task.
 
         Raises:
             EngineError: the worker is not like the process that sent the function.
@@ -83,10 +83,10 @@ def _received(spec: Spec[Any, Any], package: str | None) -> PortableFunction[Any
 
 @lru_cache(maxsize=2)
 def _made(spec: Spec[Any, Any], package: str | None) -> Callable[[Any], Any]:
-    if package is not None and (found := _package_of(spec)) != package:
+    if package is not None and (files := _package_of(spec)) != package:
         top = type(spec).__module__.partition(".")[0]
         raise EngineError(
-            f"found the files of {top} to be {found or 'in no files'}, expected {package}: install "
+            f"found the files of {top} to be {files or 'in no files'}, expected {package}: install "
             "the same on every worker"
         )
     return spec.make()
@@ -120,13 +120,13 @@ class Installation:
 
     @classmethod
     def of(cls, registry: Registry, sections: Iterable[str] = ()) -> Installation:
-        """The installation with some plugins and sections."""
+        """Return the installation with some plugins and sections."""
         names = tuple(sorted({*sections}))
         code = tuple(Code.of(registry, names).parts())
         return cls(version("tallystick"), _plugins(registry), code, names)
 
     def registry(self) -> Registry:
-        """The plugins of these names as they are installed here; no other is imported."""
+        """Return the plugins of these names as they are installed here; no other is imported."""
         return installed_plugins().of(dict(self.plugins).keys())
 
     def check(self, registry: Registry) -> None:
@@ -135,20 +135,20 @@ class Installation:
         Raises:
             EngineError: the engine has another version; a plugin is missing or is not the same.
         """
-        found = Installation.of(registry, self.sections)
-        if found.engine != self.engine:
+        installed = Installation.of(registry, self.sections)
+        if installed.engine != self.engine:
             raise EngineError(
-                f"found the engine tallystick {found.engine}, expected {self.engine}: install the "
-                "same version on every worker"
+                f"found the engine tallystick {installed.engine}, expected {self.engine}: install "
+                "the same version on every worker"
             )
-        plugins = dict(found.plugins)
+        plugins = dict(installed.plugins)
         for name, wanted in self.plugins:
             if plugins.get(name) != wanted:
                 raise EngineError(
                     f"found the plugin {name} to be {plugins.get(name, 'missing')}, expected "
                     f"{wanted}: install the same on every worker"
                 )
-        code = dict(found.code)
+        code = dict(installed.code)
         for what, wanted in self.code:
             if code.get(what) != wanted:
                 raise EngineError(
@@ -168,11 +168,11 @@ def _plugins(registry: Registry) -> tuple[tuple[str, str], ...]:
 def _plugin_digest(plugin: Plugin) -> str:
     """Return the digest of a plugin's meaning for scores: formulas, requirements and schemas."""
     types = {
-        each.name: {
-            "schema": schema_digest(load_schema(each.schema)),
-            "requirements": {r.name: r.digest for r in each.requirements},
+        skill_type.name: {
+            "schema": schema_digest(load_schema(skill_type.schema)),
+            "requirements": {r.name: r.digest for r in skill_type.requirements},
         }
-        for each in plugin.skill_types
+        for skill_type in plugin.skill_types
     }
     return digest(
         {
@@ -185,7 +185,7 @@ def _plugin_digest(plugin: Plugin) -> str:
 
 def used_sections(rules: BoundRules) -> set[str]:
     """Return the names of the sections of rule sets that plugins bring."""
-    return {name for each in rules.each() for name in each.rule_set.sections}
+    return {name for rules_of_line in rules.each() for name in rules_of_line.rule_set.sections}
 
 
 def code_of(rules: BoundRules) -> Code:
@@ -215,13 +215,13 @@ class RuleSetSpec:
 
     @classmethod
     def of(cls, rules: BoundRules) -> RuleSetSpec:
-        """The specification of a rule set."""
+        """Return the specification of a rule set."""
         loaded = rules.loaded
-        thresholds = ((name, tuple(found.items())) for name, found in rules.thresholds.items())
+        thresholds = ((name, tuple(nano.items())) for name, nano in rules.thresholds.items())
         return cls(str(loaded.path), loaded.text, loaded.digest, tuple(thresholds))
 
     def rules(self, registry: Registry) -> BoundRules:
-        """The rule set, bound.
+        """Return the rule set, bound.
 
         Raises:
             EngineError: it is not the same here.
@@ -232,7 +232,7 @@ class RuleSetSpec:
                 f"found the rule set {loaded.rule_set.reference} to be {loaded.digest}, expected "
                 f"{self.digest}: install the same engine and plugins on every worker"
             )
-        thresholds = {name: dict(found) for name, found in self.thresholds}
+        thresholds = {name: dict(nano) for name, nano in self.thresholds}
         return attrs.evolve(bind_rules(loaded, registry), thresholds=thresholds)
 
 
@@ -250,7 +250,7 @@ class ScorerSpec:
 
     @classmethod
     def of(cls, rules: BoundRules) -> ScorerSpec:
-        """The specification of rules."""
+        """Return the specification of rules."""
         spans = tuple(
             (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
             for epoch, span in rules.spans()
@@ -260,12 +260,12 @@ class ScorerSpec:
     @property
     def digest(self) -> str:
         """The digest of the meaning of the rules: that of the rule set, where it is one."""
-        held = [[epoch, [each.digest for each in lines]] for epoch, lines in self.spans]
-        alone = len(held) == len(self.spans[0][1]) == 1
-        return self.spans[0][1][0].digest if alone else digest(held)
+        digests = [[epoch, [line.digest for line in lines]] for epoch, lines in self.spans]
+        alone = len(digests) == len(self.spans[0][1]) == 1
+        return self.spans[0][1][0].digest if alone else digest(digests)
 
     def rules(self) -> BoundRules:
-        """The rules, bound once in a process.
+        """Return the rules, bound once in a process.
 
         Raises:
             EngineError: the engine, a plugin or a rule set is not the same here.
@@ -277,6 +277,6 @@ class ScorerSpec:
 def _bound(spec: ScorerSpec) -> BoundRules:
     registry = spec.installation.registry()
     spec.installation.check(registry)
-    known = {each: each.rules(registry) for _, lines in spec.spans for each in lines}
-    spans = [(epoch, bound_epoch([known[each] for each in of])) for epoch, of in spec.spans]
+    bound_by_spec = {line: line.rules(registry) for _, lines in spec.spans for line in lines}
+    spans = [(epoch, bound_epoch([bound_by_spec[line] for line in of])) for epoch, of in spec.spans]
     return from_epochs(spans)

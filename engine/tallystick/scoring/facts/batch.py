@@ -70,16 +70,16 @@ class FactRows:
         return len(self.record)
 
     def columns(self, digests: Sequence[str]) -> list[Column]:
-        """The facts of some digests, in their order."""
+        """Return the facts of some digests, in their order."""
         return [self.facts[digest] for digest in digests]
 
     def select(self, rows: Truths) -> FactRows:
         """Return some of the rows."""
         if rows.all():
             return self
-        kept = pa.array(rows)
+        mask = pa.array(rows)
         changed: dict[str, Any] = {
-            field.name: value.filter(kept) if isinstance(value, pa.Array) else value[rows]
+            field.name: value.filter(mask) if isinstance(value, pa.Array) else value[rows]
             for field in attrs.fields(FactRows)
             if isinstance(value := getattr(self, field.name), pa.Array | np.ndarray)
         }
@@ -105,7 +105,7 @@ class FactBatch:
 
 
 def shifted(batch: FactBatch, before: int) -> FactBatch:
-    """The same batch when so many records come before those that it counts from."""
+    """Return the same batch when so many records come before those that it counts from."""
     if not before:
         return batch
     types = {

@@ -111,13 +111,13 @@ class FactCatalog:
         Args:
             wanted: the digests; what the type itself requires is taken beside them.
         """
-        taken, requirements = self.facts, self.requirements
+        selected, requirements = self.facts, self.requirements
         if wanted is not None:
             required = {f.digest for own in requirements for f in _facts(own.requirement.condition)}
-            taken = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
-            domains = {fact.digest: domain_of(fact, self.schema) for fact in taken}
+            selected = tuple(fact for fact in self.facts if fact.digest in {*wanted, *required})
+            domains = {fact.digest: domain_of(fact, self.schema) for fact in selected}
             requirements = tuple(_own(own.requirement, domains) for own in requirements)
-        return Selection(self.name, self.schema, taken, requirements, self.may_fail)
+        return Selection(self.name, self.schema, selected, requirements, self.may_fail)
 
     @cached_property
     def may_fail(self) -> frozenset[str]:
@@ -142,7 +142,7 @@ class FactCatalog:
 
 
 def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str:
-    """The digest of the definitions of the facts of one type.
+    """Return the digest of the definitions of the facts of one type.
 
     Args:
         facts: the digests of the facts, in any order.
@@ -153,30 +153,30 @@ def definitions_digest(facts: Iterable[str], required: Mapping[str, str]) -> str
 
 @lru_cache(maxsize=2)
 def catalog_of(registry: Registry) -> Mapping[str, FactCatalog]:
-    """The catalog of every skill type that is installed, by name, in name order.
+    """Return the catalog of every skill type that is installed, by name, in name order.
 
     Raises:
         SchemaError: the record schema of a type cannot be read.
         FormulaError: a type requires what its records do not have.
     """
     types = sorted(registry.skill_types.items())
-    return MappingProxyType({name: _catalog(each, registry) for name, each in types})
+    return MappingProxyType({name: _catalog(skill_type, registry) for name, skill_type in types})
 
 
 def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
     schema = load_schema(skill_type.schema)
-    found: dict[str, tuple[Node, Domain]] = {}
+    result: dict[str, tuple[Node, Domain]] = {}
     for requirement in skill_type.requirements:
         try:
-            found |= _taken((requirement.condition,), schema)
+            result |= _taken((requirement.condition,), schema)
         except FormulaError as error:
             raise FormulaError(f"{skill_type.name}: {requirement.name}: {error}") from error
     for trees in _readable(registry):
         try:
-            found |= _taken(trees, schema)
+            result |= _taken(trees, schema)
         except FormulaError:
             continue  # it is of other types
-    ordered = dict(sorted(found.items()))
+    ordered = dict(sorted(result.items()))
     domains = {name: domain for name, (_, domain) in ordered.items()}
     return FactCatalog(
         name=skill_type.name,
@@ -187,7 +187,7 @@ def _catalog(skill_type: SkillType, registry: Registry) -> FactCatalog:
 
 
 def _readable(registry: Registry) -> Iterator[tuple[Node, ...]]:
-    """The trees of everything that is installed and reads facts."""
+    """Yield the trees of everything that is installed and reads facts."""
     for formula in registry.formulas.values():
         yield (formula.tree,) if formula.applies is None else (formula.tree, formula.applies)
     for requirement in registry.requirements.values():
@@ -195,7 +195,7 @@ def _readable(registry: Registry) -> Iterator[tuple[Node, ...]]:
 
 
 def _taken(trees: Iterable[Node], schema: Schema) -> dict[str, tuple[Node, Domain]]:
-    """The facts of some trees with their ranges; FormulaError if the schema lacks one."""
+    """Return the facts of some trees with their ranges; FormulaError if the schema lacks one."""
     return {
         fact.digest: (fact, _distinct(fact, narrow(fact, domain_of(fact, schema))))
         for tree in trees
@@ -204,7 +204,7 @@ def _taken(trees: Iterable[Node], schema: Schema) -> dict[str, tuple[Node, Domai
 
 
 def _distinct(fact: Node, domain: Domain) -> Domain:
-    """The range of a fact, apart from what stands for one that fails."""
+    """Return the range of a fact, apart from what stands for one that fails."""
     if is_opaque(fact) and domain.low <= max(FAILURES):
         low = arguments_of(fact)[1]
         raise FormulaError(f"found an opaque fact from {low}, expected more than {max(FAILURES)}")

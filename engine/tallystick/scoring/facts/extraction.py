@@ -66,7 +66,7 @@ class Extractor:
             fields: of ``IDENTITY``, what is taken of who a record is; the others are 0 or null.
             decoder: of the records, if there is one already.
         """
-        plans = [_Plan(each, fields) for each in selections]
+        plans = [_Plan(selection, fields) for selection in selections]
         self._plans = {plan.selection.name: plan for plan in plans}
         self._decoder = decoder or decoder_of(
             {plan.selection.name: plan.selection.schema for plan in plans}
@@ -79,7 +79,7 @@ class Extractor:
     def decoded_facts(
         self, records: Iterable[tuple[int, Decoded]], items: Sequence[Item], first: int
     ) -> FactBatch:
-        """The facts of records that are decoded.
+        """Return the facts of records that are decoded.
 
         Args:
             records: what the items hold, or some of them, with their numbers in order.
@@ -109,10 +109,10 @@ class Extraction:
 
     def batch(self) -> FactBatch:
         """Return the facts of all records that meet the requirements of the selection."""
-        taken, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
+        selected, rejects, types = self._taken, self._rejects, dict[str, FactRows]()
         for name in self._plans:
-            if name in taken and taken[name].record:
-                rows, refused = taken[name].checked(self._items, self._first)
+            if name in selected and selected[name].record:
+                rows, refused = selected[name].checked(self._items, self._first)
                 rejects += refused
                 if len(rows):
                     types[name] = rows
@@ -128,8 +128,8 @@ def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
     """The one loop in Python that every record goes through; what it does is spelled out."""
     rejects = []
-    for number, found in records:
-        record: Any = found
+    for number, decoded in records:
+        record: Any = decoded
         if record.__class__ is Reject:
             rejects.append(record)
             continue
@@ -177,7 +177,7 @@ class _Plan:
         group = {} if selection.group is None else {GROUP: selection.group}
         self.texts = {name: p for name, p in (_TEXTS | group).items() if name in {*wanted, *group}}
         self.packed = (*(_NUMBERS[name] for name in self.numbers), *selection.facts)
-        self.doubles = tuple(place for place, fact in enumerate(self.packed) if is_double(fact))
+        self.doubles = tuple(index for index, fact in enumerate(self.packed) if is_double(fact))
 
     @cached_property
     def packed_of(self) -> PackedFactsOf:
@@ -233,17 +233,17 @@ class _Taken:
         self.unanswered: list[int] = []
 
     def checked(self, items: Sequence[Item], first: int) -> tuple[FactRows, list[Reject]]:
-        """The records that meet what the selection requires, and the others."""
-        found, rows, rejects = isolated(
+        """Return the records that meet what the selection requires, and the others."""
+        broken_rows, rows, rejects = isolated(
             self._broken,
             self._rows(),
             lambda rows, row: whose(items[int(rows.record[row]) - first]),
         )
         valid = np.ones(len(rows), np.bool_)
         unmet_by_line = defaultdict[int, list[Requirement]](list)
-        for each, broken in zip(self.plan.selection.requirements, found, strict=True):
+        for requirement, broken in zip(self.plan.selection.requirements, broken_rows, strict=True):
             for line in rows.record[broken].tolist():
-                unmet_by_line[line].append(each.requirement)
+                unmet_by_line[line].append(requirement.requirement)
             valid &= ~broken
         for line, requirements in unmet_by_line.items():
             rejects.append(_refused(requirements, line, items[line - first]))
@@ -251,48 +251,50 @@ class _Taken:
 
     def _broken(self, rows: FactRows) -> list[Truths]:
         """Return the rows that break each requirement of the selection."""
-        columns, found = list(rows.facts.values()), list[Truths]()
-        for each in self.plan.selection.requirements:
-            broken = each.compiled.nano_columns(columns, {}, len(rows)) != NANO
-            found.append(broken if each.of_task else broken & rows.answered)
-        return found
+        columns, result = list(rows.facts.values()), list[Truths]()
+        for requirement in self.plan.selection.requirements:
+            broken = requirement.compiled.nano_columns(columns, {}, len(rows)) != NANO
+            result.append(broken if requirement.of_task else broken & rows.answered)
+        return result
 
     def _rows(self) -> FactRows:
         plan, rows = self.plan, len(self.record)
         columns = self._columns()
         numbers = dict(zip(plan.numbers, columns, strict=False))
         facts = [fact.digest for fact in plan.selection.facts]
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "skill_type": plan.selection.name,
             "record": np.array(self.record, np.int64),
             "answered": np.ones(rows, np.bool_),
         }
-        found["answered"][self.unanswered] = False
-        for place, name in enumerate(plan.texts, 1):
-            found[name] = pa.array(self.values[place :: len(plan.texts) + 1], pa.string())
+        fields["answered"][self.unanswered] = False
+        for index, name in enumerate(plan.texts, 1):
+            fields[name] = pa.array(self.values[index :: len(plan.texts) + 1], pa.string())
         counts = numbers.pop("events", None)
         if counts is not None:
-            found["events"] = _lists(self.events, counts)
-            found["missed"] = _missed(self.events, counts)
-        found |= numbers
-        others = {name: absent(name, rows) for name in IDENTITY if name not in found}
+            fields["events"] = _lists(self.events, counts)
+            fields["missed"] = _missed(self.events, counts)
+        fields |= numbers
+        others = {name: absent(name, rows) for name in IDENTITY if name not in fields}
         packed = dict(zip(facts, columns[len(plan.numbers) :], strict=True))
-        return FactRows(**found, **others, facts=packed)
+        return FactRows(**fields, **others, facts=packed)
 
     def _columns(self) -> list[Column]:
-        """A column for each packed value, as integers."""
+        """Return a column for each packed value, as integers."""
         packed = self.values[:: len(self.plan.texts) + 1]
         values = np.frombuffer(b"".join(packed), np.int64)
         columns = values.reshape(len(self.record), len(self.plan.packed)).T.copy()
-        for place in self.plan.doubles:
-            columns[place] = np.rint(columns[place].view(np.float64) * 1e9)
+        for index in self.plan.doubles:
+            columns[index] = np.rint(columns[index].view(np.float64) * 1e9)
         return list(columns)
 
 
 def _refused(requirements: Sequence[Requirement], line: int, item: Item) -> Reject:
     """Return the reject of a record that does not meet some requirements."""
     try:
-        return Reject.of(joined([unmet(each, item) for each in requirements]), line, whose(item))
+        return Reject.of(
+            joined([unmet(requirement, item) for requirement in requirements]), line, whose(item)
+        )
     except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
         return Reject.of(internal_error(error), line, whose(item))
 
@@ -305,8 +307,8 @@ class _TakenByType(dict[str, _Taken]):
         self._plans = plans
 
     def __missing__(self, name: str) -> _Taken:
-        found = self[name] = _Taken(self._plans[name])
-        return found
+        result = self[name] = _Taken(self._plans[name])
+        return result
 
 
 def _lists(values: list[str], counts: Column) -> pa.Array:

@@ -56,7 +56,7 @@ class FactsWriter:
             chunk: how many lines a chunk covers.
         """
         self._catalogues, self._chunk = catalogs, chunk
-        self._facts = sorted({d for each in catalogs.values() for d in each.by_digest})
+        self._facts = sorted({d for catalog in catalogs.values() for d in catalog.by_digest})
         self._schema = pa.schema(
             [*IDENTITY.items(), *((column_name(d), pa.int64()) for d in self._facts)]
         )
@@ -91,14 +91,14 @@ class FactsWriter:
             input_digest: of the records.
         """
         self._flush()
-        said = described(self._catalogues) | {
+        metadata = described(self._catalogues) | {
             "chunk": self._chunk,
             "lines": self._lines,
             "records": sum(rows for _, _, rows in self._groups),
             "groups": self._groups,
             "input_digest": input_digest,
         }
-        self._writer.close({KEY.decode(): sealed(said)})
+        self._writer.close({KEY.decode(): sealed(metadata)})
 
     def abandon(self) -> None:
         """Let go of the file without completing it."""
@@ -112,7 +112,7 @@ class FactsWriter:
             self._pending.setdefault(name, []).append(whole)
 
     def _leaves(self) -> list[str]:
-        """The columns as Parquet names them."""
+        """Return the columns as Parquet names them."""
         names = [name for name in self._schema.names if name != "events"]
         return [*names, "events.list.element"]
 
@@ -189,32 +189,32 @@ class FactsFile:
         self.close()
 
     def batch(self, chunk: int) -> FactBatch:
-        """The facts of one chunk, from 0.
+        """Return the facts of one chunk, from 0.
 
         Raises:
             InputError: the file is damaged.
         """
-        said = self.metadata
-        first = chunk * said.chunk + 1
+        metadata = self.metadata
+        first = chunk * metadata.chunk + 1
         return FactBatch(
             first,
-            min(said.chunk, said.lines - first + 1),
-            {name: self._rows(group, name) for group, name in said.groups_of(chunk)},
+            min(metadata.chunk, metadata.lines - first + 1),
+            {name: self._rows(group, name) for group, name in metadata.groups_of(chunk)},
         )
 
     def _rows(self, group: int, skill_type: str) -> FactRows:
-        """The rows of one group."""
+        """Return the rows of one group."""
         digests, fields = sorted(self._wanted.get(skill_type, ())), self._request.fields
         present = [n for n in IDENTITY if n != "skill_type" and (n in fields or n in NEEDED)]
         names = [*present, *map(column_name, digests)]
         with parquet_errors(self._path):
             check_group(self._path, self._file, self._footer, group, names)
             table = self._parquet.read_row_group(group, columns=names, use_threads=False)
-            found = {name: _whole(table.column(name)) for name in names}
-            _check_kinds(found)
-            given = {name: _value(found, name, table.num_rows) for name in IDENTITY}
-            facts = {digest: found[column_name(digest)].to_numpy() for digest in digests}
-        return FactRows(**(given | {"skill_type": skill_type}), facts=facts)
+            columns = {name: _whole(table.column(name)) for name in names}
+            _check_kinds(columns)
+            identity = {name: _value(columns, name, table.num_rows) for name in IDENTITY}
+            facts = {digest: columns[column_name(digest)].to_numpy() for digest in digests}
+        return FactRows(**(identity | {"skill_type": skill_type}), facts=facts)
 
 
 def facts_metadata(path: Path) -> FactsMetadata:
@@ -228,7 +228,7 @@ def facts_metadata(path: Path) -> FactsMetadata:
 
 
 def read(path: Path, request: FactsRequest) -> Iterator[FactBatch]:
-    """The facts of a file, chunk after chunk.
+    """Yield the facts of a file, chunk after chunk.
 
     Raises:
         InputError: as ``FactsFile``.
@@ -249,12 +249,12 @@ def _check_kinds(found: Mapping[str, pa.Array]) -> None:
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece; combining would copy one that is."""
+    """Return a column in one piece; combining would copy one that is."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _value(found: Mapping[str, pa.Array], name: str, rows: int) -> Any:  # noqa: ANN401  # an array
-    """A part of who the records are."""
+    """Return a part of who the records are."""
     if name not in found:
         return absent(name, rows)
     kind = IDENTITY[name]

@@ -35,14 +35,14 @@ def isolated(
     except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
         failing = list(_failing(work, rows, internal_error(error)))
     rejects = [Reject.of(error, int(row.record[0]), who(row, 0)) for row, error in failing]
-    kept = rows.select(~np.isin(rows.record, [each.line for each in rejects]))
-    return work(kept), kept, rejects
+    remaining = rows.select(~np.isin(rows.record, [reject.line for reject in rejects]))
+    return work(remaining), remaining, rejects
 
 
 def _failing(
     work: Callable[[FactRows], object], rows: FactRows, error: RecordError
 ) -> Iterator[tuple[FactRows, RecordError]]:
-    """Each of some rows on which the work fails, which it does on all of them together."""
+    """Yield each of some rows on which the work fails, which it does on all of them together."""
     if len(rows) == 1:
         yield rows, error
         return

@@ -59,7 +59,7 @@ class FactsMetadata:
         return -(-self.lines // self.chunk)
 
     def groups_of(self, chunk: int) -> list[tuple[int, str]]:
-        """The position and type of each row group of a chunk."""
+        """Return the position and type of each row group of a chunk."""
         # they follow each other, in the order of their chunks
         start = bisect_left(self.groups, chunk, key=lambda group: group[0])
         end = bisect_right(self.groups, chunk, key=lambda group: group[0])
@@ -82,23 +82,23 @@ def is_facts(path: Path) -> bool:
 
 
 def column_name(digest: str) -> str:
-    """The name of the column of a fact."""
+    """Return the name of the column of a fact."""
     return f"fact_{digest[:_DIGITS]}"
 
 
 def described(catalogs: Mapping[str, FactCatalog]) -> dict[str, Any]:
     """Return the description of the facts of some catalogs."""
-    facts = {d: fact for each in catalogs.values() for d, fact in each.by_digest.items()}
+    facts = {d: fact for catalog in catalogs.values() for d, fact in catalog.by_digest.items()}
     return {
         "format": FORMAT,
         "types": {
             name: {
-                "schema": each.schema_digest,
-                "definitions": each.definitions,
-                "requirements": dict(each.required),
-                "facts": sorted(each.by_digest),
+                "schema": catalog.schema_digest,
+                "definitions": catalog.definitions,
+                "requirements": dict(catalog.required),
+                "facts": sorted(catalog.by_digest),
             }
-            for name, each in catalogs.items()
+            for name, catalog in catalogs.items()
         },
         "facts": {d: {"column": column_name(d), "text": fact_text(facts[d])} for d in facts},
     }
@@ -117,29 +117,29 @@ def metadata_of(path: Path, footer: pq.FileMetaData) -> FactsMetadata:
             "with the command facts"
         )
     try:
-        said = json.loads(stored)
-        if said["format"] != FORMAT:
+        fields = json.loads(stored)
+        if fields["format"] != FORMAT:
             raise InputError(
-                f"{path}: found a facts file of format {said['format']}, expected {FORMAT}: read "
+                f"{path}: found a facts file of format {fields['format']}, expected {FORMAT}: read "
                 "it with the version that made it, or make it again"
             )
-        found = FactsMetadata(
-            chunk=said["chunk"],
-            lines=said["lines"],
-            records=said["records"],
-            input_digest=said["input_digest"],
-            types=said["types"],
-            groups=tuple((chunk, name, rows) for chunk, name, rows in said["groups"]),
+        metadata = FactsMetadata(
+            chunk=fields["chunk"],
+            lines=fields["lines"],
+            records=fields["records"],
+            input_digest=fields["input_digest"],
+            types=fields["types"],
+            groups=tuple((chunk, name, rows) for chunk, name, rows in fields["groups"]),
             checksum=zlib.crc32(stored),
         )
-        sound = said.pop("checksum") == zlib.crc32(_text(said).encode()) and _is_sound(found)
+        sound = fields.pop("checksum") == zlib.crc32(_text(fields).encode()) and _is_sound(metadata)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(path) from error
     groups = footer.num_row_groups
     sizes = [footer.row_group(group).num_rows for group in range(groups)]
-    if not sound or sizes != [rows for _, _, rows in found.groups]:
+    if not sound or sizes != [rows for _, _, rows in metadata.groups]:
         raise _damaged(path)
-    return found
+    return metadata
 
 
 def sealed(said: Mapping[str, Any]) -> str:

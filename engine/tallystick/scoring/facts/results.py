@@ -63,11 +63,11 @@ CODED = ("miner_hotkey", "role", "validator")
 
 def wanted_by(rules: BoundRules) -> dict[str, frozenset[str]]:
     """Return by skill type the digests of the facts that a rule set reads, of any epoch."""
-    found = defaultdict[str, frozenset[str]](frozenset)
+    result = defaultdict[str, frozenset[str]](frozenset)
     for _, span in rules.spans():
         for name, bound in span.types.items():
-            found[name] |= bound.fact_digests
-    return dict(found)
+            result[name] |= bound.fact_digests
+    return dict(result)
 
 
 class Scoring:
@@ -85,7 +85,7 @@ class Scoring:
         self._fields = (*FIELDS, "epoch") if rules.pinned else FIELDS
 
     def chunk(self, chunk: Chunk) -> ResultBatch:
-        """The results of one chunk.
+        """Return the results of one chunk.
 
         Raises:
             InputError: it cannot be read.
@@ -101,12 +101,12 @@ class Scoring:
         """The results of records that are decoded, as ``Extractor.decoded_facts`` takes them."""
         if not self.rules.later:
             return _scored(self._extractor.decoded_facts(records, items, first), self.rules)
-        taken = {0: self._of(0).extraction(items, first)}
+        extractions = {0: self._of(0).extraction(items, first)}
         for begin, group in split(records, self.rules):
-            if begin not in taken:
-                taken[begin] = self._of(begin).extraction(items, first)
-            taken[begin].take(group)
-        spans = ((self._of(begin).rules, found.batch()) for begin, found in taken.items())
+            if begin not in extractions:
+                extractions[begin] = self._of(begin).extraction(items, first)
+            extractions[begin].take(group)
+        spans = ((self._of(begin).rules, result.batch()) for begin, result in extractions.items())
         return merged([_scored(batch, rules) for rules, batch in spans], self.rules)
 
     def extraction(self, items: Sequence[Item], first: int) -> Extraction:
@@ -146,67 +146,70 @@ class Scoring:
 
 
 def score(batch: FactBatch, rules: BoundRules) -> ResultBatch:
-    """The results of a batch, the same as those of its records.
+    """Return the results of a batch, the same as those of its records.
 
     Args:
         batch: its rows hold at least the facts that the rule set reads.
         rules: the rule set; it holds in every epoch.
     """
-    rejects, kept = list(batch.rejects), dict[str, FactRows]()
+    rejects, by_type = list(batch.rejects), dict[str, FactRows]()
     for name, rows in batch.types.items():
         if name in rules.types:
             valid, refused = judged(rows, rules)
-            kept[name] = rows.select(valid)
+            by_type[name] = rows.select(valid)
         else:
             refused = _of_unknown_type(rows, rules.types)
         rejects += refused
-    return _scored(attrs.evolve(batch, types=kept, rejects=tuple(rejects)), rules)
+    return _scored(attrs.evolve(batch, types=by_type, rejects=tuple(rejects)), rules)
 
 
 def _scored(batch: FactBatch, rules: BoundRules) -> ResultBatch:
-    """The results of rows that meet all that the rule set requires."""
-    rejects, kept, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
+    """Return the results of rows that meet all that the rule set requires."""
+    rejects, good_rows, scores = list(batch.rejects), list[FactRows](), list[Sequence[_Scores]]()
     for every in batch.types.values():
-        found, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
+        part_scores, rows, failed_on = isolated(partial(_scores, rules), every, identity_at)
         rejects += failed_on
         if len(rows):
-            kept.append(rows)
-            scores.append(found)
-    order = _Order.of(kept, batch.first, batch.lines)
-    epochs = order.numbers([rows.epoch for rows in kept]) if rules.pinned else _NONE
+            good_rows.append(rows)
+            scores.append(part_scores)
+    order = _Order.of(good_rows, batch.first, batch.lines)
+    epochs = order.numbers([rows.epoch for rows in good_rows]) if rules.pinned else _NONE
     both = zip(scores, order.places, strict=True)
     return ResultBatch(
         rows=order.rows,
         identity={
-            "record": lambda: order.numbers([rows.record for rows in kept]),
-            "skill_type": lambda: order.names([rows.skill_type for rows in kept]),
-            "task_id": lambda: order.texts([rows.task_id for rows in kept]),
-            "miner_uid": lambda: order.numbers([rows.miner_uid for rows in kept]),
-            "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in kept]),
-            "role": lambda: order.texts([rows.role for rows in kept]),
-            GROUP: lambda: order.texts([_groups(rows) for rows in kept]),
+            "record": lambda: order.numbers([rows.record for rows in good_rows]),
+            "skill_type": lambda: order.names([rows.skill_type for rows in good_rows]),
+            "task_id": lambda: order.texts([rows.task_id for rows in good_rows]),
+            "miner_uid": lambda: order.numbers([rows.miner_uid for rows in good_rows]),
+            "miner_hotkey": lambda: order.texts([rows.miner_hotkey for rows in good_rows]),
+            "role": lambda: order.texts([rows.role for rows in good_rows]),
+            GROUP: lambda: order.texts([_groups(rows) for rows in good_rows]),
         },
-        parts=tuple(part for found, place in both for part in _parts(found, place)),
+        parts=tuple(part for part_scores, index in both for part in _parts(part_scores, index)),
         layout=rules.layout,
         tiers=rules.tier_names,
         rejects=tuple(sorted(rejects, key=lambda reject: reject.line)),
         snapshots=frozenset(rules.pinned.keys() & set(np.unique(epochs).tolist())),
         facts=lambda: order.listed(
-            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in kept]
+            [facts_digests(rows, rules.types[rows.skill_type].fact_digests) for rows in good_rows]
         ),
     )
 
 
 def _groups(rows: FactRows) -> pa.Array:
-    """The group of each row; null where the rules of its type name none."""
+    """Return the group of each row; null where the rules of its type name none."""
     return pa.nulls(len(rows), pa.string()) if rows.group is None else rows.group
 
 
 def judged(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
     """Return the result of `judge`, and reject rows on which the engine fails alone."""
-    found, kept, failed = isolated(partial(judge, rules=rules), rows, identity_at)
-    valid, rejects = found
-    return valid if kept is rows else np.isin(rows.record, kept.record[valid]), [*rejects, *failed]
+    judgement, good_rows, failed = isolated(partial(judge, rules=rules), rows, identity_at)
+    valid, rejects = judgement
+    return valid if good_rows is rows else np.isin(rows.record, good_rows.record[valid]), [
+        *rejects,
+        *failed,
+    ]
 
 
 def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
@@ -218,8 +221,8 @@ def judge(rows: FactRows, rules: BoundRules) -> tuple[Truths, list[Reject]]:
             errors[row].append(reason(row))
         valid &= ~broken
     return valid, [
-        Reject.of(joined(found), int(rows.record[row]), identity_at(rows, row))
-        for row, found in errors.items()
+        Reject.of(joined(result), int(rows.record[row]), identity_at(rows, row))
+        for row, result in errors.items()
     ]
 
 
@@ -272,8 +275,8 @@ def _unmet(requirement: Requirement, rows: FactRows, row: int) -> RecordError:
     value = NOTHING
     for fact in leaves(requirement.condition, "fact"):
         if path_of(fact) == requirement.path and reader_of(fact).name in ("number", "integer"):
-            held, scale = int(rows.facts[fact.digest][row]), scale_of(fact)
-            value = shown(held if scale == 1 else held / scale)
+            integer, scale = int(rows.facts[fact.digest][row]), scale_of(fact)
+            value = shown(integer if scale == 1 else integer / scale)
     return RecordError(requirement.code, requirement.path, value, requirement.expected)
 
 
@@ -300,7 +303,7 @@ class _Order:
 
     @classmethod
     def of(cls, kept: Sequence[FactRows], first: int, lines: int) -> _Order:
-        """The order of rows whose lines are ``lines`` from ``first`` on."""
+        """Return the order of rows whose lines are ``lines`` from ``first`` on."""
         present = np.zeros(lines, np.bool_)
         for rows in kept:
             present[rows.record - first] = True
@@ -313,18 +316,18 @@ class _Order:
         return cls(total, places, order)
 
     def numbers(self, columns: Sequence[Column]) -> Column:
-        """One column of several."""
+        """Return one column of several."""
         return np.concatenate(columns)[self.order] if columns else _NONE
 
     def texts(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """One array of several."""
+        """Return one array of several."""
         joined = pa.concat_arrays(columns) if columns else pa.array([], pa.string())
         return joined.take(pa.array(self.order))
 
     def listed(self, columns: Sequence[list[_T]]) -> list[_T]:
-        """One list of several."""
+        """Return one list of several."""
         joined = [value for column in columns for value in column]
-        return [joined[place] for place in self.order.tolist()]
+        return [joined[index] for index in self.order.tolist()]
 
     def names(self, names: Sequence[str]) -> pa.Array:
         """For each row, the name of its type."""
@@ -337,24 +340,24 @@ _Scores = tuple[Places | None, ScoreColumns]
 
 
 def _scores(rules: BoundRules, rows: FactRows) -> list[_Scores]:
-    """The scores of those rows of one type that have a submission."""
-    scored, found = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
+    """Return the scores of those rows of one type that have a submission."""
+    scored, result = None if rows.answered.all() else np.flatnonzero(rows.answered), list[_Scores]()
     columns = columns_of(rules.types[rows.skill_type])
     for chosen, thresholds in _by_thresholds(rules, rows, scored):
         count = len(rows) if chosen is None else len(chosen)
         if count:
-            found.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
-    return found
+            result.append((chosen, columns.score(_taken(rows, chosen), thresholds, count)))
+    return result
 
 
 def _parts(found: Iterable[_Scores], place: Places) -> Iterator[ResultPart]:
-    """The scores of some rows, by where these stand among all results."""
+    """Yield the scores of some rows, by where these stand among all results."""
     for chosen, scores in found:
         yield ResultPart(place if chosen is None else place[chosen], scores)
 
 
 def _taken(rows: FactRows, chosen: Places | None) -> Facts:
-    """The facts of some rows, each taken when it is read; None for all."""
+    """Return the facts of some rows, each taken when it is read; None for all."""
     if chosen is None:
         return rows.facts.__getitem__
     return lambda digest: rows.facts[digest].take(chosen)
@@ -389,8 +392,8 @@ def facts_digests(rows: FactRows, wanted: Collection[str]) -> list[str | None]:
     """
     names = sorted(wanted)
     matrix = np.empty((len(rows), len(names)), _BIG_ENDIAN)
-    for place, name in enumerate(names):
-        matrix[:, place] = rows.facts[name]
+    for index, name in enumerate(names):
+        matrix[:, index] = rows.facts[name]
     start = hashlib.sha256("".join(names).encode()).digest()
     values, width = matrix.tobytes(), _BYTES * len(names)
     return [

@@ -54,7 +54,7 @@ class FactCounts:
     internal_errors: int = 0
 
     def plus(self, batch: FactBatch) -> FactCounts:
-        """The counts with those of one more batch."""
+        """Return the counts with those of one more batch."""
         good = sum(map(len, batch.types.values()))
         answered = sum(int(rows.answered.sum()) for rows in batch.types.values())
         return FactCounts(
@@ -105,7 +105,7 @@ class Extraction:
         self._extractor = every_fact(catalogs)
 
     def __call__(self, chunk: Chunk) -> FactBatch:
-        """The facts of one chunk.
+        """Return the facts of one chunk.
 
         Raises:
             InputError: it cannot be read.
@@ -127,22 +127,24 @@ class ExtractionSpec:
 
     @classmethod
     def of(cls, registry: Registry) -> ExtractionSpec:
-        """The specification of every fact of the installed plugins."""
+        """Return the specification of every fact of the installed plugins."""
         catalogs = catalog_of(registry).values()
-        definitions = tuple((each.name, each.schema_digest, each.definitions) for each in catalogs)
+        definitions = tuple(
+            (catalog.name, catalog.schema_digest, catalog.definitions) for catalog in catalogs
+        )
         return cls(Installation.of(registry), definitions)
 
     def make(self) -> Extraction:
-        """The function.
+        """Return the function.
 
         Raises:
             EngineError: the worker is not like the process that began it.
         """
         registry = installed()
         self.installation.check(registry)
-        found = ExtractionSpec.of(registry).definitions
+        result = ExtractionSpec.of(registry).definitions
         # a further plugin, too, may add facts
-        other = sorted(set(found) ^ set(self.definitions))
+        other = sorted(set(result) ^ set(self.definitions))
         if other:
             raise EngineError(
                 f"found other facts of {other[0][0]}, expected the same: install the same engine "
@@ -195,9 +197,9 @@ def extract_file(  # noqa: PLR0913  # what a run needs
         with (
             _writing(files.output, catalogs, chunk) as writer,
             # workers end with the block, whatever ends it
-            closing(executor.map(function, chunks)) as found,
+            closing(executor.map(function, chunks)) as result,
         ):
-            for batch in found:
+            for batch in result:
                 with output_errors(files.output.path):
                     writer.write(batch)
                 files.rejects.write(b"".join(r.to_json() + b"\n" for r in batch.rejects))
@@ -208,8 +210,8 @@ def extract_file(  # noqa: PLR0913  # what a run needs
                 writer.close(reader.digest)
         defects.close()
         receipt = FactsReceipt(
-            schemas={name: each.schema_digest for name, each in catalogs.items()},
-            definitions={name: each.definitions for name, each in catalogs.items()},
+            schemas={name: catalog.schema_digest for name, catalog in catalogs.items()},
+            definitions={name: catalog.definitions for name, catalog in catalogs.items()},
             engine=engine_name(),
             plugins=plugin_names(registry),
             code=code,

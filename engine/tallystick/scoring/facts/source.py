@@ -29,7 +29,7 @@ class _Reading:
     file: FactsFile | None = None
 
     def opened(self, request: FactsRequest) -> FactsFile:
-        """The file, which is opened by the first request."""
+        """Return the file, which is opened by the first request."""
         if self.file is None or self.request is not request:
             self.close()
             self.request, self.file = request, FactsFile(self.path, request)
@@ -76,7 +76,7 @@ class FactsChunk:
         )
 
     def facts(self, request: FactsRequest) -> FactBatch:
-        """The facts that are requested.
+        """Return the facts that are requested.
 
         Raises:
             InputError: the file cannot be read, is another one than before, or lacks facts.
@@ -96,19 +96,19 @@ def _warn_unless_complete(path: Path, digest: str) -> None:
     """Warn of facts that their receipt, which is written last, does not know."""
     receipt = receipt_beside(path)
     try:
-        said = read_json(receipt)["output_digest"]
+        stated = read_json(receipt)["output_digest"]
     except FileNotFoundError:
-        found = "found no receipt"
+        problem = "found no receipt"
     except (OSError, ValueError, TypeError, KeyError):
-        found = "found no receipt that can be read"
+        problem = "found no receipt that can be read"
     else:
-        if said == digest:
+        if stated == digest:
             return
-        found = "found the receipt of another file"
+        problem = "found the receipt of another file"
     _LOG.warning(
         "%s: %s, expected %s, which tallystick facts writes last: the facts may be of a run that "
         "did not end, or were changed",
-        *(path, found, receipt.name),
+        *(path, problem, receipt.name),
     )
 
 
@@ -124,7 +124,7 @@ class FactsSource:
         self.digest = ""
 
     def __iter__(self) -> Iterator[FactsChunk]:
-        """The chunks of the file, which is opened once."""
+        """Yield the chunks of the file, which is opened once."""
         reading = _Reading(self._path)
         try:
             yield from self._chunks(self._path, reading)
@@ -132,19 +132,19 @@ class FactsSource:
             reading.close()
 
     def places(self) -> Iterator[FactsChunk]:
-        """The chunks, each of which opens the file by itself."""
+        """Return the chunks, each of which opens the file by itself."""
         # workers may have another working directory
         return self._chunks(self._path.absolute(), None)
 
     def _chunks(self, path: Path, reading: _Reading | None) -> Iterator[FactsChunk]:
-        said = facts_metadata(self._path)
+        metadata = facts_metadata(self._path)
         with opened(self._path) as whole:
             self.digest = digest_of_file(whole)
         _warn_unless_complete(path, self.digest)
-        for number in range(said.chunks):
-            yield FactsChunk(path, number, self._first - 1, said.checksum, reading)
-            self._pass(said, number + 1)
-        self._pass(said, said.chunks)
+        for number in range(metadata.chunks):
+            yield FactsChunk(path, number, self._first - 1, metadata.checksum, reading)
+            self._pass(metadata, number + 1)
+        self._pass(metadata, metadata.chunks)
 
     def _pass(self, said: FactsMetadata, chunks: int) -> None:
         self.bytes_read = self.size * chunks // (said.chunks or 1)

@@ -1,1 +1,1 @@
-"""The versions of the schema, from the first on; a version that was released never changes."""
+"""The versions of the schema, from the first release on; a released one never changes."""

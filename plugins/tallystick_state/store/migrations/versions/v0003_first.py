@@ -1,4 +1,4 @@
-"""The first version of the schema that goes out: new stores are made from the tables, whole."""
+"""The first released version of the schema: new stores are made from the tables, whole."""
 
 from __future__ import annotations
 
