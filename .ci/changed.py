@@ -88,7 +88,8 @@ def tests_of(changed: Iterable[str]) -> Iterator[str]:
     """Yield the folders and files of the tests of changed files, in the order of the changes."""
     project = paths_of(*SOURCES)
     files = paths_of(TESTS)
-    tests = [path for path in files if Path(path).name.startswith("test_")]
+    named = [path for path in files if Path(path).name.startswith("test_")]
+    tests = [path for path in named if not path.startswith(ALWAYS)]
     for path in changed:
         for pattern, folders in FOLDERS.items():
             yield from folders if fnmatch(path, pattern) else ()
@@ -106,7 +107,7 @@ def tests_of(changed: Iterable[str]) -> Iterator[str]:
 
 def chosen(changed: Iterable[str]) -> list[str]:
     """Return the tests of changed files, after those that always run."""
-    near = [path for path in dict.fromkeys(tests_of(changed)) if not path.startswith(ALWAYS)]
+    near = [path for path in dict.fromkeys(tests_of(changed)) if path not in ALWAYS]
     if len(near) > MOST:
         left = len(near) - MOST
         sys.stderr.write(f"{left} further files of tests use what changed: `make test` runs them\n")

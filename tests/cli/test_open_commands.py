@@ -59,13 +59,13 @@ from tallystick.cli.main import main
 for arguments, words in json.load(sys.stdin):
     sys.argv = ["tallystick", *arguments]
     os.environ.update(words)
-    out = io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), write_through=True)  # completion writes bytes
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(out):
         main()
     for name in words:
         del os.environ[name]
     loaded = [m for m in sys.modules if m.partition(".")[0] in {names!r} and m[-5:] != ".rows"]
-    print(json.dumps([out.getvalue(), sorted({{*loaded}} - {{*{floors!r}}})]))
+    print(json.dumps([out.buffer.getvalue().decode(), sorted({{*loaded}} - {{*{floors!r}}})]))
 """
 
 

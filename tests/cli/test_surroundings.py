@@ -1,16 +1,20 @@
 """`tallystick score` when the world is unkind: pipes, full disks, signals, large files."""
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import pty
 import resource
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from cli.command import COMMAND, SKILLS, Finished, message_of, run, start
@@ -173,6 +177,13 @@ def test_a_full_disk_is_told_with_the_file_and_keeps_the_results_of_yesterday(
     assert output.read_bytes() == b"of yesterday"
 
 
+def waits_for(pipe: IO[bytes], process: int) -> bool:
+    """Return whether a process sleeps, and has read all that was written to a pipe."""
+    unread = struct.unpack("i", fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)))[0]
+    stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return unread == 0 and stat.rpartition(") ")[2].startswith("S")
+
+
 @contextlib.contextmanager
 def in_the_middle(folder: Path, *through: str) -> Iterator[subprocess.Popen[bytes]]:
     """A run that has written a part of its results and waits for more records."""
@@ -183,11 +194,15 @@ def in_the_middle(folder: Path, *through: str) -> Iterator[subprocess.Popen[byte
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as scoring,
         pipe.open("wb") as records,
     ):
-        limit = time.monotonic() + 120
+        limit = time.monotonic() + 600
         while not any(path.stat().st_size for path in folder.glob(".out.jsonl.*.part")):
             assert time.monotonic() < limit, "no part of the results was written"
             records.write(BLOCK)
-        time.sleep(0.3)  # a signal between two reads would be seen after the next one
+        records.flush()
+        # a signal between two reads would be seen after the next one
+        while not waits_for(records, scoring.pid):
+            assert time.monotonic() < limit, "the records were not read"
+            time.sleep(0.05)
         yield scoring
     pipe.unlink()
 

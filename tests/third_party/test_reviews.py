@@ -319,7 +319,7 @@ LIST, CHECK, LINT = (
         (a_lint("LINTS = (never_drawn,)", "LINTS = 1"), LINT, 0, "expected a tuple"),
     ],
 )
-def test_a_wrong_registration_is_told_and_the_rest_works(
+def test_a_wrong_registration_is_told(
     other: Site,
     spoil: Callable[[Site], None],
     command: tuple[str, ...],
@@ -328,6 +328,13 @@ def test_a_wrong_registration_is_told_and_the_rest_works(
 ) -> None:
     spoil(other)
     assert message in other.run(*command, status=status)
+
+
+def test_beside_wrong_registrations_the_rest_works(other: Site) -> None:
+    other.entry("commands", "reviews = tallystick_reviews.rows:NOTHING")
+    a_section("reviews-1.schema.json", "nowhere.json")(other)
+    a_lint("LINTS = (never_drawn,)", "LINTS = 1")(other)
+    assert "refused" in other.run("plugins", "list", status=1)
     other.run("score", EXAMPLES, "--rules", "skills@1.1.0", "-o", "out.jsonl")
 
 

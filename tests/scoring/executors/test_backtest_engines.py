@@ -72,7 +72,7 @@ def test_the_files_are_those_of_one_process(  # noqa: PLR0913  # fixtures and pa
 ) -> None:
     here = files(histories[form], candidates, tmp_path / "here", with_state=with_state)
     assert len(here) == (7 if with_state else 5)
-    for engine in (Local(2), Cluster(cluster.scheduler_address, patience=60)):
+    for engine in (Local(2), Cluster(cluster.scheduler_address, patience=600)):
         place = tmp_path / type(engine).__name__
         found = files(histories[form], candidates, place, with_state=with_state, executor=engine)
         assert found == here
@@ -84,7 +84,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_byte(
     mortal: LocalCluster,
     tmp_path: Path,
 ) -> None:
-    engine = Cluster(mortal.scheduler_address, patience=60)
+    engine = Cluster(mortal.scheduler_address, patience=600)
     pids = [nanny.pid for nanny in mortal.workers.values() if nanny.pid is not None]
     told: list[int] = []
 
@@ -140,7 +140,7 @@ def test_a_worker_with_another_plugin_is_refused(
     tmp_path: Path,
     which: str,
 ) -> None:
-    engine = Local(1) if which == "local" else Cluster(cluster.scheduler_address, patience=60)
+    engine = Local(1) if which == "local" else Cluster(cluster.scheduler_address, patience=600)
     rules = candidates[0].rules
     plugins = dict(rules.registry.plugins)
     plugins["skills"] = attrs.evolve(plugins["skills"], version="0.0.1")

@@ -60,13 +60,13 @@ def of(folder: Path, **others: Path) -> Certificates:
 
 
 def asked(address: str, certificates: Certificates | None) -> list[int]:
-    return list(Cluster(address, patience=60, certificates=certificates).map(abs, [-1, -2]))
+    return list(Cluster(address, patience=600, certificates=certificates).map(abs, [-1, -2]))
 
 
 def test_the_files_are_those_of_one_process(
     scorer: tallystick.Scorer, address: str, folder: Path, tmp_path: Path
 ) -> None:
-    executor = Cluster(address, patience=60, certificates=of(folder))
+    executor = Cluster(address, patience=600, certificates=of(folder))
     for name, given in (("one", None), ("two", executor)):
         (tmp_path / name).mkdir()
         scorer.score_file(SKILLS, tmp_path / name / "out.csv", executor=given)

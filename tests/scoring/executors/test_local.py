@@ -237,7 +237,7 @@ def run_of(source: Path, output: Path) -> subprocess.Popen[bytes]:
 
 def feed(end: int, text: bytes, process: subprocess.Popen[bytes], output: Path) -> None:
     """Write a text to a run again and again, until it has written some results."""
-    deadline, at = time.monotonic() + 120, 0
+    deadline, at = time.monotonic() + 600, 0
     while not any(part.stat().st_size for part in output.parent.glob(f".{output.name}.*")):
         assert process.poll() is None
         assert time.monotonic() < deadline
@@ -256,7 +256,7 @@ def lives(pid: int) -> bool:
 
 def gone(pids: set[int]) -> bool:
     """Whether processes end soon."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while any(lives(pid) for pid in pids):
         if time.monotonic() > deadline:
             return False
