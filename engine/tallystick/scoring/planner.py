@@ -26,6 +26,8 @@ from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 from tallystick.scoring.bound import BoundType
 from tallystick.scoring.compiled import Compiled
+
+# kernels of their own, each with the proof of its error bound
 from tallystick.scoring.means import geometric_means, logarithms
 from tallystick.scoring.products import Product, finished, partial, product_of
 from tallystick.scoring.threshold_snapshots import Thresholds
