@@ -58,7 +58,7 @@ from tallystick_governance.backtest.text import warnings
 FORMAT = 1
 """The version of the form of a summary."""
 NAMED = 10
-"""How many of those who gain or lose most are named."""
+"""Maximum number of those named who gain or lose most."""
 
 Row = tuple[Any, ...]
 
