@@ -131,7 +131,7 @@ class TrustError(TallystickError):
         super().__init__(message)
 
 
-class Difference(Protocol):
+class LockedDifference(Protocol):
     """One thing that is not as it is locked."""
 
     @property
@@ -154,7 +154,7 @@ class LockError(TrustError):
     """
 
     def __init__(
-        self, where: str, differences: Sequence[Difference], meaning: Sequence[str]
+        self, where: str, differences: Sequence[LockedDifference], meaning: Sequence[str]
     ) -> None:
         self.differences, self.meaning = tuple(differences), tuple(meaning)
         named = [f"{e.what}: found {e.found}, locked {e.locked}" for e in differences[:MOST_TOLD]]

@@ -27,7 +27,7 @@ from tallystick_allocation.files import (
 from tallystick_allocation.population import Population
 from tallystick_allocation.proofs import proved_allocation
 from tallystick_allocation.step import BoundAllocation
-from tallystick_allocation.table import Row, number_of, population_of_rows, read_population
+from tallystick_allocation.table import TableRow, number_of, population_of_rows, read_population
 
 FilePath = str | PathLike[str]
 Cells = Mapping[str, int | Decimal | Fraction | str]
@@ -36,7 +36,7 @@ Cells = Mapping[str, int | Decimal | Fraction | str]
 
 def allocate(  # noqa: PLR0913  # what an allocation is asked with
     rules: BoundRules | FilePath,
-    population: FilePath | Iterable[Row] | Population,
+    population: FilePath | Iterable[TableRow] | Population,
     *,
     round: FilePath | Mapping[str, Any] | None = None,  # noqa: A002  # what it is called everywhere
     carry: FilePath | Mapping[str, Any] | Allocation | None = None,
@@ -84,7 +84,7 @@ def bound_allocation(rules: BoundRules) -> BoundAllocation:
 
 
 def _population(
-    population: FilePath | Iterable[Row],
+    population: FilePath | Iterable[TableRow],
     bound: BoundAllocation,
     round_file: RoundFile,
     carry: Mapping[str, Mapping[str, int]],

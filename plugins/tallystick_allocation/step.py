@@ -73,7 +73,7 @@ class Given:
         return column
 
     def grouped(self, name: str) -> Mapping[str, Column]:
-        """The columns of a step by group; its one column under the name of the one group."""
+        """Return the columns of a step by group; its one column under the name of the one group."""
         column = self.values[name]
         assert not isinstance(column, Number)  # noqa: S101  # as binding has seen to
         return column if isinstance(column, Mapping) else {"": column}

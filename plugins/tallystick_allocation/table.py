@@ -55,8 +55,8 @@ _LINES = {".csv": 1, ".jsonl": 0}
 """Lines before the first row, of each format that has a row a line."""
 _NONE: dict[str, Any] = {}
 """Attributes or factors of a miner that has none; one for all, as each is 64 bytes."""
-Row = Mapping[str, Any]
-_Found = tuple[int, Row]
+TableRow = Mapping[str, Any]
+_Found = tuple[int, TableRow]
 
 
 def read_population(
@@ -97,7 +97,7 @@ def rows_of(path: Path) -> int:
 
 
 def population_of_rows(
-    rows: Iterable[Row],
+    rows: Iterable[TableRow],
     bound: BoundAllocation,
     **others: Any,  # noqa: ANN401  # as above
 ) -> Population:
@@ -168,7 +168,7 @@ class _Reading:
             attributes = {**miner.attributes, **self.given.get(hotkey, {})} or _NONE
             yield Miner(hotkey, miner.uid, attributes)
 
-    def add(self, line: int, row: Row) -> None:
+    def add(self, line: int, row: TableRow) -> None:
         if _RESULT in row:
             self._add_result(line, row)
         else:
@@ -181,7 +181,7 @@ class _Reading:
             raise self._wrong(line, "", f"a row with {shape}", expected)
         self.shape = shape
 
-    def _add_row(self, line: int, row: Row) -> None:
+    def _add_row(self, line: int, row: TableRow) -> None:
         for column in row:
             if column not in self.columns:
                 hint = nearest(column, self.columns) or f": {', '.join(self.columns)}"
@@ -208,7 +208,7 @@ class _Reading:
                 groups = self.samples.setdefault(name, {}).setdefault(group, {})
                 groups[hotkey] = [Sample(number, factors=factors) for number in numbers]
 
-    def _add_result(self, line: int, row: Row) -> None:
+    def _add_result(self, line: int, row: TableRow) -> None:
         self._take_shape(line, _RESULT)
         hotkey = self._hotkey(line, _RESULT, row[_RESULT])
         group = self._group(line, row)
@@ -232,7 +232,7 @@ class _Reading:
             groups = self.samples.setdefault(name, {}).setdefault(group, {})
             groups.setdefault(hotkey, []).append(sample)
 
-    def _nested(self, line: int, row: Row, column: str) -> dict[str, Any]:
+    def _nested(self, line: int, row: TableRow, column: str) -> dict[str, Any]:
         """Return the values of a column by name; in CSV each is a column of its own."""
         nested, prefix = row.get(column), f"{column}."
         if nested is not None and not isinstance(nested, Mapping):
@@ -240,7 +240,7 @@ class _Reading:
         flat = {n.removeprefix(prefix): v for n, v in row.items() if n.startswith(prefix)}
         return {**flat, **(nested or {})}
 
-    def _factors(self, line: int, row: Row) -> dict[str, int]:
+    def _factors(self, line: int, row: TableRow) -> dict[str, int]:
         """Return the factors of a weighted mean, in nano."""
         if not self.factors:
             return _NONE
@@ -261,7 +261,7 @@ class _Reading:
                 )
                 raise self._wrong(line, name, "nothing", expected)
 
-    def _known(self, line: int, hotkey: str, uid: Any, row: Row) -> _Known:  # noqa: ANN401  # any cell
+    def _known(self, line: int, hotkey: str, uid: Any, row: TableRow) -> _Known:  # noqa: ANN401  # any cell
         slot = None if uid is None or uid == "" else self._uid(line, uid)
         attributes = {
             n: self._attribute(line, n, row[n]) for n in self.attributes if _is_given(row, n)
@@ -296,7 +296,7 @@ class _Reading:
             raise self._wrong(line, column, _shown(value), NO_SURROGATES)
         return value
 
-    def _group(self, line: int, row: Row) -> str:
+    def _group(self, line: int, row: TableRow) -> str:
         if not self.bound.group:
             return UNGROUPED
         # results call the group of a record by what it is, unless it is its skill type
@@ -381,7 +381,7 @@ def _finite(value: Decimal) -> Fraction:
     return Fraction(value)
 
 
-def _is_given(row: Row, column: str) -> bool:
+def _is_given(row: TableRow, column: str) -> bool:
     return row.get(column) not in (None, "")
 
 
@@ -404,7 +404,7 @@ def _rows(source: Source, where: str) -> Iterator[_Found]:
         return  # a population of nobody
 
 
-def _row(item: Row | bytes | LongLine, where: str) -> Row:
+def _row(item: TableRow | bytes | LongLine, where: str) -> TableRow:
     if isinstance(item, LongLine):
         raise InputError(f"{where}: found a line of more than {MAX_LINE_BYTES} bytes")
     if not isinstance(item, bytes):

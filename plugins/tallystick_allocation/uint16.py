@@ -30,7 +30,7 @@ def to_uint16(weights: Mapping[int, int]) -> tuple[list[int], list[int]]:
 
 
 def dropped(weights: Mapping[int, int]) -> dict[int, str]:
-    """The uids whose weight above 0 `to_uint16` leaves out, ascending, each with its reason.
+    """Return the uids whose weight above 0 `to_uint16` leaves out, ascending, each with its reason.
 
     Args:
         weights: in nano, by uid.

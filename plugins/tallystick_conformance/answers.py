@@ -122,7 +122,7 @@ class Answers:
         return [line.done for line in self.lines if line.done is not None]
 
     def findings(self, first: str) -> Iterator[tuple[str, Diagnostic]]:
-        """Each finding with its check; ``first`` is that of findings before any began."""
+        """Yield each finding with its check; ``first`` is that of findings before any began."""
         name = first
         for line in self.lines:
             name = line.begin or name
@@ -164,7 +164,7 @@ def read(data: bytes, key: bytes) -> Answers:
 
 
 def _verified(line: bytes, key: bytes, numbers: Mapping[Writer, int]) -> tuple[Writer, bytes]:
-    """The writer and the text of a line.
+    """Return the writer and the text of a line.
 
     Raises:
         ValueError: the line is not what a writer wrote next.

@@ -150,7 +150,7 @@ class AuditHook:
         return violation
 
     def _place(self, frame: FrameType | None) -> str | None:
-        """The innermost line of the plugin that has a part in it."""
+        """Return the innermost line of the plugin that has a part in it."""
         while frame is not None:
             if self._is_own(frame.f_code.co_filename):
                 return f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -184,7 +184,7 @@ def _is_of_engine(function: FunctionType, attribute: str) -> bool:
 
 
 def _asking(frame: FrameType) -> FrameType:
-    """The first frame that is not of a function which hands on frames."""
+    """Return the first frame that is not of a function which hands on frames."""
     while frame.f_back is not None:
         code = frame.f_code
         names = _HAND_ON.get(code.co_filename)

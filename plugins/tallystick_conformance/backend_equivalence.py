@@ -70,7 +70,7 @@ class _Evaluated:
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """The findings about backends that differ; one for each value of each rule set.
+    """Yield the findings about backends that differ; one for each value of each rule set.
 
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.
@@ -94,7 +94,7 @@ def _of_type(
 
 
 def _rows(scorer: Scorer, records: Sequence[JSON]) -> _Rows:
-    """The records with their facts, but for those of which an opaque fact fails."""
+    """Return the records with their facts, but for those of which an opaque fact fails."""
     rows = _Rows([], [], [])
     for record in records:
         found = scorer.decoder.convert(record, 1)
@@ -130,7 +130,7 @@ def _steps(bound: BoundType, rows: _Rows) -> Iterator[_Evaluated]:
 
 
 def _ratios(measure: MeasureValue, rows: _Rows) -> _Evaluated:
-    """An exact measure unrounded; the columns have the same function as one record."""
+    """Return an exact measure unrounded; the columns have the same function as one record."""
     given = list(zip(rows.facts, rows.published, strict=True))
     generated = [_tried(measure.ratio, *each) for each in given]
     exact = [
@@ -204,7 +204,7 @@ def _named(published: Sequence[Mapping[Value, int]]) -> dict[Value, Any]:
 
 
 def _differing(where: str, evaluated: _Evaluated, rows: _Rows) -> Iterator[Diagnostic]:
-    """The first record for which two backends give different numbers."""
+    """Yield the first record for which two backends give different numbers."""
     every = zip(rows.records, evaluated.exact, evaluated.integers, evaluated.columns, strict=True)
     for record, exact, integers, columns in every:
         if isinstance(exact, str) or not exact == integers == columns:
@@ -217,7 +217,7 @@ def _differing(where: str, evaluated: _Evaluated, rows: _Rows) -> Iterator[Diagn
 
 
 def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:
-    """The first record whose result alone is not the one that it has in a batch."""
+    """Yield the first record whose result alone is not the one that it has in a batch."""
     lines = [line(record) for record in records]
     batch = scorer.score_lines(lines)
     rows = {each.line: each for each in batch.rejects} | {r.record: r for r in batch.results()}
@@ -231,7 +231,7 @@ def _of_results(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator
 
 
 def _of_explanations(where: str, scorer: Scorer, records: Sequence[JSON]) -> Iterator[Diagnostic]:
-    """The first record that cannot be explained, or whose explanation has another result."""
+    """Yield the first record that cannot be explained, or whose explanation has another result."""
     for record in records[:: max(1, len(records) // EXPLAINED)]:
         try:
             explanation = scorer.explain(record)

@@ -28,7 +28,7 @@ _LONGEST = 400
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """The findings about records whose result changes; one of each code for each rule set.
+    """Yield the findings about records whose result changes; one of each code for each rule set.
 
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.
@@ -63,7 +63,7 @@ def _without_answer(record: JSON) -> JSON:
 def _changing(
     reference: str, lines: Sequence[bytes], alone: Sequence[bytes], again: Sequence[bytes]
 ) -> Iterator[Diagnostic]:
-    """The first record that gives other bytes the second time."""
+    """Yield the first record that gives other bytes the second time."""
     for record_line, before, after in zip(lines, alone, again, strict=True):
         if before != after:
             message = f"found {_shown(before)} and then {_shown(after)}, expected the same bytes"
@@ -74,7 +74,7 @@ def _changing(
 def _beside_others(
     reference: str, scorer: Scorer, lines: Sequence[bytes], alone: Sequence[bytes]
 ) -> Iterator[Diagnostic]:
-    """The first record that has another result in some order than alone."""
+    """Yield the first record that has another result in some order than alone."""
     for order, places in _orders(len(lines)).items():
         rows = _rows(scorer, [lines[index] for index in places])
         for index, row in zip(places, rows, strict=True):

@@ -69,7 +69,7 @@ _CLOCKS = ("time", "monotonic", "perf_counter")
 
 
 def every(subject: Subject) -> Iterator[str | Diagnostic | None]:
-    """The name of each check as it begins, what it finds, and None as it ends.
+    """Yield the name of each check as it begins, what it finds, and None as it ends.
 
     A fact that does not come to its end is the last: no check behind it would come to one.
     """
@@ -205,7 +205,7 @@ class _Answer:
 def _replaced(
     target: Target, before: Mapping[str, object], after: Mapping[str, object]
 ) -> Iterator[Diagnostic]:
-    """The finding about names of the engine and of Python that were changed by the checks."""
+    """Yield the finding about names of the engine and of Python that were changed by the checks."""
     names = [name for name, value in before.items() if after.get(name) is not value]
     if names:
         what = ", ".join(names[:_SHOWN])

@@ -61,7 +61,7 @@ class Counterexample:
     published: Mapping[str, int]
 
     def shown(self, claim: Claim) -> dict[str, Any]:
-        """The example as JSON values, with the parameters of the claim."""
+        """Return the example as JSON values, with the parameters of the claim."""
         parts: dict[str, Any] = {
             "value": None if self.value is None else decimal_text(self.value),
             "record": self.record,
@@ -91,7 +91,7 @@ def judged(where: str, claim: Claim, reason: str) -> Diagnostic:
 
 
 def search(claim: Claim) -> Counterexample | None:
-    """An example that refutes a claim, if one is found."""
+    """Return an example that refutes a claim, if one is found."""
     tree = claim.tree
     for record, facts in _records(claim):
         for published_values in _given(claim, record is None):

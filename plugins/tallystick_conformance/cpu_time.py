@@ -170,7 +170,7 @@ def _families(checker: RecordChecker, samples: Sequence[JSON]) -> Iterator[_Fami
 
 
 def _slowness(function: Function, checker: RecordChecker, family: _Family) -> Slowness | None:
-    """The slowness of the largest record of a family that is a line of a file."""
+    """Return the slowness of the largest record of a family that is a line of a file."""
     share, record = _FULL, family.full
     while record is not None and len(line(record)) > MAX_LINE_BYTES:
         share /= 2
@@ -193,7 +193,7 @@ def _slowness(function: Function, checker: RecordChecker, family: _Family) -> Sl
 
 
 def _milliseconds(function: Function, checker: RecordChecker, record: JSON) -> float:
-    """The least CPU time of some runs; 0 where it raises.
+    """Return the least CPU time of some runs; 0 where it raises.
 
     Raises:
         TooLongError: a run was cut off.
@@ -327,7 +327,7 @@ _GOOD = 24
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """The line of each skill type of which a byte costs most, where that is too much.
+    """Yield the line of each skill type of which a byte costs most, where that is too much.
 
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.

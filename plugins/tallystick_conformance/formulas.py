@@ -33,7 +33,7 @@ Values = Mapping[str, Fraction]
 
 
 def check_parameters(subject: Subject) -> Iterator[Diagnostic]:
-    """Every formula of the plugin that no rule set uses, at the corners of its parameters."""
+    """Yield every formula of the plugin that no rule set uses, at the corners of its parameters."""
     used = _used(subject)
     for formula in subject.plugin.formulas:
         if formula.name not in used:
@@ -63,7 +63,7 @@ def _of_formula(formula: Formula, subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _types(formula: Formula, subject: Subject) -> Iterator[SkillType | None]:
-    """The skill types that have all the facts of a formula; None once if it has no facts."""
+    """Yield the skill types that have all the facts of a formula; None once if it has no facts."""
     facts = facts_of(formula)
     if not facts:
         yield None

@@ -80,7 +80,7 @@ class Subject:
         return schemas
 
     def trees(self) -> Iterator[tuple[str, Node]]:
-        """Every tree of the plugin over facts, with the name of what it belongs to."""
+        """Yield every tree of the plugin over facts, with the name of what it belongs to."""
         for formula in self.plugin.formulas:
             yield formula.name, formula.tree
             if formula.applies is not None:
@@ -103,7 +103,7 @@ class Subject:
 def load_subject(
     target: Target, others: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> Subject | Diagnostic:
-    """The plugin ready to be checked, or why it cannot be used at all.
+    """Return the plugin ready to be checked, or why it cannot be used at all.
 
     Args:
         target: the plugin.
@@ -168,7 +168,7 @@ def _is_machinery(filename: str) -> bool:
 
 
 def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
-    """The rule sets that load and that the plugin ships or takes part in, by reference."""
+    """Return the rule sets that load and that the plugin ships or takes part in, by reference."""
     scorers = {}
     own = with_own_rule_sets(plugin, every)
     ships = shipped(own)
@@ -186,7 +186,7 @@ def scorers_of(plugin: Plugin, every: Registry) -> Mapping[str, Scorer]:
 
 
 def with_own_rule_sets(plugin: Plugin, every: Registry) -> Registry:
-    """The registry with the rule sets of the plugin alone."""
+    """Return the registry with the rule sets of the plugin alone."""
     return attrs.evolve(every, rule_set_folders={plugin.name: plugin.rule_sets})
 
 
@@ -217,7 +217,7 @@ def side_effects() -> Iterator[list[str]]:
 
 
 def check_import(subject: Subject) -> Iterator[Diagnostic]:
-    """The import of the plugin leaves the process as it was."""
+    """Yield the import of the plugin leaves the process as it was."""
     if subject.touched:
         what = ", ".join(subject.touched)
         message = f"found that its import changes {what}, expected it to change nothing"

@@ -73,7 +73,7 @@ class _Use:
         return self.fact.function
 
     def checker(self) -> RecordChecker:
-        """The checker of the type's records."""
+        """Return the checker of the type's records."""
         return RecordChecker(load_schema(self.skill_type.schema), self.requirements)
 
     def samples(self) -> Sequence[JSON]:
@@ -104,7 +104,7 @@ class _Answer:
     refused: bool = False
 
     def said(self) -> str:
-        """The answer for people."""
+        """Return the answer for people."""
         return self.error or self.compared()
 
     def compared(self) -> str:
@@ -116,7 +116,7 @@ class _Answer:
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """The findings about the opaque facts of a plugin; each code once a fact.
+    """Yield the findings about the opaque facts of a plugin; each code once a fact.
 
     Raises:
         SchemaError: no record of a skill type was found that meets its requirements.
@@ -146,7 +146,7 @@ def values_of(subject: Subject, without: Collection[str] = ()) -> dict[str, list
 
 
 def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[Diagnostic]:
-    """The findings about opaque facts that give other values here than in another process.
+    """Yield the findings about opaque facts that give other values here than in another process.
 
     The records come from the last to the first, so that what is kept between calls shows.
 
@@ -169,7 +169,7 @@ def compare(subject: Subject, values: Mapping[str, Sequence[str]]) -> Iterator[D
 
 
 def _uses(subject: Subject) -> Iterator[_Use]:
-    """Every opaque fact of a plugin with every type that uses it, or that may."""
+    """Yield every opaque fact of a plugin with every type that uses it, or that may."""
     seen: set[str] = set()
     for where, tree in subject.trees():
         for fact in leaves(tree, "fact"):

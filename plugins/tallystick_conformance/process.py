@@ -113,7 +113,7 @@ def _run(
     end: float,
     before: Any = None,  # noqa: ANN401  # a JSON value
 ) -> _Ended:
-    """One run of the checks, or of the comparison with what was said before.
+    """Return one run of the checks, or of the comparison with what was said before.
 
     It is cut off at the end of the time. The comparison runs in a folder of its own.
     """
@@ -203,13 +203,13 @@ class _Tail:
         del self._kept[:-_KEPT_ERROR_BYTES]
 
     def last_line(self) -> str:
-        """The last line that is not blank; empty without one."""
+        """Return the last line that is not blank; empty without one."""
         lines = self._kept.decode(errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _search_path() -> Mapping[str, str]:
-    """The search path of modules, such that it means the same in another folder."""
+    """Return the search path of modules, such that it means the same in another folder."""
     folders = os.environ.get("PYTHONPATH")
     if not folders:
         return {}
@@ -235,7 +235,7 @@ def _compared(report: Report, other: _Ended, seconds: float) -> Report:
 
 
 def _judged(report: Report, ended: _Ended, expected: Sequence[str], seconds: float) -> Report:
-    """The report with the findings of a run, and with what is wrong with the run itself."""
+    """Return the report with the findings of a run, and with what is wrong with the run itself."""
     names = [checked.name for checked in report.checked]
     findings = list(dict.fromkeys(ended.answers.findings(LOADING)))
     for name, problem in findings:
@@ -250,7 +250,7 @@ def _judged(report: Report, ended: _Ended, expected: Sequence[str], seconds: flo
 
 
 def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
-    """The finding about a process that did not come to its end; None if it did."""
+    """Return the finding about a process that did not come to its end; None if it did."""
     if ended.is_too_large:
         message = (
             f"found more than {MAX_ERROR_BYTES >> 20} MiB of errors or of answers, expected less"
@@ -269,7 +269,7 @@ def _unfinished(ended: _Ended, where: str, seconds: float) -> Diagnostic | None:
 
 
 def _damaged(answers: Answers, expected: Sequence[str], *, has_findings: bool) -> Diagnostic | None:
-    """The finding about answers that are not those of a whole run; None for those of one.
+    """Return the finding about answers that are not those of a whole run; None for those of one.
 
     Where there are findings the checks may have been left at one of them.
     """
@@ -308,7 +308,7 @@ def _status(status: int) -> str:
 
 
 def _with(report: Report, name: str, found: Diagnostic) -> Report:
-    """The report with one more finding of a check; the same is told once."""
+    """Return the report with one more finding of a check; the same is told once."""
     if any(found == earlier for earlier in report.findings):
         return report
     checked = [
@@ -323,7 +323,7 @@ def _and(checked: Checked, found: Diagnostic) -> Checked:
 
 
 def _recorded(report: Report, target: Target, about: About, *, reset: bool) -> Report:
-    """The report after formulas were recorded, if nothing but that was missing."""
+    """Return the report after formulas were recorded, if nothing but that was missing."""
     folder, version = Path(about.folder), report.version
     # the plugin says where its module is: nothing is written elsewhere
     if not any(_holds(folder_of_code, folder) for folder_of_code in target.code):

@@ -85,7 +85,7 @@ class Project:
 
 
 def project(name: str, skill_type: str | None = None, parts: Collection[str] = PARTS) -> Project:
-    """A project of that name, if it can be one.
+    """Return a project of that name, if it can be one.
 
     Args:
         name: lower-case words and digits with hyphens, such as ``acme-translation``.
@@ -139,7 +139,7 @@ def refuse_taken(
 
 
 def files_of(wanted: Project) -> Mapping[str, str]:
-    """The text of every file of a project, by its path in the project, with slashes."""
+    """Return the text of every file of a project, by its path in the project, with slashes."""
     words = _words(wanted)
     return {
         _filled(path, words): _filled(_kept(_template(file), wanted.parts), words)
@@ -209,7 +209,7 @@ def _template(file: str) -> str:
 
 
 def _kept(text: str, parts: Collection[str]) -> str:
-    """The lines of a template that are for these parts.
+    """Return the lines of a template that are for these parts.
 
     ``%% with A or B`` and ``%% without A`` begin lines that others leave out, up to ``%% end``.
     """

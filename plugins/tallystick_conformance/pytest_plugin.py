@@ -87,7 +87,7 @@ class ConformanceItem(pytest.Item):
         excinfo: pytest.ExceptionInfo[BaseException],
         style: Any = None,  # noqa: ANN401  # pytest's
     ) -> Any:  # noqa: ANN401  # pytest's
-        """The findings alone, without a traceback."""
+        """Return the findings alone, without a traceback."""
         if isinstance(excinfo.value, ConformanceError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

@@ -48,7 +48,7 @@ _KEYWORDS = {
 
 
 def check_schemas(subject: Subject) -> Iterator[Diagnostic]:
-    """Every schema of the plugin loads, describes its type, and is closed and bounded."""
+    """Yield every schema of the plugin loads, describes its type, and is closed and bounded."""
     for skill_type in subject.plugin.skill_types:
         try:
             schema = load_schema(skill_type.schema)
@@ -90,7 +90,7 @@ class _SchemaWalk:
         yield from self.described(schema, path, closed)
 
     def reference(self, reference: str) -> Iterator[Diagnostic]:
-        """A definition by its own path; those of the engine are closed and bounded."""
+        """Yield a definition by its own path; those of the engine are closed and bounded."""
         if reference in self.seen or reference.startswith(_SHARED):
             return
         self.seen.add(reference)
@@ -149,7 +149,7 @@ class _SchemaWalk:
 
 
 def _kinds(schema: Schema) -> set[str]:
-    """The JSON types that a part describes, by its own word or by what it is about."""
+    """Return the JSON types that a part describes, by its own word or by what it is about."""
     declared = schema.get("type")
     if declared is not None:
         return set(declared) if isinstance(declared, list) else {str(declared)}
@@ -213,14 +213,14 @@ def _lacking(facts: Sequence[Node], schema: Schema) -> Iterator[tuple[Node, str]
 
 
 def facts_of(what: Formula | Requirement) -> list[Node]:
-    """The facts that a formula or a requirement reads, each once."""
+    """Return the facts that a formula or a requirement reads, each once."""
     trees = [what.condition] if isinstance(what, Requirement) else [what.tree, what.applies]
     facts = [fact for tree in trees if tree is not None for fact in leaves(tree, "fact")]
     return list({fact.digest: fact for fact in facts}.values())
 
 
 def domains_of(facts: Sequence[Node], schema: Schema) -> dict[str, Domain] | None:
-    """The range of each fact by its digest; None if the schema lacks one."""
+    """Return the range of each fact by its digest; None if the schema lacks one."""
     try:
         return {fact.digest: narrow(fact, domain_of(fact, schema)) for fact in facts}
     except FormulaError:
@@ -228,7 +228,7 @@ def domains_of(facts: Sequence[Node], schema: Schema) -> dict[str, Domain] | Non
 
 
 def check_examples(subject: Subject) -> Iterator[Diagnostic]:
-    """Every example, and every record of a generator, is valid and meets the requirements."""
+    """Yield every example, and every record of a generator, is valid and meets the requirements."""
     types = [each for each in subject.plugin.skill_types if _has_schema(each)]
     checkers = _RecordCheckers(
         {t.name: RecordChecker(load_schema(t.schema), t.requirements) for t in types}
@@ -259,7 +259,7 @@ class _RecordCheckers:
         return Decoder({name: checker.schema for name, checker in self.by_type.items()})
 
     def refused(self, lines: Sequence[bytes]) -> Iterator[tuple[int, str]]:
-        """The numbers of the lines that are no records of the plugin, and why not."""
+        """Yield the numbers of the lines that are no records of the plugin, and why not."""
         for number, line in enumerate(lines, 1):
             decoded = self.decoder.decode(line, number)
             if isinstance(decoded, Reject):

@@ -19,7 +19,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -31,14 +30,13 @@ from tallystick.formula.text import lines
 from tallystick.io.atomic import atomic_files
 from tallystick.io.documents import read_json
 from tallystick.io.text import json_text
+from tallystick.json_values import JsonObject
 from tallystick_conformance.loading import Subject
 from tallystick_conformance.report import finding, finding_in
 
 RELEASED = "released.json"
 """The file with the digest of each formula that was released."""
 _FORMULAS, _RECORDED = "formulas", "recorded"
-
-Json = dict[str, Any]
 
 
 @attrs.frozen
@@ -62,7 +60,7 @@ def as_recorded(formula: Formula) -> Recorded:
 
 
 def check_releases(subject: Subject) -> Iterator[Diagnostic]:
-    """Every formula is recorded, and none that was recorded has changed or is gone."""
+    """Yield every formula is recorded, and none that was recorded has changed or is gone."""
     file = subject.folder / RELEASED
     try:
         released = released_in(file)
@@ -97,7 +95,7 @@ def _difference(old: Collection[str], new: Collection[str]) -> list[str]:
 
 
 def released_in(file: Path) -> Mapping[str, Recorded]:
-    """Each recorded formula by its name, in name order; none where there is no file.
+    """Return each recorded formula by its name, in name order; none where there is no file.
 
     Raises:
         PluginError: the file cannot be read.
@@ -165,7 +163,7 @@ def reset_releases(
 
 
 def unreleased_in(folder: Path, version: str) -> frozenset[str]:
-    """The recorded formulas that may be recorded again.
+    """Return the recorded formulas that may be recorded again.
 
     Raises:
         PluginError: the file is there but cannot be read.
@@ -178,7 +176,7 @@ def _is_unreleased(recorded: Recorded, version: str) -> bool:
     return bool(version) and recorded.version == version
 
 
-def _read(file: Path) -> Json:
+def _read(file: Path) -> JsonObject:
     try:
         document = read_json(file)
     except FileNotFoundError:
@@ -190,7 +188,7 @@ def _read(file: Path) -> Json:
     return document
 
 
-def _recorded(document: Json, file: Path) -> dict[str, Recorded]:
+def _recorded(document: JsonObject, file: Path) -> dict[str, Recorded]:
     digests = document.get(_FORMULAS, {})
     if not isinstance(digests, dict) or not all(map(_is_digest, digests.values())):
         raise PluginError(f'{file}: found no digests by name under "{_FORMULAS}", expected them')
@@ -203,12 +201,12 @@ def _recorded(document: Json, file: Path) -> dict[str, Recorded]:
     return {name: _one(digests[name], texts.get(name, {})) for name in sorted(digests)}
 
 
-def _one(digest: str, told: Json) -> Recorded:
+def _one(digest: str, told: JsonObject) -> Recorded:
     return Recorded(digest, tuple(told.get("text", ())), told.get("version"))
 
 
 def _write(
-    file: Path, document: Json, before: Mapping[str, Recorded], every: Mapping[str, Recorded]
+    file: Path, document: JsonObject, before: Mapping[str, Recorded], every: Mapping[str, Recorded]
 ) -> None:
     """Write the file if something has changed; what else it holds is kept."""
     if before == every:

@@ -72,7 +72,7 @@ class Report:
 
 
 def lines_of(found: Diagnostic, longest: int | None = None) -> Iterator[str]:
-    """A finding as a block of text; of an example that is longer, only its length.
+    """Yield a finding as a block of text; of an example that is longer, only its length.
 
     Lines of text, such as those of a formula, stand below each other.
     """
@@ -107,13 +107,13 @@ class Code:
 def finding(
     code: str, path: str, message: str, evidence: Mapping[str, Any] | None = None
 ) -> Diagnostic:
-    """A finding with the remedy of its code; ``path`` is what of the plugin it is about."""
+    """Return a finding with the remedy of its code; ``path`` is what of the plugin it is about."""
     remedy = CODES[code].remedy
     return Diagnostic(code=code, path=path, message=message, evidence=evidence or {}, remedy=remedy)
 
 
 def finding_in(code: str, file: Path | str, message: str, line: int = 0) -> Diagnostic:
-    """A finding about a file, or one of its lines."""
+    """Return a finding about a file, or one of its lines."""
     remedy = CODES[code].remedy
     return Diagnostic(code=code, file=str(file), line=line, message=message, remedy=remedy)
 

@@ -77,7 +77,7 @@ def _foreign(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def invalid(problem: Diagnostic) -> Diagnostic:
-    """A problem of a rule set as a finding."""
+    """Return a problem of a rule set as a finding."""
     message = f"{problem.path or 'the file'}: {problem.message}"
     return finding_in("rule-set-invalid", problem.file, message, problem.line)
 
@@ -97,14 +97,14 @@ def _missing(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def readable(subject: Subject) -> Iterator[LoadedRuleSet]:
-    """The rule sets that the plugin ships and that read well, bound or not."""
+    """Yield the rule sets that the plugin ships and that read well, bound or not."""
     for name in _own(subject):
         with suppress(RuleSetError, SchemaError):
             yield _read(name, subject)
 
 
 def _own(subject: Subject) -> Mapping[str, tuple[Path, ...]]:
-    """The files of the rule sets that the plugin ships, by ``name@version``."""
+    """Return the files of the rule sets that the plugin ships, by ``name@version``."""
     return shipped(with_own_rule_sets(subject.plugin, subject.registry))
 
 
@@ -113,7 +113,7 @@ def _read(name: str, subject: Subject) -> LoadedRuleSet:
 
 
 def _named(file: Path) -> frozenset[str]:
-    """The skill types that a rule-set file names, whether or not it loads."""
+    """Return the skill types that a rule-set file names, whether or not it loads."""
     try:
         rules = read_toml(file)
     except (OSError, ValueError):
@@ -123,7 +123,7 @@ def _named(file: Path) -> frozenset[str]:
 
 
 def check_proofs(subject: Subject) -> Iterator[Diagnostic]:
-    """Each formula of each rule set that the plugin ships is proved, for every type."""
+    """Yield each formula of each rule set that the plugin ships is proved, for every type."""
     reported: set[tuple[str, str]] = set()
     for loaded in readable(subject):
         for problem in _of_rule_set(loaded, subject):
@@ -170,7 +170,7 @@ def _refusal(
 def _of_value(
     name: str, rules: SkillTypeRules, loaded: LoadedRuleSet, registry: Registry
 ) -> SkillTypeRules:
-    """The rules of a type with one axis or measure, and those that it reads, alone."""
+    """Return the rules of a type with one axis or measure, and those that it reads, alone."""
     rule_set = loaded.rule_set
     names = (*values_before(name, rule_set, registry), name)
     is_axis = name in rule_set.axes
@@ -206,7 +206,7 @@ def _findings(
 
 
 def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) -> Claim | None:
-    """The claim of the formula that a path of a rule set names, for one skill type.
+    """Return the claim of the formula that a path of a rule set names, for one skill type.
 
     The path is that of a problem of binding, such as ``axes.NAME`` or ``emission.formula``; None
     where it names no formula.
@@ -226,7 +226,7 @@ def claim_at(path: str, loaded: LoadedRuleSet, name: str, registry: Registry) ->
 
 
 def values_before(name: str, rule_set: RuleSet, registry: Registry) -> tuple[str, ...]:
-    """The axes and measures that one reads, each after those that it reads itself."""
+    """Return the axes and measures that one reads, each after those that it reads itself."""
     reads: dict[str, tuple[str, ...]] = {}
     pending = [name]
     while pending:
@@ -332,7 +332,7 @@ class _Uses:
         return Premise(name, named, tree)
 
     def unrounded(self, formula: Formula) -> dict[str, Node]:
-        """The bound trees of what a formula reads before that is published."""
+        """Return the bound trees of what a formula reads before that is published."""
         return {name: self.one(name).tree for name in formula.unrounded}
 
     def base(self) -> dict[str, tuple[int, ...]]:

@@ -91,7 +91,7 @@ def _supervise(process: int, woken: int, tell_left: Callable[[list[str]], None])
 
 
 def _reaped(process: int) -> int | None:
-    """The status of a process if it ended; others that ended are waited for too."""
+    """Return the status of a process if it ended; others that ended are waited for too."""
     status = None
     with suppress(ChildProcessError):
         while True:
@@ -119,7 +119,7 @@ def _end_all() -> None:
 
 
 def _descendants() -> Iterator[tuple[int, str]]:
-    """The living processes below this one, each with its command; none without ``/proc``."""
+    """Yield the living processes below this one, each with its command; none without ``/proc``."""
     below: dict[int, list[tuple[int, str, str]]] = {}
     for folder in _PROCESSES.glob("[0-9]*"):
         try:

@@ -59,7 +59,7 @@ class Target:
 
 
 def find(target: str) -> Target:
-    """The plugin that a name of an installed one, ``PATH`` or ``PATH:NAME`` means.
+    """Return the plugin that a name of an installed one, ``PATH`` or ``PATH:NAME`` means.
 
     Raises:
         PluginError: there is no such plugin, or there are several.
@@ -109,7 +109,7 @@ def _project(target: str, every: Iterable[EntryPoint]) -> Target:
 
 
 def _strangers(every: Iterable[EntryPoint], distribution: str) -> Iterator[EntryPoint]:
-    """The installed plugins of other projects."""
+    """Yield the installed plugins of other projects."""
     for other in every:
         if _normal(_distribution(other)) != _normal(distribution):
             yield other
@@ -138,7 +138,7 @@ def _read(file: Path) -> Mapping[str, Any]:
 def _offers(
     project: Mapping[str, Any], folder: Path, wanted: str | None
 ) -> tuple[str, dict[str, EntryPoint]]:
-    """The name of the plugin that is wanted, and all that the project offers."""
+    """Return the name of the plugin that is wanted, and all that the project offers."""
     groups = _table(_table(project.get("project")).get("entry-points"))
     listed = _table(groups.get(GROUP))
     offers = {n: EntryPoint(n, m, GROUP) for n, m in listed.items() if isinstance(m, str)}

@@ -92,7 +92,7 @@ def _check_components(rules: Consensus, registry: Registry) -> Iterator[Finding]
 
 
 def _check_weights(rules: Consensus, rule_set: RuleSet, declared: Declared) -> Iterator[Finding]:
-    """The weights of the components stand in the factor of the emission, and nowhere else."""
+    """Yield the weights of the components stand in the factor of the emission, and nowhere else."""
     if "emission" in declared.sections and rule_set.emission is None:
         return
     factors = {} if rule_set.emission is None else rule_set.emission.factors

@@ -111,7 +111,7 @@ class GroupDecoder:
 
 @functools.lru_cache(maxsize=16)
 def group_decoder(skill_types: frozenset[str]) -> GroupDecoder:
-    """The decoder of some skill types, made once: it takes as long as to load a rule set."""
+    """Return the decoder of some skill types, made once: it takes as long as to load a rule set."""
     return GroupDecoder(sorted(skill_types))
 
 

@@ -259,7 +259,7 @@ def _line(item: Item) -> bytes:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """The file of a folder.
+    """Return the file of a folder.
 
     Raises:
         InputError: there is none, or it is of no shadow.
@@ -283,7 +283,7 @@ def _no_shadow(path: Path, reason: str) -> InputError:
 
 
 def candidates(folder: Path, plugins: Plugins) -> tuple[Candidate, ...]:
-    """The rules that were in force last, and those that were tried, for a back-test.
+    """Return the rules that were in force last, and those that were tried, for a back-test.
 
     Raises:
         InputError: the folder is of no shadow.

@@ -99,7 +99,7 @@ _CHECKS = {
 
 
 def _points(p: Parameters, *, verified: bool) -> Node:
-    """The points of the checks that were verified, or of those that apply."""
+    """Return the points of the checks that were verified, or of those that apply."""
     read = flag if verified else given
     return summed(getattr(p, name) * read(path) for name, path in _CHECKS.items())
 
@@ -146,7 +146,7 @@ _EXECUTED, _PREDICTED = "checks.executed_commands", "task.predicted_taint_comman
 
 
 def _share_found(found: str, wanted: str) -> Node:
-    """The share of the wanted things that were found; 1 where nothing was wanted."""
+    """Return the share of the wanted things that were found; 1 where nothing was wanted."""
     return cases((distinct(wanted) == 0, 1), otherwise=overlap(found, wanted) / distinct(wanted))
 
 

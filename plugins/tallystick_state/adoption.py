@@ -29,7 +29,7 @@ from tallystick.rules.compatibility import gone, is_major
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import nothing_to_sign
 from tallystick_state.carry import carried_names, with_columns
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.pools import Pools, PoolsChange, pools_of
 from tallystick_state.reputation import clamped, initial_reputation
 from tallystick_state.rules import StateRules
@@ -207,7 +207,7 @@ def tracked(rules: StateRules, skill_type: str) -> frozenset[str]:
     return frozenset({*(tiers.tracked if median else ()), *epochs.thresholds})
 
 
-def _reputation(miner: Miner, rules: StateRules) -> Mapping[str, int]:
+def _reputation(miner: MinerEntry, rules: StateRules) -> Mapping[str, int]:
     types = rules.rule_set.skill_types
     carried = {
         name: clamped(rules, nano) if name in types else nano

@@ -15,7 +15,7 @@ from tallystick.numbers.nano import to_decimal, to_decimals
 from tallystick.numbers.text import repr_as
 from tallystick_state.claims import Claim
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, Snapshot
+from tallystick_state.model import MinerEntry, Snapshot
 
 if TYPE_CHECKING:
     pass
@@ -43,7 +43,7 @@ class MinerInfo:
     flagged_by: Mapping[str, int] = attrs.field(factory=dict, repr=repr_as("validator"))
 
     @classmethod
-    def of(cls, miner: Miner) -> MinerInfo:
+    def of(cls, miner: MinerEntry) -> MinerInfo:
         """Return the answer about a miner of a state."""
         reputation = to_decimals(dict(sorted(miner.reputation.items())))
         flags = miner.flags, miner.flagged_by

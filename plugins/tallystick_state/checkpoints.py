@@ -12,7 +12,7 @@ from tallystick.canonical import PREFIX
 from tallystick.errors import StateError, TrustError
 from tallystick.json_values import json_value
 from tallystick_state.epoch_log import EpochLog
-from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, Step, row_key, step_tree
+from tallystick_state.step_roots import KEY_SIZES, STEPS, Key, RootedStep, row_key, step_tree
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.checkpoint import Checkpoint, check_name
 from tallystick_state.trust.keys import PublicKey
@@ -46,7 +46,7 @@ def default_origin(ledger: StoredState) -> str:
 def row_proof(
     ledger: StoredState,
     epoch: int,
-    step: Step,
+    step: RootedStep,
     key: Sequence[Any],
     signed: Checkpoint | None = None,
 ) -> Proof:
@@ -151,7 +151,7 @@ def _checkpoint(log: EpochLog, origin: str) -> Checkpoint:
     return Checkpoint(origin, log.tree.size, log.tree.root())
 
 
-def _place(rows: Sequence[bytes], step: Step, key: Key) -> int:
+def _place(rows: Sequence[bytes], step: RootedStep, key: Key) -> int:
     """Return the place of the row with a key."""
     if step not in STEPS or len(key) != KEY_SIZES[step]:
         raise StateError(

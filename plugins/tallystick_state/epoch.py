@@ -30,12 +30,12 @@ from tallystick_state.attributes import NO_ATTRIBUTES, RoundFiles, check_attribu
 from tallystick_state.carry import carried, carried_names, with_columns
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import has_declared, pinned_reputation
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import damped, effect, mean_delta
 from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.sections.epochs import EPOCHS, Step, ThresholdTracking
+from tallystick_state.sections.epochs import EPOCHS, EpochStep, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def persist(closing: Closing) -> Closing:
     return closing
 
 
-_STEPS: Mapping[Step, Callable[[Closing], Closing]] = MappingProxyType(
+_STEPS: Mapping[EpochStep, Callable[[Closing], Closing]] = MappingProxyType(
     {
         "aggregate_deltas": aggregate_deltas,
         "update_reputations": update_reputations,
@@ -344,7 +344,7 @@ def _sums(
     return sums
 
 
-def _with(miner: Miner, reputation: Mapping[str, int]) -> Miner:
+def _with(miner: MinerEntry, reputation: Mapping[str, int]) -> MinerEntry:
     return attrs.evolve(miner, reputation={**miner.reputation, **reputation})
 
 

@@ -24,8 +24,8 @@ from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.step_roots import (
     Counted,
     EpochLeaf,
+    RootedStep,
     Share,
-    Step,
     StepRoot,
     step_rows,
     step_tree,
@@ -90,7 +90,7 @@ class EpochLog:
         """Return the tree of the first leaves."""
         return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
 
-    def rows(self, epoch: int) -> Mapping[Step, list[bytes] | None]:
+    def rows(self, epoch: int) -> Mapping[RootedStep, list[bytes] | None]:
         """Return the rows of each step of a closed epoch.
 
         Raises:

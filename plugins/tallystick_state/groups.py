@@ -46,7 +46,7 @@ import attrs
 from tallystick.errors import StateError
 from tallystick.numbers.nano import from_decimal
 from tallystick_state.miners import ENGINE
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.roles import Role
 from tallystick_state.rules import StateRules
 
@@ -71,7 +71,7 @@ class Group:
     consensus: bool
 
 
-def is_ejected(rules: StateRules, miner: Miner) -> bool:
+def is_ejected(rules: StateRules, miner: MinerEntry) -> bool:
     """Return whether collusion flags keep the miner out of every group (E35 of docs/errata.md).
 
     They come from a quorum of validators, or one of them is the engine's own.
@@ -83,7 +83,7 @@ def is_ejected(rules: StateRules, miner: Miner) -> bool:
     return collusion.quorum == 1 or ENGINE in by or len(by) >= collusion.quorum
 
 
-def is_selectable(rules: StateRules, miner: Miner, skill_type: str) -> bool:
+def is_selectable(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
     """Return whether the miner is in the candidate pool of the type.
 
     It declares the type, has a slot, is not ejected, and has at least the minimum reputation.
@@ -108,7 +108,7 @@ def candidate_pool(
     by_digest = rules.groups.ties == "round_and_hotkey_digest"
     prefix = _number("round", round)
 
-    def place(miner: Miner) -> tuple[int, bytes]:
+    def place(miner: MinerEntry) -> tuple[int, bytes]:
         hotkey = miner.hotkey.encode()
         tie = hashlib.sha256(prefix + hotkey).digest() if by_digest else hotkey
         return -miner.reputation[skill_type], tie
@@ -222,14 +222,14 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
     return len({number for number, _ in rounds if number > latest_as_primary})
 
 
-def _is_eligible(rules: StateRules, miner: Miner, skill_type: str) -> bool:
+def _is_eligible(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
     """Return whether nothing but its reputation may keep the miner out of the pool."""
     declared = miner.uid is not None and skill_type in miner.types
     # last, so that rules without groups say so, whatever the type
     return declared and not is_ejected(rules, miner) and skill_type in rules.rule_set.skill_types
 
 
-def _is_below(rules: StateRules, miner: Miner, skill_type: str) -> bool:
+def _is_below(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
     return miner.reputation[skill_type] < from_decimal(rules.groups.minimum_reputation)
 
 

@@ -19,7 +19,7 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import to_decimal
 from tallystick.records.messages import shown
 from tallystick_state.groups import is_selectable
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION, OwnValue, PublicPage, Visibility
 
@@ -110,7 +110,7 @@ def rounds_dispatched(
     return sum(_in_window(end - when, visibility) for when in counted)
 
 
-def _standing(miner: Miner, skill_type: str, first: Mapping[int, int]) -> Standing:
+def _standing(miner: MinerEntry, skill_type: str, first: Mapping[int, int]) -> Standing:
     reputation = miner.reputation[skill_type]
     return Standing(first[reputation], miner.hotkey, miner.uid, to_decimal(reputation))
 

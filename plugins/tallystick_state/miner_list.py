@@ -26,7 +26,7 @@ from tallystick.records.validator import RecordValidator
 from tallystick.resources import schema_path
 from tallystick_allocation.uint16 import LAST_UID
 from tallystick_state.answers import Synced
-from tallystick_state.model import Miner
+from tallystick_state.model import MinerEntry
 from tallystick_state.rules import TypeRules
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Slot:
     types: tuple[str, ...]
 
 
-Row = tuple[int, Any]
+NumberedValue = tuple[int, Any]
 """The number of a line, and its value; an error in place of one that has none."""
 
 
@@ -120,7 +120,9 @@ def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
     return _synced(before, slots, retired)
 
 
-def _synced(before: Mapping[str, Miner], slots: Iterable[Slot], retired: Iterable[str]) -> Synced:
+def _synced(
+    before: Mapping[str, MinerEntry], slots: Iterable[Slot], retired: Iterable[str]
+) -> Synced:
     """Return the changes that a list of slots makes.
 
     Args:
@@ -175,14 +177,14 @@ def _validator() -> RecordValidator:
     return RecordValidator(read_json(schema_path("miner-1")))
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[NumberedValue]:
     data = whole(path, LARGEST, f"a list of at most {LAST_UID + 1} miners")
     if data.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{"):
         return _json_lines(data.removeprefix(_BYTE_ORDER_MARK))
     return _csv(path, data)
 
 
-def _json_lines(data: bytes) -> Iterator[Row]:
+def _json_lines(data: bytes) -> Iterator[NumberedValue]:
     # a text can have other line ends than this one in it, which JSON allows
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
         try:
@@ -191,7 +193,7 @@ def _json_lines(data: bytes) -> Iterator[Row]:
             yield number, error
 
 
-def _csv(path: Path, data: bytes) -> Iterator[Row]:
+def _csv(path: Path, data: bytes) -> Iterator[NumberedValue]:
     table = CsvTable(io.BytesIO(data), path, is_spaced=True)
     if sorted(table.header) != sorted(COLUMNS):
         raise InputError(

@@ -10,7 +10,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
 from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules, TypeRules
 from tallystick_state.sections.reputation import REPUTATION
@@ -51,7 +51,7 @@ def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Itera
     }
     reputation = {**fresh, **reputations}
     miner = (
-        Miner(hotkey, uid, declared, reputation)
+        MinerEntry(hotkey, uid, declared, reputation)
         if before is None
         else attrs.evolve(before, uid=uid, types=declared, reputation=reputation)
     )
@@ -126,7 +126,7 @@ def pinned_reputation(pinned: State | None, rules: StateRules, hotkey: str, skil
     return initial_reputation(rules) if reputation is None else reputation
 
 
-def miner_of(state: State, hotkey: str) -> Miner:
+def miner_of(state: State, hotkey: str) -> MinerEntry:
     """Return the miner with a hotkey.
 
     Raises:
@@ -140,7 +140,7 @@ def miner_of(state: State, hotkey: str) -> Miner:
     return state.miners[hotkey]
 
 
-def has_declared(miner: Miner, skill_type: str) -> bool:
+def has_declared(miner: MinerEntry, skill_type: str) -> bool:
     """Return whether a miner declares a type, or ever did."""
     return skill_type in miner.types or skill_type in miner.reputation
 

@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 
 @attrs.frozen
-class Miner:
+class MinerEntry:
     """One hotkey.
 
     Attributes:
@@ -77,7 +77,7 @@ class State:
     """
 
     epoch: int
-    miners: Mapping[str, Miner] = attrs.field(repr=repr_as("miner"))
+    miners: Mapping[str, MinerEntry] = attrs.field(repr=repr_as("miner"))
     thresholds: Mapping[str, Mapping[str, Nano]] = attrs.field(repr=repr_as("skill type"))
     carry: Mapping[str, Columns] = attrs.field(factory=dict, repr=repr_as("line"))
 
@@ -137,21 +137,23 @@ def _converter() -> cattrs.Converter:
 def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
     """Leave out the hotkey of what a hotkey is the key of, and who flagged it if nobody did."""
     write = make_dict_unstructure_fn(
-        Miner,
+        MinerEntry,
         converter,
         hotkey=override(omit=True),
         flagged_by=override(omit_if_default=True),
     )
-    read = make_dict_structure_fn(Miner, converter)
+    read = make_dict_structure_fn(MinerEntry, converter)
 
-    def miners(documents: Mapping[str, Any], _: object) -> dict[str, Miner]:
+    def miners(documents: Mapping[str, Any], _: object) -> dict[str, MinerEntry]:
         return {
-            hotkey: read({"hotkey": hotkey, **fields}, Miner)
+            hotkey: read({"hotkey": hotkey, **fields}, MinerEntry)
             for hotkey, fields in documents.items()
         }
 
-    converter.register_unstructure_hook(Miner, write)
-    converter.register_structure_hook_func(lambda target: target == Mapping[str, Miner], miners)
+    converter.register_unstructure_hook(MinerEntry, write)
+    converter.register_structure_hook_func(
+        lambda target: target == Mapping[str, MinerEntry], miners
+    )
 
 
 def _leave_out_what_is_not_carried(converter: cattrs.Converter) -> None:

@@ -48,25 +48,25 @@ from tallystick_state.epoch import (
 )
 from tallystick_state.event import StateEvent, measure_texts, measures_of
 from tallystick_state.miners import ENGINE
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import damped, initial_reputation
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.trust.merkle import TileTree, leaf_hash
 
-Step = Literal["inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights"]
+RootedStep = Literal["inputs", "facts", "results", "deltas", "reputations", "thresholds", "weights"]
 """A step of an epoch; each reads the results of those before it."""
-STEPS: tuple[Step, ...] = get_args(Step)
+STEPS: tuple[RootedStep, ...] = get_args(RootedStep)
 FORMAT = 1
 """Version of leaves."""
 Key = tuple[str | int, ...]
 """Sort key of the rows of a step."""
-Row = Sequence[Any]
+LeafRow = Sequence[Any]
 """The parts of a key, and a value."""
 ALIGNMENT = "alignment"
 """Key of the part of a result's value that comes from its group, not from the record."""
-KEY_SIZES: Mapping[Step, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
+KEY_SIZES: Mapping[RootedStep, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
 """Numbers of parts of the keys of each step."""
 
 # keys are ASCII and numbers are whole
@@ -112,7 +112,7 @@ class EpochLeaf:
     genesis: str
     rules: Mapping[str, str]
     adopted: Mapping[str, str]
-    steps: Mapping[Step, StepRoot | None]
+    steps: Mapping[RootedStep, StepRoot | None]
     snapshot: str
     salt: str | None = None
 
@@ -190,7 +190,7 @@ class Share:
     carry: Mapping[str, int] = attrs.field(factory=dict)
 
 
-def step_rows(counted: Counted) -> dict[Step, list[bytes] | None]:
+def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
     """Return the rows of every step, as the data of leaves, in the order of their keys."""
     # what the engine says itself follows from the results, and changes deltas
     events = [event for event in counted.events if event.validator != ENGINE]
@@ -217,17 +217,17 @@ def step_tree(rows: Iterable[bytes]) -> TileTree:
     return TileTree(map(leaf_hash, rows))
 
 
-def sorted_rows(rows: Iterable[Row]) -> list[bytes]:
+def sorted_rows(rows: Iterable[LeafRow]) -> list[bytes]:
     """Return rows in the order of their keys, as the data of leaves."""
     return [_json(row) for row in sorted(rows, key=row_key)]
 
 
-def row_key(row: Row) -> Key:
+def row_key(row: LeafRow) -> Key:
     """Return the key of a row: everything but its value."""
     return tuple(row[:-1])
 
 
-def row_data(row: Row) -> bytes:
+def row_data(row: LeafRow) -> bytes:
     """Return a row as the data of its leaf."""
     return _json(row)
 
@@ -238,7 +238,7 @@ def key_of(event: StateEvent) -> Key:
     return (event.hotkey, event.skill_type, *dispatch, event.id or "")
 
 
-def result_row(event: StateEvent) -> Row:
+def result_row(event: StateEvent) -> LeafRow:
     """Return the row of an event with the result of its record, as it was scored."""
     value = {
         "emission": _text(event.emission),
@@ -253,7 +253,7 @@ def result_row(event: StateEvent) -> Row:
     return (*key_of(event), value)
 
 
-def event_of(row: Row) -> StateEvent:
+def event_of(row: LeafRow) -> StateEvent:
     """Return the event that a row of results is of, without the digests that it has elsewhere."""
     hotkey, skill_type, validator, number, task, epoch, identifier, value = row
     return StateEvent(
@@ -275,7 +275,7 @@ def event_of(row: Row) -> StateEvent:
     )
 
 
-def delta_rows(closing: Closing) -> Iterable[Row]:
+def delta_rows(closing: Closing) -> Iterable[LeafRow]:
     """Yield the rows of the deltas of a line, by record."""
     for key, (delta, takes_part) in record_deltas(closing).items():
         validator, hotkey, skill_type, task, number, epoch = key
@@ -289,7 +289,7 @@ def reputation_row(
     mean: Fraction | None,
     rules: StateRules | None,
     adopted: StateRules | None,
-) -> Row:
+) -> LeafRow:
     """Return the row of a reputation before, after and next.
 
     Args:
@@ -313,7 +313,7 @@ def reputation_row(
     return (*owner, value)
 
 
-def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row]:
+def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[LeafRow]:
     """Yield the rows of the thresholds of a line.
 
     Args:
@@ -345,7 +345,7 @@ def threshold_rows(closing: Closing, adopted: StateRules | None) -> Iterable[Row
         yield (name, threshold, value)
 
 
-def weight_row(hotkey: str, line: str, share: Share) -> Row:
+def weight_row(hotkey: str, line: str, share: Share) -> LeafRow:
     """Return the row of the weight of a miner in a line."""
     value: dict[str, Any] = {
         "epoch": share.epoch,
@@ -365,7 +365,7 @@ _THRESHOLD_STEPS: Mapping[str, Callable[[Closing], Closing]] = {
 }
 
 
-def _reputation_rows(counted: Counted) -> Iterable[Row]:
+def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
     means = dict[Owner, Fraction]()
     for closing in counted.closings():
         means.update(aggregate_deltas(closing).means)
@@ -391,7 +391,7 @@ def _before(counted: Counted, owner: Owner, rules: StateRules | None) -> int | N
     return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
 
 
-def _threshold_rows(counted: Counted) -> Iterable[Row]:
+def _threshold_rows(counted: Counted) -> Iterable[LeafRow]:
     stored = counted.after.thresholds
     for closing in counted.closings():
         adopted = counted.adopted.get(closing.rules.line)
@@ -408,7 +408,7 @@ def _adopted(
     """Return the reputation that the next epoch begins with, under other rules."""
     hotkey, skill_type = owner
     reputation = {} if after is None else {skill_type: after}
-    state = State(0, {hotkey: Miner(hotkey, None, (skill_type,), reputation)}, {})
+    state = State(0, {hotkey: MinerEntry(hotkey, None, (skill_type,), reputation)}, {})
     return adopt(state, old or new, new).miners[hotkey].reputation.get(skill_type)
 
 

@@ -25,7 +25,7 @@ def _task(draw: Draw) -> Fields:
 
 
 def _submission(draw: Draw, task: Part) -> Fields:
-    """A plan; the better miner's has hardly more steps than are needed."""
+    """Return a plan; the better miner's has hardly more steps than are needed."""
     least = task.get("min_steps", 4)
     spare = (120 - draw.skill) // 15
     steps = draw.some(_STEPS, least + draw.whole(0, spare))
@@ -49,7 +49,7 @@ def _checks(draw: Draw, task: Part, submission: Part) -> Fields:
 
 
 def _spent(draw: Draw, limit: float) -> float:
-    """The better miner spends less; what is over the limit was spent all the same."""
+    """Return the better miner spends less; what is over the limit was spent all the same."""
     share = draw.whole(20, 170 - draw.skill)
     return round(1000 * limit) * share // 100 / 1000
 

@@ -28,7 +28,7 @@ DIRECTIONS: tuple[Direction, ...] = (
 
 
 def _half_done(name: str, saved: str, value: str) -> Property:
-    """A plan that is half done is no saving: the print asks for more of a success (E47)."""
+    """Return a plan that is half done is no saving: the print asks for more of a success (E47)."""
     summary = f"A plan of which half was done at most earns nothing for {saved} (E47)"
     return never_above(name, summary, value, 0, where=2 * completed <= planned)
 

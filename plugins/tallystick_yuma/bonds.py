@@ -27,7 +27,7 @@ _MILLION = 10**6
 def weights_for_bonds(
     weights: Cells, clipped: Cells, consensus: Column, parameters: YumaParameters
 ) -> Cells:
-    """The weights that bonds follow: between those that are set and the clipped ones.
+    """Return the weights that bonds follow: between those that are set and the clipped ones.
 
     Args:
         weights: that are set.
@@ -47,7 +47,7 @@ def weights_for_bonds(
 
 
 def old_bonds(parameters: YumaParameters, given: YumaInput) -> Cells:
-    """The bonds so far, without those in uids that were registered since the last epoch."""
+    """Return the bonds so far, without those in uids that were registered since the last epoch."""
     last = parameters.last_step_block
     since = last + 1 if last else max(0, given.block - parameters.tempo)
     still_registered = np.array([registered < since for registered in given.registered], np.bool_)
@@ -55,7 +55,7 @@ def old_bonds(parameters: YumaParameters, given: YumaInput) -> Cells:
 
 
 def new_share(parameters: YumaParameters) -> int:
-    """The part of the new in a moving average of bonds, as a number."""
+    """Return the part of the new in a moving average of bonds, as a number."""
     return ONE - proportion(parameters.bonds_moving_average, _MILLION)
 
 
@@ -67,18 +67,18 @@ def classic_bonds(target: Cells, old: Cells, active: Column, share: int) -> Cell
 
 
 def classic_dividends(bonds: Cells, incentive: Column) -> Column:
-    """The dividend of each uid: of the incentive of who it holds, by its part."""
+    """Return the dividend of each uid: of the incentive of who it holds, by its part."""
     return normalised(_earned(bonds, incentive))
 
 
 def stored_classic(bonds: Cells) -> Cells:
-    """The bonds as the chain stores them: parts of the largest in each uid."""
+    """Return the bonds as the chain stores them: parts of the largest in each uid."""
     proportions = bonds.over_columns(bonds.column_maxima())
     return proportions.having(u16(proportions.values))
 
 
 def yuma3_bonds(target: Cells, old: Cells, consensus: Column, parameters: YumaParameters) -> Cells:
-    """The bonds from 0 to 1, each for itself: weights, averaged with the old."""
+    """Return the bonds from 0 to 1, each for itself: weights, averaged with the old."""
     previous = old.having(of_u16(old.values))
     if parameters.liquid_alpha and consensus.any():
         return liquid_bonds(target, previous, consensus, parameters)
@@ -86,17 +86,17 @@ def yuma3_bonds(target: Cells, old: Cells, consensus: Column, parameters: YumaPa
 
 
 def yuma3_dividends(bonds: Cells, incentive: Column, active: Column) -> Column:
-    """The dividend of each uid: what its part of the bonds earns, times its active stake."""
+    """Return the dividend of each uid: what its part of the bonds earns, times its active stake."""
     return normalised(products(_earned(by_column(bonds), incentive), active))
 
 
 def stored_yuma3(bonds: Cells) -> Cells:
-    """The bonds as the chain stores them."""
+    """Return the bonds as the chain stores them."""
     return bonds.having(u16(bonds.values))
 
 
 def liquid_bonds(target: Cells, old: Cells, consensus: Column, parameters: YumaParameters) -> Cells:
-    """The moving average with an alpha for each weight that there is; other bonds end.
+    """Return the moving average with an alpha for each weight that there is; other bonds end.
 
     For its alpha the chain reads a row by ascending uid: a weight or a bond that follows a larger
     uid counts as 0 there. The average itself takes it as it is.
@@ -129,13 +129,13 @@ class AlphaCurve:
 
     @classmethod
     def of(cls, parameters: YumaParameters) -> AlphaCurve:
-        """The curve of a subnet."""
+        """Return the curve of a subnet."""
         low, high = proportion(parameters.alpha_low), proportion(parameters.alpha_high)
         return cls(low, high, parameters.alpha_sigmoid_steepness)
 
 
 def alphas_of(weight: Column, bond: Column, consensus: Column, curve: AlphaCurve) -> Column:
-    """The part of the new in each average: by how far a weight goes beyond the consensus.
+    """Return the part of the new in each average: by how far a weight goes beyond the consensus.
 
     Where the bond is larger than the weight it is by how far the bond is.
     """
@@ -148,7 +148,7 @@ def alphas_of(weight: Column, bond: Column, consensus: Column, curve: AlphaCurve
 
 
 def averaged(new: Cells, old: Cells, share: int) -> Cells:
-    """The moving average of two matrices, over the cells of either; rows by uid."""
+    """Return the moving average of two matrices, over the cells of either; rows by uid."""
     return summed(
         new.having(products(new.values, share)),
         old.having(products(old.values, ONE - share)),
@@ -156,7 +156,7 @@ def averaged(new: Cells, old: Cells, share: int) -> Cells:
 
 
 def by_column(bonds: Cells) -> Cells:
-    """Each column divided by its sum."""
+    """Return each column divided by its sum."""
     return bonds.over_columns(bonds.column_sums())
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from msgspec import UNSET
 
 from tallystick.errors import YumaError
+from tallystick.json_values import JsonObject
 from tallystick.records.messages import NOTHING
 from tallystick.records.strict_json import uncollected
 from tallystick_yuma.cells import Cells
@@ -43,10 +44,9 @@ _NAMED = 80
 _CUTOFFS = {"activity_cutoff", "activity_factor"}
 _SAID = (*(field.name for field in attrs.fields(YumaParameters)), "activity_factor")
 _ONE_EACH = ("registered", "alpha", "tao", "commit_blocks", "weights", "bonds")
-Json = dict[str, Any]
 
 
-def yuma(case: Mapping[str, Any]) -> Json:
+def yuma(case: Mapping[str, Any]) -> JsonObject:
     """Return every epoch of a case, computed.
 
     Args:
@@ -66,7 +66,7 @@ def yuma(case: Mapping[str, Any]) -> Json:
 
 
 def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
-    """The output of each step of a case.
+    """Yield the output of each step of a case.
 
     Args:
         case: as `yuma` takes it.
@@ -85,7 +85,7 @@ def outputs_of(case: object, name: str = "the case") -> Iterator[YumaOutput]:
 
 
 def _readers(case: object, name: str) -> Iterator[_StepReader]:
-    """The reader of each step."""
+    """Yield the reader of each step."""
     own = case.get("name") if isinstance(case, Mapping) else None
     name = own[:_NAMED] if own and isinstance(own, str) else name
     document = structured(case, Case, name)
@@ -94,8 +94,8 @@ def _readers(case: object, name: str) -> Iterator[_StepReader]:
         yield _StepReader(name, f"steps[{index}].input.", settings)
 
 
-def described(output: YumaOutput) -> Json:
-    """An output as JSON values, by the names of the vectors."""
+def described(output: YumaOutput) -> JsonObject:
+    """Return an output as JSON values, by the names of the vectors."""
     raw = {
         "stake": output.stake,
         "active_stake": output.active_stake,
@@ -124,7 +124,7 @@ def _length(row: object) -> int:
 
 
 def parameters_of(values: object, name: str) -> YumaParameters:
-    """The parameters that a mapping has, the others by default.
+    """Return the parameters that a mapping has, the others by default.
 
     Args:
         values: by the names of ``params``.
@@ -137,7 +137,7 @@ def parameters_of(values: object, name: str) -> YumaParameters:
 
 
 def _parameters(name: str, path: str, *settings: Settings) -> YumaParameters:
-    """The parameters that the first of some settings has that says them."""
+    """Return the parameters that the first of some settings has that says them."""
     values: dict[str, Any] = {}
     for setting in reversed(settings):
         own = {key: value for key in _SAID if (value := getattr(setting, key)) is not UNSET}
@@ -174,7 +174,7 @@ class _StepReader:
             raise self._error("permits", f"{len(own.permits)} entries", f"at most {own.n}")
 
     def parameters(self) -> YumaParameters:
-        """The parameters of the step."""
+        """Return the parameters of the step."""
         parameters = _parameters(self.name, self.path, *self.settings)
         if parameters.owner_uid is not None and parameters.owner_uid >= self.own.n:
             raise self._error("owner_uid", f"uid {parameters.owner_uid}", self._below)
@@ -183,7 +183,7 @@ class _StepReader:
     def given(
         self, parameters: YumaParameters, before: YumaInput | None, output: YumaOutput | None
     ) -> YumaInput:
-        """The subnet as the step finds it."""
+        """Return the subnet as the step finds it."""
         own, tao, commits = self.own, self._value("tao"), self._value("commit_blocks")
         inputs = YumaInput(
             block=own.block,
@@ -212,7 +212,7 @@ class _StepReader:
         return None
 
     def _cells(self, key: str, before: Cells | None) -> Cells:
-        """The cells of a matrix that the step has, or of the one before."""
+        """Return the cells of a matrix that the step has, or of the one before."""
         rows = getattr(self.own, key)
         if rows is UNSET:
             if before is None:

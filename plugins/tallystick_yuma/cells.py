@@ -27,7 +27,7 @@ _PAIR = np.dtype(
 )
 """A list or a tuple of two whole numbers of at most 32 bits, as it writes them."""
 _LIST, _TUPLE, _INT = b"[(i"
-Row = Sequence[tuple[int, int]]
+SparseRow = Sequence[tuple[int, int]]
 """Uids and values, in the order in which the chain stores them."""
 
 
@@ -48,8 +48,8 @@ class Cells:
     values: Column
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Cells:
-        """The cells of rows of pairs, each of a uid and a value."""
+    def of(cls, rows: Sequence[SparseRow]) -> Cells:
+        """Return the cells of rows of pairs, each of a uid and a value."""
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         pairs = chain.from_iterable(chain.from_iterable(rows))
         flat = np.fromiter(pairs, np.int64, 2 * int(lengths.sum()))
@@ -58,7 +58,7 @@ class Cells:
 
     @classmethod
     def checked(cls, rows: Sequence[Any]) -> Cells | None:
-        """The same of rows that are lists of pairs of 16 bits; None where some are not.
+        """Return the same of rows that are lists of pairs of 16 bits; None where some are not.
 
         It reads the types of all and their values out of the bytes that `marshal` has for them:
         several times as fast as one object after the other.
@@ -87,13 +87,13 @@ class Cells:
         return len(self.values)
 
     def where(self, kept: Truths) -> Cells:
-        """The cells for which a mask is true."""
+        """Return the cells for which a mask is true."""
         if kept.all():
             return self
         return Cells(self.size, self.rows[kept], self.uids[kept], self.values[kept])
 
     def having(self, values: Column) -> Cells:
-        """The same cells with other values."""
+        """Return the same cells with other values."""
         return attrs.evolve(self, values=values)
 
     @property
@@ -102,20 +102,20 @@ class Cells:
         return self.rows * self.size + self.uids
 
     def row_sums(self) -> Column:
-        """The sum of each row."""
+        """Return the sum of each row."""
         ends = np.searchsorted(self.rows, np.arange(self.size + 1))
         running = np.zeros(len(self) + 1, np.int64)
         np.cumsum(self.values, out=running[1:])
         return np.diff(running[ends])
 
     def column_sums(self) -> Column:
-        """The sum of each column."""
+        """Return the sum of each column."""
         sums = np.zeros(self.size, np.int64)
         np.add.at(sums, self.uids, self.values)
         return sums
 
     def column_maxima(self) -> Column:
-        """The largest value of each column, at least 0."""
+        """Return the largest value of each column, at least 0."""
         maxima = np.zeros(self.size, np.int64)
         np.maximum.at(maxima, self.uids, self.values)
         return maxima
@@ -125,7 +125,7 @@ class Cells:
         return self.having(quotients(self.values, np.maximum(divisors, 1)[self.uids]))
 
     def by_uid(self) -> Cells:
-        """The cells with each row in the order of uids."""
+        """Return the cells with each row in the order of uids."""
         keys = self.keys
         if (keys[1:] > keys[:-1]).all():
             return self
@@ -133,7 +133,7 @@ class Cells:
         return Cells(self.size, self.rows[order], self.uids[order], self.values[order])
 
     def at(self, keys: Column) -> Column:
-        """The values of cells by their keys; 0 where there is no cell."""
+        """Return the values of cells by their keys; 0 where there is no cell."""
         if _fits(self.size, len(self) + len(keys)):
             return self.table()[keys]
         ordered = self.by_uid()
@@ -143,20 +143,20 @@ class Cells:
         return np.where(own[places] == keys, values[places], 0)
 
     def table(self) -> Column:
-        """The value of every key there can be."""
+        """Return the value of every key there can be."""
         table = np.zeros(self.size * self.size, np.int64)
         table[self.keys] = self.values
         return table
 
     def lists(self) -> list[list[list[int]]]:
-        """The rows as lists of pairs."""
+        """Return the rows as lists of pairs."""
         pairs = np.column_stack([self.uids, self.values]).tolist()
         ends = np.searchsorted(self.rows, np.arange(self.size + 1)).tolist()
         return [pairs[begin:end] for begin, end in pairwise(ends)]
 
 
 def summed(first: Cells, second: Cells) -> Cells:
-    """The sum of two matrices of no negative values; each row by uid, without what is 0."""
+    """Return the sum of two matrices of no negative values; each row by uid, without what is 0."""
     size = first.size
     if _fits(size, len(first) + len(second)):
         table = first.table()

@@ -19,7 +19,7 @@ from tallystick.numbers.text import numbered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tallystick_yuma.vectors import Check, Difference
+    from tallystick_yuma.vectors import Check, VectorDifference
 
 _COLUMNS = ("stake_weight", "consensus", "validator_trust", "incentive", "dividends", "emission")
 _TOLD = 20
@@ -87,7 +87,7 @@ def _tell(found: Check, as_json: bool) -> None:
     sys.exit(1 if found.differences else 0)
 
 
-def _line(found: Difference) -> str:
+def _line(found: VectorDifference) -> str:
     values = ("nothing" if value is None else str(value) for value in (found.found, found.expected))
     one, other = (visible(value[:80]) for value in values)
     return f"{visible(found.case)}: {visible(found.path)}: found {one}, expected {other}"

@@ -73,7 +73,7 @@ class Input(Params, kw_only=True, forbid_unknown_fields=True):
     permits: list[bool] | UnsetType = UNSET
 
 
-class Step(msgspec.Struct, forbid_unknown_fields=True):
+class CaseStep(msgspec.Struct, forbid_unknown_fields=True):
     """A step, and what is known to come out of it, which is not read here."""
 
     input: Input
@@ -83,7 +83,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True):
 class Case(msgspec.Struct, forbid_unknown_fields=True):
     """A case; what only documents it is not read."""
 
-    steps: Annotated[list[Step], Meta(min_length=1)]
+    steps: Annotated[list[CaseStep], Meta(min_length=1)]
     params: Params = msgspec.field(default_factory=Params)
     defaults: Params = msgspec.field(default_factory=Params)
     name: str = ""
@@ -106,7 +106,7 @@ _NAMES = {
 
 
 def structured(value: object, kind: type[_Document], case: str) -> _Document:
-    """A JSON value as a document.
+    """Return a JSON value as a document.
 
     Args:
         value: mappings, lists, text, whole numbers, booleans and None.
@@ -137,7 +137,7 @@ def _judged(value: object, kind: type[_Document], case: str) -> _Document:
 
 
 def _too_large(value: object, path: str) -> Iterator[tuple[str, int]]:
-    """The numbers above ``U64_MAX``, outside of rows, whose types say how large they are."""
+    """Yield the numbers above ``U64_MAX``, outside of rows, whose types say how large they are."""
     if isinstance(value, int):
         if value > U64_MAX:
             yield path, value
@@ -145,7 +145,7 @@ def _too_large(value: object, path: str) -> Iterator[tuple[str, int]]:
         for index, element in enumerate(value):
             if not isinstance(element, int) or element > U64_MAX:
                 yield from _too_large(element, f"{path}[{index}]")
-    elif isinstance(value, Settings | Step | Case):
+    elif isinstance(value, Settings | CaseStep | Case):
         for name in value.__struct_fields__:
             if name not in _UNSIZED:
                 yield from _too_large(getattr(value, name), f"{path}.{name}".lstrip("."))

@@ -64,7 +64,7 @@ class YumaOutput:
 
 
 def epoch(parameters: YumaParameters, given: YumaInput) -> YumaOutput:
-    """One epoch of a subnet."""
+    """Return one epoch of a subnet."""
     stake, active = stakes(parameters, given), activity(parameters, given)
     permits, permitted = present_permits(parameters, given), new_permits(parameters, stake)
     active_stake = active_stakes(given, stake, active, permits)

@@ -42,7 +42,7 @@ def product(a: int, b: int) -> int:
 
 
 def quotient(a: int, b: int) -> int:
-    """The quotient, rounded toward zero; 0 for a divisor of 0, and when it is beyond."""
+    """Return the quotient, rounded toward zero; 0 for a divisor of 0, and when it is beyond."""
     if not b:
         return 0
     magnitude = (abs(a) << 32) // abs(b)
@@ -63,17 +63,17 @@ def exponential(x: int) -> int:
 
 
 def proportion(value: int, whole: int = U16_MAX) -> int:
-    """A part of a whole, such as a parameter of 16 bits, as a number."""
+    """Return a part of a whole, such as a parameter of 16 bits, as a number."""
     return (value << 32) // whole
 
 
 def to_u16(x: int) -> int:
-    """A number as a proportion of 65535, from 0 to that."""
+    """Return a number as a proportion of 65535, from 0 to that."""
     return max(0, min(U16_MAX, x * U16_MAX >> 32))
 
 
 def products(a: Column, b: Column | int) -> Column:
-    """The `product` of each pair."""
+    """Return the `product` of each pair."""
     (low, high), (least, most) = _range(a), _range(b)
     largest = max(-low, high) * max(-least, most)
     if largest <= LARGEST:
@@ -95,7 +95,7 @@ def _split_product(a: Column, b: Column) -> Column:
 
 
 def quotients(a: Column, b: Column | int) -> Column:
-    """The `quotient` of each pair."""
+    """Return the `quotient` of each pair."""
     divisor = np.asarray(b, np.int64)
     low, high = _range(a)
     # below 2**31 times the divisor, or the quotient is beyond
@@ -117,7 +117,7 @@ def quotients(a: Column, b: Column | int) -> Column:
 
 
 def exponentials(x: Column) -> Column:
-    """The `exponential` of each."""
+    """Return the `exponential` of each."""
     a = np.minimum(np.abs(np.maximum(x, -EXP_LIMIT)), EXP_LIMIT).view(np.uint64)
     total = np.empty(len(a), np.uint64)
     for begin in range(0, len(a), _BLOCK):
@@ -148,7 +148,7 @@ def _series(a: _Unsigned) -> _Unsigned:
 
 
 def reciprocals(x: Column | _Unsigned) -> Column:
-    """The number 1 / x of each, rounded down, for x above 2**-32: the quotient of 2**64."""
+    """Return the number 1 / x of each, rounded down, for x above 2**-32: the quotient of 2**64."""
     by = x.view(np.uint64)
     result = _ALL // by
     # 2**64 is one more than can be divided
@@ -157,23 +157,23 @@ def reciprocals(x: Column | _Unsigned) -> Column:
 
 
 def normalised(x: Column) -> Column:
-    """Each element divided by the sum of all; as they are when that is 0."""
+    """Return each element divided by the sum of all; as they are when that is 0."""
     whole = int(x.sum())
     return quotients(x, whole) if whole else x.copy()
 
 
 def u16(x: Column) -> Column:
-    """The `to_u16` of each."""
+    """Return the `to_u16` of each."""
     return np.clip(x, 0, ONE) * U16_MAX >> 32
 
 
 def of_u16(x: Column) -> Column:
-    """The `proportion` of each."""
+    """Return the `proportion` of each."""
     return (x << 32) // U16_MAX
 
 
 def _range(x: Column | int) -> tuple[int, int]:
-    """The least and the largest element, and 0."""
+    """Return the least and the largest element, and 0."""
     if isinstance(x, int):
         return min(x, 0), max(x, 0)
     return int(x.min(initial=0)), int(x.max(initial=0))

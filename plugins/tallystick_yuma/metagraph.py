@@ -55,7 +55,7 @@ class _Entry:
 
 
 def validators_of(path: Path) -> tuple[Validator, ...]:
-    """The validators of a file, the largest stake first; by hotkey among equals.
+    """Return the validators of a file, the largest stake first; by hotkey among equals.
 
     Stakes are whole numbers of any unit. Where one of them has decimals, of nine places at most,
     all count in billionths.
@@ -90,7 +90,7 @@ def _hotkey(entry: _Entry) -> str:
 
 
 def _stake(entry: _Entry) -> int:
-    """The stake in billionths."""
+    """Return the stake in billionths."""
     stake = entry.stake
     try:
         if isinstance(stake, str):

@@ -43,7 +43,7 @@ def activity(parameters: YumaParameters, given: YumaInput) -> Truths:
 
 
 def present_permits(parameters: YumaParameters, given: YumaInput) -> Truths:
-    """The permits that decide this epoch; those of the tail that is not told are none."""
+    """Return the permits that decide this epoch; those of the tail that is not told are none."""
     permits = np.zeros(given.size, np.bool_)
     permits[: len(given.permits)] = given.permits
     if parameters.owner_uid is not None and parameters.owner_uid < len(given.permits):
@@ -52,7 +52,7 @@ def present_permits(parameters: YumaParameters, given: YumaInput) -> Truths:
 
 
 def new_permits(parameters: YumaParameters, stake: Column) -> Truths:
-    """The permits of the next epoch: who has most stake; the higher uid among equals."""
+    """Return the permits of the next epoch: who has most stake; the higher uid among equals."""
     stake_of: Sequence[int] = stake.tolist()
     ranked = sorted(((x, uid) for uid, x in enumerate(stake_of) if x), reverse=True)
     permits = np.zeros(len(stake_of), np.bool_)
@@ -63,7 +63,7 @@ def new_permits(parameters: YumaParameters, stake: Column) -> Truths:
 
 
 def active_stakes(given: YumaInput, stake: Column, active: Truths, permits: Truths) -> Column:
-    """The stake of who is active and permitted, normalised.
+    """Return the stake of who is active and permitted, normalised.
 
     Where no update is told, all are active here, and where no permit is, all are permitted.
     """

@@ -17,9 +17,10 @@ from msgspec import Meta
 
 from tallystick.errors import RecordError, YumaError
 from tallystick.io.inputs import whole
+from tallystick.json_values import JsonObject
 from tallystick.records.strict_json import parse
 from tallystick_yuma.bonds import AlphaCurve, alphas_of
-from tallystick_yuma.cases import Json, described, outputs_of
+from tallystick_yuma.cases import described, outputs_of
 from tallystick_yuma.documents import U16, Whole, structured
 from tallystick_yuma.fixed import Column, exponentials, products, quotients
 from tallystick_yuma.stake import stake_bits
@@ -67,7 +68,7 @@ class _Vectors(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @attrs.frozen
-class Difference:
+class VectorDifference:
     """A value that is not as it is expected.
 
     Attributes:
@@ -97,11 +98,11 @@ class Check:
     cases: int = 0
     steps: int = 0
     values: int = 0
-    differences: list[Difference] = attrs.field(factory=list)
+    differences: list[VectorDifference] = attrs.field(factory=list)
 
 
 def read(path: Path) -> object:
-    """The JSON value of a file, which has a case or vectors.
+    """Return the JSON value of a file, which has a case or vectors.
 
     Raises:
         InputError: it cannot be read.
@@ -125,7 +126,7 @@ def is_vectors(document: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(document, Mapping) and ("cases" in document or "functions" in document)
 
 
-def computed(document: object, name: str) -> list[Json]:
+def computed(document: object, name: str) -> list[JsonObject]:
     """Return the results of every case: its ``steps``, and its ``name`` if it has one.
 
     Args:
@@ -174,7 +175,7 @@ def check(document: object, name: str) -> Check:
             continue
         comparison.values += 1
         if value != expected:
-            comparison.differences.append(Difference(function, f"[{row}]", value, expected))
+            comparison.differences.append(VectorDifference(function, f"[{row}]", value, expected))
     if not comparison.steps and not comparison.values:
         expected = "an expect in a step, or the result of a function"
         raise YumaError(name, "the file", "nothing to compare", expected)
@@ -182,7 +183,7 @@ def check(document: object, name: str) -> Check:
 
 
 def _cases(document: object, name: str) -> Iterator[tuple[Any, str]]:
-    """The cases of a file, each with what it is called where it has no name."""
+    """Yield the cases of a file, each with what it is called where it has no name."""
     if not is_vectors(document):
         yield document, name
         return
@@ -192,7 +193,7 @@ def _cases(document: object, name: str) -> Iterator[tuple[Any, str]]:
         yield {"defaults": vectors.defaults, **case}, f"{name}: cases[{index}]"
 
 
-def _check_case(case: Json, name: str, found: Check) -> None:
+def _check_case(case: JsonObject, name: str, found: Check) -> None:
     steps = list(map(described, outputs_of(case, name)))
     found.cases += 1
     for index, (step, output) in enumerate(zip(case["steps"], steps, strict=True)):
@@ -204,11 +205,11 @@ def _check_case(case: Json, name: str, found: Check) -> None:
             one, other = output.get(key), expected.get(key)
             if one != other:
                 path = f"steps[{index}].{key}"
-                found.differences.append(Difference(case.get("name", name), path, one, other))
+                found.differences.append(VectorDifference(case.get("name", name), path, one, other))
 
 
 def _values(document: object, name: str) -> Iterator[tuple[str, int, Any, Any]]:
-    """The name of a function, the number of a row, what is computed and what is expected."""
+    """Yield the name of a function, the number of a row, what is computed and what is expected."""
     if not is_vectors(document) or "functions" not in document:
         return
     # without the cases, which are read for themselves
@@ -233,7 +234,7 @@ def _values(document: object, name: str) -> Iterator[tuple[str, int, Any, Any]]:
 
 
 def _with_results(functions: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """The values of functions with a result in every row, None where there is none."""
+    """Return the values of functions with a result in every row, None where there is none."""
     if not isinstance(functions, Mapping):
         return functions
     return {

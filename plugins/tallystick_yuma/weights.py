@@ -46,7 +46,7 @@ def clipped(weights: Cells, consensus: np.ndarray) -> Cells:
 
 
 def upscaled(row: Sequence[int]) -> list[int]:
-    """A row of weights as the chain stores it: the largest is 65535, half rounds up."""
+    """Return a row of weights as the chain stores it: the largest is 65535, half rounds up."""
     top = max(row, default=0)
     if not top:
         return list(row)

@@ -19,15 +19,15 @@ from tallystick_state.audit.side import RuleText, Side
 from tallystick_state.audit.step_rows import StepRows
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
 from tallystick_state.step_roots import (
     Counted,
     EpochLeaf,
     Key,
-    Row,
+    LeafRow,
+    RootedStep,
     Share,
-    Step,
     StepRoot,
     row_data,
     step_rows,
@@ -42,7 +42,7 @@ DIGEST = "sha256:" + 64 * "0"
 _HALF = NANO // 2
 _OF_EVENTS = ("inputs", "facts", "results", "deltas")
 _TASK = b'"t-'
-Rows = Mapping[Step, Sequence[bytes] | None]
+Rows = Mapping[RootedStep, Sequence[bytes] | None]
 
 
 @attrs.frozen
@@ -99,7 +99,7 @@ def real_record() -> Record:
     return record("t-real", "hk-007", "mcp_server", validator="val-1", round=1, epoch=1)
 
 
-def with_row(side: Side, epoch: int, step: Step, place: int, row: Row) -> Side:
+def with_row(side: Side, epoch: int, step: RootedStep, place: int, row: LeafRow) -> Side:
     """The side of evidence that has another row at a place, with every root above it made anew."""
     evidence, data = side.source, row_data(row)
     assert isinstance(evidence, Evidence)
@@ -129,7 +129,7 @@ def write_large(path: Path, count: int, times: int = 1) -> Path:
     rules = StateRules(loaded, loaded.registry)
     text = RuleText(loaded.digest, loaded.rule_set.reference, loaded.text)
     miners = {
-        hotkey: Miner(hotkey, uid, TYPES, dict.fromkeys(TYPES, _HALF))
+        hotkey: MinerEntry(hotkey, uid, TYPES, dict.fromkeys(TYPES, _HALF))
         for uid, hotkey in enumerate(f"hk-{number:03}" for number in range(MINERS))
     }
     begun = State(1, miners, rules.seeds)
@@ -177,7 +177,7 @@ class _Known:
     def __init__(self, steps: Rows) -> None:
         self._steps = steps
 
-    def __call__(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+    def __call__(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         assert epoch == 0
         found = StepRows(self._steps[step] or [])
         low, high = found.span(prefix)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.canonical import canonical_bytes
-from tallystick_state.step_roots import STEPS, Row, row_key, step_tree
+from tallystick_state.step_roots import STEPS, LeafRow, row_key, step_tree
 from tallystick_state.trust.checkpoint import Checkpoint
 from tallystick_state.trust.keys import Signer
 from tallystick_state.trust.merkle import TileTree, leaf_hash
 
-Change = Callable[[list[Row]], object]
+Change = Callable[[list[LeafRow]], object]
 
 
 def planted(  # noqa: PLR0913, PLR0917  # what is planted, and where
@@ -62,7 +62,7 @@ def planted(  # noqa: PLR0913, PLR0917  # what is planted, and where
 def at(place: int, change: Callable[[Any], Any]) -> Change:
     """The value of the row at a place changed."""
 
-    def changed(rows: list[Row]) -> None:
+    def changed(rows: list[LeafRow]) -> None:
         *key, value = rows[place]
         rows[place] = [*key, change(value)]
 

@@ -13,10 +13,10 @@ from tallystick_state.audit.dispute import dispute, dispute_bytes, read_dispute
 from tallystick_state.audit.judgement import record_key
 from tallystick_state.audit.side import Side, opened_side
 from tallystick_state.audit.step_rows import StepRows, first_difference
-from tallystick_state.step_roots import Key, Step
+from tallystick_state.step_roots import Key, RootedStep
 
 MOST_TILES = 4
-PLANTED: dict[Step, Callable[[Any], Any]] = {
+PLANTED: dict[RootedStep, Callable[[Any], Any]] = {
     "inputs": other_digit,
     "facts": other_digit,
     "results": nano_more("quality"),
@@ -28,7 +28,7 @@ PLANTED: dict[Step, Callable[[Any], Any]] = {
 """In each step the row of the record that exists, or of its miner; one nano or digit more."""
 
 
-def place_of(step: Step, rows: StepRows) -> int:
+def place_of(step: RootedStep, rows: StepRows) -> int:
     """Where the row of the record stands, or of its miner."""
     key = record_key(real_record())
     wanted: dict[str, Key] = {
@@ -43,7 +43,7 @@ def place_of(step: Step, rows: StepRows) -> int:
     return low
 
 
-def planted(mine: Side, step: Step) -> Side:
+def planted(mine: Side, step: RootedStep) -> Side:
     """The other side, as it is when its file is loaded."""
     rows = mine.rows(1)[step]
     assert rows is not None
@@ -65,7 +65,7 @@ def located_and_judged(folder: Path, count: int, times: int = 1) -> None:
                 read_dispute(dispute_bytes(found), "dispute.json").check(installed_plugins())
 
 
-def located(mine: Side, theirs: Side, step: Step) -> None:
+def located(mine: Side, theirs: Side, step: RootedStep) -> None:
     """That the first difference is found by few tiles, one of them of the leaves of epochs."""
     trees = []
     for side in (mine, theirs):

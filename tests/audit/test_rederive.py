@@ -18,7 +18,7 @@ from tallystick_state.audit.judgement import Agreed
 from tallystick_state.audit.side import Side, opened_side
 from tallystick_state.audit.step_rows import read_row
 from tallystick_state.ledger import Ledger
-from tallystick_state.step_roots import Key, Row, Step, row_data, row_key
+from tallystick_state.step_roots import Key, LeafRow, RootedStep, row_data, row_key
 
 EPOCHS, ADOPTED = 4, 2
 
@@ -37,7 +37,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def agreed(side: Side) -> Agreed:
-    def rows(epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+    def rows(epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         found = side.rows(epoch)[step]
         assert found is not None
         low, high = found.span(prefix)

@@ -23,7 +23,7 @@ from audit.test_dispute_scale import PLANTED, place_of
 
 from tallystick_state.audit.side import Side, opened_side
 from tallystick_state.audit.step_rows import first_difference
-from tallystick_state.step_roots import STEPS, Step
+from tallystick_state.step_roots import STEPS, RootedStep
 
 REPEATS = 20
 
@@ -43,9 +43,9 @@ def loaded(path: Path) -> Iterator[tuple[Side, float]]:
         yield side, time.process_time() - start
 
 
-def compared(mine: Side, theirs: Side) -> list[tuple[Step, int]]:
+def compared(mine: Side, theirs: Side) -> list[tuple[RootedStep, int]]:
     """Where rows differ, found by comparing all of them."""
-    found = list[tuple[Step, int]]()
+    found = list[tuple[RootedStep, int]]()
     for epoch in range(len(mine.leaves)):
         for step in STEPS:
             rows = mine.rows(epoch)[step], theirs.rows(epoch)[step]

@@ -19,7 +19,7 @@ from packages import PACKAGES
 
 import tallystick
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, Snapshot, State
+from tallystick_state.model import MinerEntry, Snapshot, State
 
 _PAGE = Page.of("docs/api.md").text
 _DIRECTIVE = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   .*\n)*)", re.MULTILINE)
@@ -212,7 +212,7 @@ def test_what_has_a_short_name_stands_under_it() -> None:
 
 def test_a_state_answers_in_decimals() -> None:
     """What counts in nano inside is given to nobody by a ledger."""
-    inside = {State, Snapshot, StateEvent, Miner}
+    inside = {State, Snapshot, StateEvent, MinerEntry}
     for entry in entries(section(_STATE)):
         for place, kind in met(entry):
             assert kind not in inside, place

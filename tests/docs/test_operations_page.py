@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from state.databases import drop_database, new_database, server
 
 import tallystick
-from tallystick_state.model import Miner
+from tallystick_state.model import MinerEntry
 from tallystick_state.transfer import export_state
 
 _PAGE = Page.of("docs/operations.md")
@@ -51,7 +51,7 @@ def _digest(where: str) -> str:
         return queries.digest()
 
 
-def _peer(name: str, miners: Iterable[Miner], *epochs: bytes) -> str:
+def _peer(name: str, miners: Iterable[MinerEntry], *epochs: bytes) -> str:
     """The digest of a state whose epochs had these records."""
     with tallystick.Ledger.create(f"{name}.db", "skills@1.1.0") as ledger:
         for miner in miners:

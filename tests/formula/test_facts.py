@@ -29,7 +29,7 @@ from tallystick.formula.facts import (
     reader_of,
     scale_of,
 )
-from tallystick.formula.schema_path import Step, steps
+from tallystick.formula.schema_path import PathStep, steps
 from tallystick.formula.tree import Kind, Node
 from tallystick.numbers.nano import NANO
 
@@ -115,11 +115,11 @@ def test_a_path_takes_no_items_of_items(path: str) -> None:
 
 
 def test_a_path_is_a_chain_of_steps() -> None:
-    assert steps("a.b_1[c=x y].d") == (Step("a"), Step("b_1", "c", "x y"), Step("d"))
-    assert steps("a.b[].d") == (Step("a"), Step("b", each=True), Step("d"))
+    assert steps("a.b_1[c=x y].d") == (PathStep("a"), PathStep("b_1", "c", "x y"), PathStep("d"))
+    assert steps("a.b[].d") == (PathStep("a"), PathStep("b", each=True), PathStep("d"))
     assert [str(step) for step in steps("a.b[].d")] == ["a", "b[]", "d"]
     assert [str(step) for step in steps("a[c=x y].d")] == ["a[c=x y]", "d"]
-    assert steps("a.*.d") == (Step("a"), Step("*"), Step("d"))
+    assert steps("a.*.d") == (PathStep("a"), PathStep("*"), PathStep("d"))
     assert [step.many for step in steps("a.b[c=d].e")] == [False, True, False]
     assert path_of(count("a.*.d")) == "a.*.d"
 

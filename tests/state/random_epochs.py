@@ -6,7 +6,7 @@ import attrs
 from state.subnet import under
 
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules
 
 NANO = 10**9
@@ -34,7 +34,7 @@ def random_state(
     rng: random.Random, rules: StateRules, epoch: int, hotkeys: str = "abcdef"
 ) -> State:
     miners = {
-        hotkey: Miner(hotkey, uid, TYPES, {name: random_reputation(rng) for name in TYPES})
+        hotkey: MinerEntry(hotkey, uid, TYPES, {name: random_reputation(rng) for name in TYPES})
         for uid, hotkey in enumerate(hotkeys)
     }
     tracked = {name: random_thresholds(rng, rules, name) for name in TYPES}

@@ -15,7 +15,7 @@ from tallystick.numbers.nano import from_text
 from tallystick.rules.model import RuleSet
 from tallystick_state.adoption import adopt
 from tallystick_state.groups import candidate_pool, is_ejected
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.epochs import BaselineTracking
 from tallystick_state.sections.reputation import REPUTATION
@@ -46,7 +46,7 @@ def without_reputation(name: str) -> StateRules:
     return under(RULES[name], rule_set)
 
 
-def state(rules: StateRules, *miners: Miner, **thresholds: dict[str, str]) -> State:
+def state(rules: StateRules, *miners: MinerEntry, **thresholds: dict[str, str]) -> State:
     """A state in which some thresholds have moved from their seeds."""
     moved = {
         name: {
@@ -58,11 +58,11 @@ def state(rules: StateRules, *miners: Miner, **thresholds: dict[str, str]) -> St
     return State(7, {miner.hotkey: miner for miner in miners}, moved)
 
 
-def miner(value: str = "0.600000000", **values: Any) -> Miner:  # noqa: ANN401  # of any field
-    return attrs.evolve(Miner("hk-1", 1, (PYTHON,), {PYTHON: from_text(value)}), **values)
+def miner(value: str = "0.600000000", **values: Any) -> MinerEntry:  # noqa: ANN401  # of any field
+    return attrs.evolve(MinerEntry("hk-1", 1, (PYTHON,), {PYTHON: from_text(value)}), **values)
 
 
-def adopted(found: State, old: StateRules, new: StateRules, **values: Any) -> Miner:  # noqa: ANN401  # as above
+def adopted(found: State, old: StateRules, new: StateRules, **values: Any) -> MinerEntry:  # noqa: ANN401  # as above
     return adopt(found, old, new, **values).miners["hk-1"]
 
 
@@ -191,7 +191,7 @@ def test_types_of_other_lines_are_left_alone() -> None:
 
 reputations = st.integers(0, 10**9)
 miners = st.builds(
-    lambda values, flags: Miner("hk-1", 1, tuple(sorted(values)), values, flags),
+    lambda values, flags: MinerEntry("hk-1", 1, tuple(sorted(values)), values, flags),
     st.dictionaries(st.sampled_from(TYPES), reputations, min_size=1),
     st.integers(0, 5),
 )

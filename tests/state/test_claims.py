@@ -26,7 +26,7 @@ from tallystick_state.event_log import EventLog
 from tallystick_state.groups import is_ejected
 from tallystick_state.ledger import Ledger
 from tallystick_state.miners import ENGINE, flag
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.queries import StateQueries
 from tallystick_state.replay import verify
 from tallystick_state.rules import StateRules
@@ -301,7 +301,7 @@ def test_one_validator_alone_ejects_nobody(tmp_path: Path) -> None:
 
 def test_a_flag_of_the_engine_meets_the_quorum() -> None:
     with_flags = rules()
-    state = State(0, {"hk": Miner("hk", 0, (PYTHON,), {})}, {})
+    state = State(0, {"hk": MinerEntry("hk", 0, (PYTHON,), {})}, {})
     state = flag(state, with_flags, {("hk", "val-1"): 2})
     assert not is_ejected(with_flags, flag(state, with_flags, {("hk", "val-1"): 1}).miners["hk"])
     assert is_ejected(with_flags, flag(state, with_flags, {("hk", ENGINE): 1}).miners["hk"])

@@ -27,7 +27,7 @@ from tallystick.numbers.nano import to_text
 from tallystick.rules.timeline import Timeline
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, State, unstructure
+from tallystick_state.model import MinerEntry, State, unstructure
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules, epoch_of
 from tallystick_state.sections.reputation import REPUTATION
@@ -41,7 +41,7 @@ SKILLS = ("skills@1.0.0", "skills@1.1.0")
 def trajectory(rules: StateRules, epochs: int) -> list[str]:
     """The reputation of a miner that passes consensus once an epoch, after each epoch."""
     initial = initial_reputation(rules)
-    state = State(0, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, rules.seeds)
+    state = State(0, {"a": MinerEntry("a", 0, TYPES, dict.fromkeys(TYPES, initial))}, rules.seeds)
     found = []
     for epoch in range(epochs):
         passed = StateEvent("v", "a", TYPES[0], "t", epoch, epoch, ("consensus_pass",))
@@ -144,7 +144,7 @@ def test_a_closing_leaves_what_it_was_given(rules: StateRules) -> None:
 
 
 def test_nothing_but_reputation_changes_of_a_miner(rules: StateRules) -> None:
-    miner = Miner("a", None, TYPES[:1], dict.fromkeys(TYPES, NANO), flags=2)
+    miner = MinerEntry("a", None, TYPES[:1], dict.fromkeys(TYPES, NANO), flags=2)
     state = State(EPOCH, {"a": miner}, rules.seeds)
     event = StateEvent("v", "a", TYPES[1], "t", 1, EPOCH, ("collusion_flag",))
     after = close_epoch(state, [event], rules, {EPOCH: state})
@@ -156,7 +156,7 @@ def test_nothing_but_reputation_changes_of_a_miner(rules: StateRules) -> None:
 
 
 def one_miner(rules: StateRules, nano: int, epoch: int = EPOCH) -> State:
-    return State(epoch, {"a": Miner("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, rules.seeds)
+    return State(epoch, {"a": MinerEntry("a", 0, TYPES, dict.fromkeys(TYPES, nano))}, rules.seeds)
 
 
 def after_one(rules: StateRules, events: Events, pinned: ThresholdSnapshot | None = None) -> str:
@@ -180,7 +180,7 @@ def test_a_delta_is_taken_on_the_reputation_that_the_round_was_pinned_to(
 
 def test_who_was_not_there_yet_had_the_initial_reputation(all_rules: dict[str, StateRules]) -> None:
     rules, events = all_rules["skills@1.1.0"], [said("digest_mismatch", epoch=3)]
-    other_type = Miner("a", 0, TYPES[1:], {TYPES[1]: NANO})
+    other_type = MinerEntry("a", 0, TYPES[1:], {TYPES[1]: NANO})
     assert after_one(rules, events, {3: State(3, {}, {})}) == "0.775000000"
     assert after_one(rules, events, {3: State(3, {"a": other_type}, {})}) == "0.775000000"
 
@@ -255,14 +255,14 @@ def test_a_mean_without_its_update_changes_nothing(rules: StateRules) -> None:
 @pytest.mark.parametrize("name", ["workflow@1.0.0", "workflow@1.1.0"])
 def test_a_rule_set_without_epochs_counts_them(all_rules: dict[str, StateRules], name: str) -> None:
     rules = all_rules[name]
-    state = State(EPOCH, {"a": Miner("a", 0, ("workflow",), {})}, {})
+    state = State(EPOCH, {"a": MinerEntry("a", 0, ("workflow",), {})}, {})
     event = StateEvent("v", "a", "workflow", "t", 1, EPOCH, ("rerun_fail",), quality=NANO)
     assert close_epoch(state, [event], rules, {}) == attrs.evolve(state, epoch=EPOCH + 1)
 
 
 def test_a_rule_set_without_reputation_still_tracks_its_thresholds(rules: StateRules) -> None:
     without = under(rules, with_section(rules.rule_set, REPUTATION, None))
-    state = State(EPOCH, {"a": Miner("a", 0, TYPES, {})}, rules.seeds)
+    state = State(EPOCH, {"a": MinerEntry("a", 0, TYPES, {})}, rules.seeds)
     after = close_epoch(state, [attrs.evolve(said(), role="auditor", quality=1)], without, {})
     assert after.miners == state.miners
     assert after.thresholds[TYPES[0]]["baseline"] == 1

@@ -32,7 +32,7 @@ from tallystick_state.groups import (
     is_selectable,
     select_group,
 )
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
@@ -47,11 +47,11 @@ def rules(name: str = PUBLISHED) -> StateRules:
     return state_rules_of(tallystick.load(name))
 
 
-def miner(uid: int, candidate: Candidate) -> Miner:
+def miner(uid: int, candidate: Candidate) -> MinerEntry:
     reputation = {TYPE: count(candidate.reputation), OTHER: NANO}
     types = (OTHER, TYPE) if candidate.declared else (OTHER,)
     slot = uid if candidate.slot else None
-    return Miner(candidate.hotkey, slot, types, reputation, candidate.flags)
+    return MinerEntry(candidate.hotkey, slot, types, reputation, candidate.flags)
 
 
 def state(candidates: list[Candidate]) -> State:

@@ -15,7 +15,7 @@ from state.subnet import under
 import tallystick
 from tallystick.errors import StateError
 from tallystick_state.leaderboard import Standing, leaderboard, rank_of, ranks, rounds_dispatched
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.rules import StateRules, state_rules_of
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -39,10 +39,10 @@ def with_visibility(**changes: object) -> StateRules:
     return under(here, with_section(here.rule_set, REPUTATION, reputation))
 
 
-def miner(hotkey: str, uid: int | None, reputation: Fraction, **more: object) -> Miner:
+def miner(hotkey: str, uid: int | None, reputation: Fraction, **more: object) -> MinerEntry:
     nano = reputation * NANO
     assert nano.denominator == 1
-    return Miner(hotkey, uid, **{"types": (TYPE,), "reputation": {TYPE: int(nano)}} | more)
+    return MinerEntry(hotkey, uid, **{"types": (TYPE,), "reputation": {TYPE: int(nano)}} | more)
 
 
 def state(reputations: dict[str, Fraction]) -> State:

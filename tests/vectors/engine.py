@@ -28,7 +28,7 @@ from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent, events_digest
 from tallystick_state.event_decoder import EventDecoder, record_digest
 from tallystick_state.groups import auditor_pool, select_group
-from tallystick_state.model import Miner, Snapshot, State, structure, unstructure
+from tallystick_state.model import MinerEntry, Snapshot, State, structure, unstructure
 from tallystick_state.reputation import consensus_event
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
@@ -133,7 +133,7 @@ def _close(rule_set: str, given: Json) -> Json:
 def _group(rule_set: str, given: Json) -> Json:
     name, number = given["type"], int(given["round"])
     miners = {
-        each["hotkey"]: Miner(
+        each["hotkey"]: MinerEntry(
             each["hotkey"],
             uid if each["slot"] else None,
             (name,) if each["declared"] else (),

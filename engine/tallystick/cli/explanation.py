@@ -24,7 +24,7 @@ _INDENT = "    "
 
 
 def lines_of(explanation: Explanation) -> list[str]:
-    """The explanation, section by section."""
+    """Return the explanation, section by section."""
     result = explanation.result
     miner = f"miner {result.miner_uid} {visible(result.miner_hotkey)}, {result.role}"
     lines = [

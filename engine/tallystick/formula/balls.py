@@ -97,11 +97,11 @@ class Balls:
         return cls(middle, np.where(exact, 0.0, np.abs(middle) * 2 * _U + _TINY))
 
     def take(self, rows: slice) -> Balls:
-        """The balls of these rows."""
+        """Return the balls of these rows."""
         return Balls(self.middle[rows], self.radius[rows])
 
     def published(self) -> tuple[Column, Truths]:
-        """The nano of each row, and whether it is certain."""
+        """Return the nano of each row, and whether it is certain."""
         scaled = self.middle * NANO
         nearest = np.rint(scaled)
         off = (np.abs(scaled - nearest) + self.radius * NANO) * _WIDER
@@ -119,7 +119,7 @@ class BallProgram:
         self._reference = compile_reference(tree, self.inputs)
 
     def __call__(self, columns: Sequence[Column], rows: int) -> Column:
-        """The value of every row, in nano.
+        """Return the value of every row, in nano.
 
         Args:
             columns: an int64 column for each input, published values in nano.
@@ -135,7 +135,7 @@ class BallProgram:
         )
 
     def given(self, columns: Sequence[Column]) -> list[Balls]:
-        """The balls of each input, from its integers."""
+        """Return the balls of each input, from its integers."""
         return [
             Balls.of_integers(column, NANO if node.op == "published" else scale_of(node))
             for node, column in zip(self.inputs, columns, strict=True)
@@ -162,7 +162,7 @@ class BallProgram:
         return result
 
     def balls(self, balls: Sequence[Balls], rows: int) -> Balls:
-        """The value of every row, not rounded."""
+        """Return the value of every row, not rounded."""
         if not functions_are_trusted():
             return Balls(np.zeros(rows), np.full(rows, np.inf))
         by_digest = {node.digest: ball for node, ball in zip(self.inputs, balls, strict=True)}

@@ -61,17 +61,17 @@ class BranchRanges:
         self.possible = True
 
     def copy(self) -> BranchRanges:
-        """The same knowledge, to be refined on its own."""
+        """Return the same knowledge, to be refined on its own."""
         other = BranchRanges(self._born, self._reals)
         other._become(self)
         return other
 
     def interval(self, index: int) -> Interval:
-        """The interval of an atom."""
+        """Return the interval of an atom."""
         return self._learnt.get(index) or self._born[index]
 
     def range(self, polynomial: Polynomial) -> Interval:
-        """An interval that holds the polynomial."""
+        """Return an interval that holds the polynomial."""
         low, high = self._plain(polynomial)
         key, factor, rest = primitive(polynomial)
         if key in self._forms:
@@ -121,7 +121,7 @@ class BranchRanges:
         return False
 
     def size(self, polynomial: Polynomial) -> int:
-        """A bound on every partial sum of the polynomial's terms, without sign."""
+        """Return a bound on every partial sum of the polynomial's terms, without sign."""
         # int64 columns add term by term, so it is partial sums that must not overflow
         largest = {i: self._largest(i) for m in polynomial for i in m}
         return sum(abs(c) * prod(largest[i] for i in m) for m, c in polynomial.items())
@@ -260,7 +260,7 @@ class BranchRanges:
         return low, high
 
     def _chased(self, polynomial: Polynomial) -> End:
-        """A lower bound after spending known gaps ``y − x ≥ k`` on the negative terms."""
+        """Return a lower bound after spending known gaps ``y − x ≥ k`` on the negative terms."""
         return max(self._spent(linear) for linear in self._stand_ins(polynomial))
 
     def _stand_ins(self, polynomial: Polynomial) -> list[Polynomial]:
@@ -294,7 +294,7 @@ class BranchRanges:
         return low + self._plain(polynomial)[0]
 
     def _gaps(self) -> Mapping[tuple[Monomial, Monomial], End]:
-        """The largest known k with ``y − x ≥ k`` for pairs (y, x), also through a third."""
+        """Return the largest known k with ``y − x ≥ k`` for pairs (y, x), also through a third."""
         if self._known_gaps is None:
             gaps = self._direct_gaps()
             for (y, x), first in list(gaps.items()):

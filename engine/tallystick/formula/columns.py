@@ -68,7 +68,7 @@ class ColumnProgram:
         self._integers = compile_integers(program) if "integers" in self.strategies else None
 
     def __call__(self, columns: Sequence[Column], rows: int) -> Column:
-        """The value of every row, in nano.
+        """Return the value of every row, in nano.
 
         Args:
             columns: an int64 column for each of ``program.inputs``, published values in nano.
@@ -109,7 +109,7 @@ class ColumnProgram:
 
 
 def strategies_of(program: Program) -> tuple[str, ...]:
-    """The strategy of each arm, by the names of this module's docstring."""
+    """Return the strategy of each arm, by the names of this module's docstring."""
     cells = [pair for _, cell in program.cells for pair in zip(cell.arms, cell.values, strict=True)]
     narrow = all(_fits(arm.when, arm.scope) for arm in program.arms) and all(
         _fits(arm.when, arm.scope) and arm.known.size(part) < _INT64 for arm, part in cells
@@ -190,7 +190,7 @@ class _Writer:
         self._inputs: list[int] = []
 
     def function(self, result: str) -> _Function:
-        """The function that gives a result, an expression over what was written."""
+        """Return the function that gives a result, an expression over what was written."""
         parameters = ", ".join(f"x{index}" for index in self._inputs)
         lines = [f"def value({parameters}):", *self._lines, f"    return {result}"]
         namespace: dict[str, Any] = {
@@ -209,7 +209,7 @@ class _Writer:
         return _condition(condition, self)
 
     def polynomial(self, polynomial: Polynomial) -> str:
-        """The value of a polynomial; a number when it reads no atom."""
+        """Return the value of a polynomial; a number when it reads no atom."""
         rest = _wrapped(polynomial.get((), 0))
         total = self.sum(polynomial)
         if not total:
@@ -231,7 +231,7 @@ class _Writer:
         return self._named(text.removeprefix("+ ")) if len(terms) > 1 else "".join(parts)
 
     def both(self, polynomial: Polynomial) -> str:
-        """The polynomial modulo 2⁶⁴, and in doubles."""
+        """Return the polynomial modulo 2⁶⁴, and in doubles."""
         whole = [self._term(c, m) if m else str(_wrapped(c)) for m, c in polynomial.items()]
         double = [
             "*".join([repr(float(c)), *(self._atom(index) for index in m)])
@@ -340,7 +340,7 @@ def _values_of(value: _Value, given: Columns, rows: Rows | None) -> Column | int
 
 
 def _apart(conditions: Sequence[Truths], rows: int) -> list[Truths]:
-    """The rows of each arm; none is in two."""
+    """Return the rows of each arm; none is in two."""
     masks: list[Truths] = []
     rest: Truths = np.ones(rows, np.bool_)
     for condition in conditions:
@@ -363,7 +363,7 @@ def _looked_up(numbers: Sequence[int], masks: Sequence[Truths]) -> Column | int:
 
 
 def _wrapped(value: int) -> int:
-    """The value modulo 2⁶⁴, as a signed integer."""
+    """Return the value modulo 2⁶⁴, as a signed integer."""
     return (value + _INT64) % (2 * _INT64) - _INT64
 
 

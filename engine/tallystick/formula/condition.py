@@ -55,12 +55,12 @@ TRUE = Always(True)
 
 
 def compare(polynomial: Polynomial, relation: Relation) -> Compare:
-    """A comparison with zero, without the common divisor of the coefficients."""
+    """Return a comparison with zero, without the common divisor of the coefficients."""
     return Compare(divide(polynomial, content(polynomial) or 1), relation)
 
 
 def parts(condition: Condition) -> tuple[Condition, ...]:
-    """The conditions that a condition is made of."""
+    """Return the conditions that a condition is made of."""
     match condition:
         case Opposite(inner):
             return (inner,)

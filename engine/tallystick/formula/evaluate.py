@@ -31,7 +31,7 @@ def evaluate(
     published: Published,
     trace: Trace | None = None,
 ) -> Exact:
-    """The exact value of a tree whose parameters are bound.
+    """Return the exact value of a tree whose parameters are bound.
 
     Args:
         node: the tree.
@@ -49,7 +49,7 @@ def evaluate(
 
 
 def compile_reference(tree: Node, inputs: Sequence[Node]) -> Callable[..., int]:
-    """A function of the integers of facts and published values; returns nano.
+    """Return a function of the integers of facts and published values; returns nano.
 
     A column that repeats one hard row, or one that is undecided, does not pay for it again and
     again.

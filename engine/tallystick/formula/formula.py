@@ -139,7 +139,7 @@ class Requirement:
 
 
 def require(condition: Node, name: str, *, path: str, expected: str) -> Requirement:
-    """A named condition on records."""
+    """Return a named condition on records."""
     if not _REQUIREMENT.fullmatch(name):
         raise FormulaError(f"found the requirement name {name!r}, expected words-with-hyphens")
     return Requirement(name, _condition_of_facts(condition), path, expected)
@@ -211,7 +211,7 @@ def measure(
 
 
 def formulas_in(*modules: ModuleType) -> tuple[Formula, ...]:
-    """Every formula that the modules define, in name order."""
+    """Return every formula that the modules define, in name order."""
     formulas = {id(v): v for m in modules for v in vars(m).values() if isinstance(v, Formula)}
     return tuple(sorted(formulas.values(), key=lambda formula: formula.name))
 
@@ -261,7 +261,7 @@ def _range(name: str, bounds: Bounds) -> tuple[Fraction, Fraction]:
 
 
 def _condition_of_facts(node: Node) -> Node:
-    """A condition that facts alone decide."""
+    """Return a condition that facts alone decide."""
     condition = as_condition(node)
     if any(names(condition, op) for op in ("published", "unrounded", "param")):
         raise FormulaError("found a published value or a parameter, expected a condition of facts")

@@ -40,7 +40,7 @@ class Argument:
 
 
 def argument_of(node: Node, arms: Sequence[Arm]) -> Argument:
-    """The range of an argument from its arms; held to the domain of the operator.
+    """Return the range of an argument from its arms; held to the domain of the operator.
 
     Raises:
         FormulaError: it can be outside the domain.

@@ -22,21 +22,21 @@ terms.
 
 
 def compile_integers(program: Program) -> IntegerFunction:
-    """The function; its arguments are ``program.inputs``, published values in nano."""
+    """Return the function; its arguments are ``program.inputs``, published values in nano."""
     namespace: dict[str, IntegerFunction] = {}
     exec(source_of(program), namespace)  # noqa: S102  # made of integers and atom numbers only
     return namespace["value"]
 
 
 def compile_ratio(program: Program) -> RatioFunction:
-    """The function that gives the exact value, with the same arguments."""
+    """Return the function that gives the exact value, with the same arguments."""
     namespace: dict[str, RatioFunction] = {}
     exec(_source(program, _ratio), namespace)  # noqa: S102  # as above
     return namespace["value"]
 
 
 def source_of(program: Program) -> str:
-    """The source of the function that gives nano."""
+    """Return the source of the function that gives nano."""
     return _source(program, _rounded)
 
 

@@ -141,13 +141,13 @@ class _Lowering:
         return len(self.atoms) - 1
 
     def real(self, interval: Interval, *, nonzero: bool) -> int:
-        """A bounded atom that is no whole number."""
+        """Return a bounded atom that is no whole number."""
         index = self.atom(Bounded(), interval)
         self.reals[index] = nonzero
         return index
 
     def arms(self, node: Node, known: BranchRanges) -> list[Arm]:
-        """The arms of a node, where ``known`` holds."""
+        """Return the arms of a node, where ``known`` holds."""
         if node.op in ("label", "rank"):
             return self.arms(node.args[0], known)
         if node.kind is Kind.TRUTH and node.op != "fact":
@@ -206,7 +206,7 @@ class _Lowering:
         return scale(multiply(n, e), sign), scale(multiply(d, m), sign)
 
     def _function(self, node: Node, known: BranchRanges) -> Ratio:
-        """An operator that is no ratio of its argument, by the range of that."""
+        """Return an operator that is no ratio of its argument, by the range of that."""
         scaled = 10 ** int(str(node.data[0])) if node.op == "round" else 1
         # one atom for both uses of a node, so that they cancel and compare equal
         if node.digest not in known.atoms:
@@ -278,7 +278,7 @@ class _Lowering:
         return [Arm(condition, numerator, denominator, known, scope)]
 
     def ratio(self, node: Node, known: BranchRanges) -> Ratio:
-        """One ratio for a node; a piecewise value becomes a cell."""
+        """Return one ratio for a node; a piecewise value becomes a cell."""
         if node.unlabelled.op in BEYOND_RATIOS or node.digest not in known.atoms:
             return self._joined(self.arms(node, known), known, node)
         return atom(known.atoms[node.digest]), ONE
@@ -318,7 +318,7 @@ class _Lowering:
         return atom(self.atom(Cell(scaled, "numerator"), interval)), constant(shared)
 
     def condition(self, node: Node, known: BranchRanges) -> Condition:
-        """A condition of the tree, lowered where ``known`` holds."""
+        """Return a condition of the tree, lowered where ``known`` holds."""
         match node.op:
             case "fact":
                 return Opposite(Compare(atom(self.index[node.digest]), "="))

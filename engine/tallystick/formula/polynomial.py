@@ -22,12 +22,12 @@ MAX_TERMS = 512
 
 
 def constant(value: int) -> Polynomial:
-    """A whole number."""
+    """Return a whole number."""
     return {(): value} if value else ZERO
 
 
 def atom(index: int, coefficient: int = 1) -> Polynomial:
-    """One atom, times a coefficient that is not zero."""
+    """Return one atom, times a coefficient that is not zero."""
     return {(index,): coefficient}
 
 
@@ -40,7 +40,7 @@ def add(first: Polynomial, second: Polynomial, times: int = 1) -> Polynomial:
 
 
 def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
-    """The product."""
+    """Return the product."""
     product: dict[Monomial, int] = {}
     for m, c in first.items():
         for n, d in second.items():
@@ -50,22 +50,22 @@ def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
 
 
 def scale(polynomial: Polynomial, times: int) -> Polynomial:
-    """The polynomial times a whole number."""
+    """Return the polynomial times a whole number."""
     return {m: c * times for m, c in polynomial.items()} if times else ZERO
 
 
 def divide(polynomial: Polynomial, divisor: int) -> Polynomial:
-    """The polynomial over a whole number that divides every coefficient."""
+    """Return the polynomial over a whole number that divides every coefficient."""
     return {m: c // divisor for m, c in polynomial.items()}
 
 
 def content(polynomial: Polynomial) -> int:
-    """The greatest common divisor of the coefficients; 0 for the zero polynomial."""
+    """Return the greatest common divisor of the coefficients; 0 for the zero polynomial."""
     return gcd(*polynomial.values()) if polynomial else 0
 
 
 def common(polynomial: Polynomial) -> Monomial:
-    """The largest monomial that divides every term."""
+    """Return the largest monomial that divides every term."""
     monomials = list(polynomial)
     shared: list[int] = []
     for index in set(monomials[0]) if monomials else ():
@@ -74,7 +74,7 @@ def common(polynomial: Polynomial) -> Monomial:
 
 
 def strip(polynomial: Polynomial, monomial: Iterable[int]) -> Polynomial:
-    """The polynomial divided by a monomial that divides every term."""
+    """Return the polynomial divided by a monomial that divides every term."""
     stripped = {}
     for m, c in polynomial.items():
         rest = list(m)

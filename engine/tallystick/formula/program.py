@@ -37,7 +37,7 @@ class Arm:
     scope: BranchRanges
 
     def bounds(self) -> tuple[Fraction, Fraction]:
-        """The range of the ratio.
+        """Return the range of the ratio.
 
         The numerator is compared with multiples of the denominator, so that what binds them to
         each other is not lost.
@@ -142,7 +142,7 @@ class Program:
 
 
 def reached(arms: Iterable[Arm], atoms: Sequence[Atom]) -> tuple[int, ...]:
-    """The numbers of the atoms that the arms need, cells after what they read."""
+    """Return the numbers of the atoms that the arms need, cells after what they read."""
     indices: set[int] = set()
     pending = list(_read_by(arms))
     while pending:

@@ -35,7 +35,7 @@ _STEP = re.compile(r"(?P<name>\w+)((?P<each>\[\])|\[(?P<field>\w+)=(?P<value>[^\
 
 
 @attrs.frozen
-class Step:
+class PathStep:
     """A name, perhaps with the items that it takes of a list; ``*`` is every value of a map.
 
     Attributes:
@@ -64,8 +64,8 @@ class Step:
         return f"{self.name}{selection}"
 
 
-def steps(path: str) -> tuple[Step, ...]:
-    """The steps of a path.
+def steps(path: str) -> tuple[PathStep, ...]:
+    """Return the steps of a path.
 
     Raises:
         FormulaError: the text is no path, or takes items of items.
@@ -98,7 +98,7 @@ class PathTarget:
     many: bool = False
 
     def of_type(self, *types: str) -> tuple[Schema, ...]:
-        """The alternatives of one of the JSON types."""
+        """Return the alternatives of one of the JSON types."""
         return tuple(a for a in self.alternatives if type_of(a) in types)
 
 
@@ -117,7 +117,7 @@ def target_of(path: str, schema: Schema) -> PathTarget:
 
 
 def type_of(schema: Schema) -> str:
-    """The JSON type of one alternative; a ``const`` or ``enum`` of texts is a string."""
+    """Return the JSON type of one alternative; a ``const`` or ``enum`` of texts is a string."""
     if "type" in schema:
         return str(schema["type"])
     values = [schema["const"]] if "const" in schema else list(schema.get("enum", ()))
@@ -141,7 +141,7 @@ def alternatives_of(schema: Schema | bool, root: Schema) -> tuple[tuple[Schema, 
 
 
 def items_of(array: Schema, root: Schema) -> tuple[tuple[Schema, ...], bool]:
-    """The schemas that an item of a list can have, and whether it can be null."""
+    """Return the schemas that an item of a list can have, and whether it can be null."""
     return alternatives_of(array.get("items", True), root)
 
 
@@ -155,13 +155,13 @@ def items_at(target: PathTarget, root: Schema) -> tuple[tuple[Schema, ...], bool
 
 
 def object_fields(target: PathTarget, root: Schema) -> list[str]:
-    """The names of the fields of items that are objects; none for items that are not."""
+    """Return the names of the fields of items that are objects; none for items that are not."""
     items, _ = items_at(target, root)
     return sorted({name for item in items for name in item.get("properties", ())})
 
 
 def limit_of(container: Schema, keyword: str, path: str) -> int:
-    """The most items of a list, or entries of a map.
+    """Return the most items of a list, or entries of a map.
 
     Raises:
         FormulaError: the schema sets no limit.
@@ -178,15 +178,15 @@ def is_map(alternative: Schema) -> bool:
     return type_of(alternative) == "object" and values not in (None, False)
 
 
-def _step(part: str, path: str) -> Step:
+def _step(part: str, path: str) -> PathStep:
     if part == "*":
-        return Step("*")
+        return PathStep("*")
     match = _STEP.fullmatch(part)
     if match is None:
         raise FormulaError(
             f"found {part!r} in the path {path!r}, expected name, name[field=value], name[] or *"
         )
-    return Step(match["name"], match["field"], match["value"], bool(match["each"]))
+    return PathStep(match["name"], match["field"], match["value"], bool(match["each"]))
 
 
 def _branches(schema: Schema) -> list[Schema | bool] | None:
@@ -209,7 +209,7 @@ def _referred(reference: str, root: Schema) -> Schema | bool:
     return target
 
 
-def _follow(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
+def _follow(target: PathTarget, step: PathStep, root: Schema, path: str) -> PathTarget:
     if step.name == "*":
         return _values(target, root, path)
     objects = target.of_type("object")
@@ -237,7 +237,7 @@ def _required(alternative: Schema, root: Schema) -> set[str]:
 
 
 def _values(target: PathTarget, root: Schema, path: str) -> PathTarget:
-    """Every value of a map."""
+    """Return every value of a map."""
     if not all(is_map(a) and not a.get("properties") for a in target.alternatives):
         raise FormulaError(f"found the path {path!r}, expected a map before *")
     alternatives = [alternatives_of(a["additionalProperties"], root) for a in target.alternatives]
@@ -246,8 +246,8 @@ def _values(target: PathTarget, root: Schema, path: str) -> PathTarget:
     return PathTarget(schemas, any(null for _, null in alternatives), repeats, many=True)
 
 
-def _taken(target: PathTarget, step: Step, root: Schema, path: str) -> PathTarget:
-    """The items of a list, all of them or those whose field, a text, has one value."""
+def _taken(target: PathTarget, step: PathStep, root: Schema, path: str) -> PathTarget:
+    """Return the items of a list, all of them or those whose field, a text, has one value."""
     arrays = target.of_type("array")
     items_of_arrays = [items_of(array, root) for array in arrays]
     items = tuple(item for inner, _ in items_of_arrays for item in inner)

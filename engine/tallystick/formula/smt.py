@@ -146,7 +146,7 @@ class _Z3Logic:
     """The connectives of z3."""
 
     def number(self, value: Fraction | int, /) -> Term:
-        """An exact number."""
+        """Return an exact number."""
         return number(value)
 
     def every(self, conditions: Iterable[Truth], /) -> Truth:
@@ -158,11 +158,11 @@ class _Z3Logic:
         return z3.Or(list(conditions))
 
     def implies(self, condition: Truth, consequence: Truth, /) -> Truth:
-        """The consequence, where the condition holds."""
+        """Return the consequence, where the condition holds."""
         return z3.Implies(condition, consequence)
 
     def negation(self, condition: Truth, /) -> Truth:
-        """The opposite."""
+        """Return the opposite."""
         return z3.Not(condition)
 
 
@@ -171,25 +171,25 @@ LOGIC = _Z3Logic()
 
 
 def number(value: Fraction | int) -> Term:
-    """An exact number as a term."""
+    """Return an exact number as a term."""
     exact = Fraction(value)
     return z3.Q(exact.numerator, exact.denominator)
 
 
 def as_number(value: Term | Truth) -> Term:
-    """A truth as 1 or 0; a number as it is."""
+    """Return a truth as 1 or 0; a number as it is."""
     return z3.If(value, number(1), number(0)) if z3.is_bool(value) else value
 
 
 def unknown_fact(name: str, fact: Node, domain: Domain, *, exact: bool = False) -> Unknown:
-    """A fact that can be any value of its domain."""
+    """Return a fact that can be any value of its domain."""
     if fact.kind is Kind.TRUTH:
         return Unknown(z3.Bool(name), ())
     return _unknown(name, domain, scale_of(fact), exact=exact)
 
 
 def unknown_published(name: str, domain: Domain, *, exact: bool = False) -> Unknown:
-    """A published value that can be any of its domain, in nano."""
+    """Return a published value that can be any of its domain, in nano."""
     return _unknown(name, domain, NANO, exact=exact)
 
 
@@ -211,7 +211,7 @@ def _unknown(name: str, domain: Domain, scale: int, *, exact: bool) -> Unknown:
 
 
 def integer_of(model: z3.ModelRef, value: Term | Truth, scale: int) -> int | None:
-    """The integer of an unknown in a model, or None where the model has none."""
+    """Return the integer of an unknown in a model, or None where the model has none."""
     solved = model.eval(value, model_completion=True)
     if z3.is_bool(value):
         return int(z3.is_true(solved))
@@ -268,7 +268,7 @@ class Encoder:
         self.told: list[Truth] = []
 
     def value(self, node: Node) -> Term:
-        """The exact value of a tree; a condition counts as 1 or 0."""
+        """Return the exact value of a tree; a condition counts as 1 or 0."""
         if node.kind is Kind.TRUTH:
             return as_number(self.truth(node))
         match node.op:
@@ -314,7 +314,7 @@ class Encoder:
         return named(f"{self._name} {kind}!{len(self.functions)}")
 
     def truth(self, node: Node) -> Truth:
-        """A condition of a tree."""
+        """Return a condition of a tree."""
         match node.op:
             case "fact":
                 return self._facts[node.digest]

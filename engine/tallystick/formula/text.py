@@ -34,7 +34,7 @@ Leaf = Callable[[Node], str]
 
 
 def decimal_text(value: Exact) -> str:
-    """A number as a decimal where it ends, else as a ratio: ``0.25``, ``-2/3``; in ASCII.
+    """Return a number as a decimal where it ends, else as a ratio: ``0.25``, ``-2/3``; in ASCII.
 
     Of an irrational one, or a very long one, 25 places and ``…``.
     """
@@ -58,12 +58,12 @@ def _is_long(value: Fraction) -> bool:
 
 
 def _in_formula(value: Fraction) -> str:
-    """A number as it stands among signs, with a minus sign of its own (U+2212)."""
+    """Return a number as it stands among signs, with a minus sign of its own (U+2212)."""
     return decimal_text(value).replace("-", "−")
 
 
 def fact_text(fact: Node, named: Callable[[str], str] | None = None) -> str:
-    """A fact by the last names of its path: ``risk_score``, ``|findings|``, ``|a ∩ b|``.
+    """Return a fact by the last names of its path: ``risk_score``, ``|findings|``, ``|a ∩ b|``.
 
     A condition that the record decides is in brackets, which count as 1 where it holds. Two paths
     with the same last name are shown whole. ``named`` shows a path in another way.
@@ -87,14 +87,14 @@ def told_apart(facts: Iterable[Node]) -> dict[str, str]:
 
 
 def leaf_text(node: Node) -> str:
-    """A fact, a parameter or a value by its name; one before it is published is told so."""
+    """Return a fact, a parameter or a value by its name; one before it is published is told so."""
     if node.op == "unrounded":
         return f"unrounded({node.data[0]})"
     return fact_text(node) if node.op == "fact" else str(node.data[0])
 
 
 def render(node: Node, leaf: Leaf | None = None) -> str:
-    """One expression, with labels shown by name below the top."""
+    """Return one expression, with labels shown by name below the top."""
     leaf = leaf or _leaf_of(node)
     top = node.args[0] if node.op == "label" else node
     return _Writer(leaf).write(top, 0)
@@ -238,5 +238,5 @@ def _last(path: str) -> str:
 
 
 def substituted(values: Mapping[str, str]) -> Leaf:
-    """A leaf that shows the given texts, by digest of the leaf, in place of names."""
+    """Return a leaf that shows the given texts, by digest of the leaf, in place of names."""
     return lambda node: values.get(node.digest) or leaf_text(node)

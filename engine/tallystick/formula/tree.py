@@ -250,7 +250,7 @@ def _checked_degree(degree: int) -> int:
 
 
 def const(value: Operand) -> Node:
-    """A number in a formula: int, Fraction or Decimal; floats and truths are refused."""
+    """Return a number in a formula: int, Fraction or Decimal; floats and truths are refused."""
     if isinstance(value, Node):
         return value
     if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
@@ -264,13 +264,13 @@ def const(value: Operand) -> Node:
 
 
 def value_of(node: Node) -> Fraction:
-    """The number that a ``const`` node holds."""
+    """Return the number that a ``const`` node holds."""
     numerator, denominator = node.data
     return Fraction(int(str(numerator)), int(str(denominator)))
 
 
 def param(name: str) -> Node:
-    """A parameter, to which the rule set gives a value."""
+    """Return a parameter, to which the rule set gives a value."""
     return Node("param", (), (name,))
 
 
@@ -288,7 +288,7 @@ def unrounded(name: str) -> Node:
 
 
 def label(name: str, value: Operand) -> Node:
-    """The same value under a name that traces and text show; no part of the meaning.
+    """Return the same value under a name that traces and text show; no part of the meaning.
 
     >>> from tallystick.formula.facts import number
     >>> label("speed", number("x")).digest == number("x").digest
@@ -299,29 +299,29 @@ def label(name: str, value: Operand) -> Node:
 
 
 def rank(choice: Node) -> Node:
-    """The position of the chosen option, from 0."""
+    """Return the position of the chosen option, from 0."""
     if choice.kind is not Kind.CHOICE:
         raise FormulaError("rank() takes a choice, found a number or a condition")
     return Node("rank", (choice,))
 
 
 def minimum(first: Operand, second: Operand) -> Node:
-    """The smaller of two numbers."""
+    """Return the smaller of two numbers."""
     return _number("min", first, second)
 
 
 def maximum(first: Operand, second: Operand) -> Node:
-    """The larger of two numbers."""
+    """Return the larger of two numbers."""
     return _number("max", first, second)
 
 
 def absolute(value: Operand) -> Node:
-    """The number without its sign."""
+    """Return the number without its sign."""
     return _number("abs", value)
 
 
 def power(value: Operand, exponent: Operand) -> Node:
-    """The number to the power p/q: a number, or a parameter.
+    """Return the number to the power p/q: a number, or a parameter.
 
     Args:
         value: at least 0 wherever it is reached; above 0 where the exponent is not.
@@ -345,22 +345,22 @@ def root(value: Operand, degree: int) -> Node:
 
 
 def exp(value: Operand) -> Node:
-    """The exponential of a number, which is from −10⁶ to 40 wherever it is reached."""
+    """Return the exponential of a number, which is from −10⁶ to 40 wherever it is reached."""
     return _number("exp", value)
 
 
 def log(value: Operand) -> Node:
-    """The natural logarithm of a number, which is above 0 wherever it is reached."""
+    """Return the natural logarithm of a number, which is above 0 wherever it is reached."""
     return _number("log", value)
 
 
 def floor(value: Operand) -> Node:
-    """The largest whole number that is at most the number."""
+    """Return the largest whole number that is at most the number."""
     return _number("floor", value)
 
 
 def places(value: Operand, number: int) -> Node:
-    """The exact number rounded to 0 to 9 places after the point, half-even."""
+    """Return the exact number rounded to 0 to 9 places after the point, half-even."""
     if type(number) is not int or not 0 <= number <= MAX_PLACES:
         raise FormulaError(
             f"found {number!r} places, expected a whole number from 0 to {MAX_PLACES}"
@@ -369,7 +369,7 @@ def places(value: Operand, number: int) -> Node:
 
 
 def clip(value: Operand, low: Operand = 0, high: Operand = 1) -> Node:
-    """The number, moved into [low, high].
+    """Return the number, moved into [low, high].
 
     >>> from tallystick.formula.facts import number
     >>> from tallystick.formula.text import render
@@ -380,7 +380,7 @@ def clip(value: Operand, low: Operand = 0, high: Operand = 1) -> Node:
 
 
 def summed(terms: Iterable[Operand]) -> Node:
-    """The sum of the terms, from left to right; 0 without any."""
+    """Return the sum of the terms, from left to right; 0 without any."""
     first, *rest = [*terms] or [0]
     total = const(first)
     for term in rest:
@@ -389,7 +389,7 @@ def summed(terms: Iterable[Operand]) -> Node:
 
 
 def cases(*arms: tuple[Node, Operand], otherwise: Operand) -> Node:
-    """The value of the first condition that holds; later arms are not read.
+    """Return the value of the first condition that holds; later arms are not read.
 
     >>> from tallystick.formula.facts import count, overlap
     >>> from tallystick.formula.text import lines
@@ -406,12 +406,12 @@ def cases(*arms: tuple[Node, Operand], otherwise: Operand) -> Node:
 
 
 def arms_of(node: Node) -> tuple[list[tuple[Node, Node]], Node]:
-    """The (condition, value) pairs of a ``cases`` node, and its otherwise."""
+    """Return the (condition, value) pairs of a ``cases`` node, and its otherwise."""
     return list(zip(node.args[:-1:2], node.args[1:-1:2], strict=True)), node.args[-1]
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Every node below and with this one, first uses first, each identity once."""
+    """Yield every node below and with this one, first uses first, each identity once."""
     seen: set[str] = set()
     pending = [node]
     while pending:
@@ -425,17 +425,17 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def leaves(node: Node, op: str) -> list[Node]:
-    """The distinct nodes of one operator, in order of first use."""
+    """Return the distinct nodes of one operator, in order of first use."""
     return list(node.by_operator.get(op, ()))
 
 
 def names(node: Node, op: str) -> tuple[str, ...]:
-    """The distinct names that nodes of one operator carry: ``param`` or ``published``."""
+    """Return the distinct names that nodes of one operator carry: ``param`` or ``published``."""
     return tuple(str(n.data[0]) for n in leaves(node, op))
 
 
 def as_condition(node: object) -> Node:
-    """A condition; anything else is refused."""
+    """Return a condition; anything else is refused."""
     if not isinstance(node, Node) or node.kind is not Kind.TRUTH:
         raise FormulaError(f"found {node!r}, expected a condition: compare two values")
     return node
@@ -444,7 +444,7 @@ def as_condition(node: object) -> Node:
 def bind(
     node: Node, values: Mapping[str, Fraction], unrounded: Mapping[str, Node] | None = None
 ) -> Node:
-    """The tree with every parameter replaced by its value.
+    """Return the tree with every parameter replaced by its value.
 
     Args:
         node: the tree.
@@ -533,7 +533,7 @@ def _option(choice: Node, other: Operand | str) -> Node:
 
 
 def _listed(data: Data) -> list[Any]:
-    """The data as JSON; a whole number that a double cannot hold is written as text."""
+    """Return the data as JSON; a whole number that a double cannot hold is written as text."""
     return [_listed(d) if isinstance(d, tuple) else str(d) if _is_wide(d) else d for d in data]
 
 

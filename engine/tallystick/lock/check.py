@@ -50,7 +50,7 @@ _HEAD = ("name", "version")
 
 
 @attrs.frozen
-class Difference:
+class LockDifference:
     """One thing that is not as it is locked.
 
     Attributes:
@@ -90,7 +90,7 @@ def check(lock: Lock, path: Path, closures: Collection[str] = CLOSURES) -> None:
 
 def differences(
     lock: Lock, folder: Path, closures: Collection[str] = CLOSURES
-) -> Iterator[Difference]:
+) -> Iterator[LockDifference]:
     """Yield the differences, the cheapest to find first; nothing of a plugin is imported."""
     yield from _pairs("the version of {}", _versions(), lock.dependencies)
     yield from _one("the version of tallystick", version(_ENGINE), lock.version)
@@ -116,15 +116,15 @@ def _engine(lock: Lock) -> tuple[Files, str]:
     return {**engine_files(), **rules}, engine_digest()
 
 
-def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[Difference]:
+def _rule_set_file(what: str, rules: LockedRuleSet, folder: Path) -> Iterator[LockDifference]:
     """Compare the file of a rule set; of one that is none no digest is told."""
     data = _bytes(folder, rules)
     if data is None:
         is_there = os.path.lexists(folder / (rules.path or ""))
-        yield Difference(what, NO_RULE_SET if is_there else NOTHING, rules.text)
+        yield LockDifference(what, NO_RULE_SET if is_there else NOTHING, rules.text)
     elif text_digest(data) != rules.text:
         digest = text_digest(data) if _is_rule_set(data) else NO_RULE_SET
-        yield Difference(what, digest, rules.text)
+        yield LockDifference(what, digest, rules.text)
 
 
 def _bytes(folder: Path, rules: LockedRuleSet) -> bytes | None:
@@ -171,11 +171,11 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in DEPENDENCIES}
 
 
-def _plugin(what: str, group: str, name: str, locked: LockedPlugin) -> Iterator[Difference]:
+def _plugin(what: str, group: str, name: str, locked: LockedPlugin) -> Iterator[LockDifference]:
     try:
         installed = distribution(locked.distribution)
     except PackageNotFoundError:
-        yield Difference(f"{what}, of {locked.distribution}", NOTHING, locked.version)
+        yield LockDifference(f"{what}, of {locked.distribution}", NOTHING, locked.version)
         return
     yield from _one(f"{what}, of {locked.distribution}", installed.version, locked.version)
     offered = {
@@ -198,12 +198,12 @@ def _of_plugin(locked: LockedPlugin) -> tuple[Files, str]:
 
 def _files(
     what: str, find: Callable[[], tuple[Files, str]], locked: Mapping[str, str], wanted: str
-) -> Iterator[Difference]:
+) -> Iterator[LockDifference]:
     try:
         files, digest = find()
     except ShadowedError as error:
         by = f"{error.by}, which is imported in its place"
-        yield Difference(f"the file {error.path} of {what}", by, "the file itself")
+        yield LockDifference(f"the file {error.path} of {what}", by, "the file itself")
         return
     here = {name: PREFIX + sha256 for name, (_, sha256) in files.items()}
     pairs = list(_pairs(f"the file {{}} of {what}", here, locked))
@@ -211,15 +211,17 @@ def _files(
     yield from pairs or _one(f"the files of {what}", digest, wanted)
 
 
-def _pairs(what: str, found: Mapping[str, str], locked: Mapping[str, str]) -> Iterator[Difference]:
+def _pairs(
+    what: str, found: Mapping[str, str], locked: Mapping[str, str]
+) -> Iterator[LockDifference]:
     for name in sorted(found.keys() | locked.keys()):
         here, there = found.get(name, NOTHING), locked.get(name, NOTHING)
         yield from _one(what.format(name), here, there)
 
 
-def _one(what: str, found: str, locked: str) -> Iterator[Difference]:
+def _one(what: str, found: str, locked: str) -> Iterator[LockDifference]:
     if found != locked:
-        yield Difference(what, found, locked)
+        yield LockDifference(what, found, locked)
 
 
 def _meaning(lock: Lock, folder: Path) -> tuple[str, ...]:
@@ -254,7 +256,9 @@ def reference_of(name: str, rules: LockedRuleSet, folder: Path) -> str | Path:
     return folder / rules.path
 
 
-def _of_rule_set(name: str, found: LockedRuleSet, locked: LockedRuleSet) -> Iterator[Difference]:
+def _of_rule_set(
+    name: str, found: LockedRuleSet, locked: LockedRuleSet
+) -> Iterator[LockDifference]:
     for kind in ("formulas", "requirements", "schemas"):
         what = "the schema of {}" if kind == "schemas" else f"the {kind[:-1]} {{}}"
         yield from _pairs(what, getattr(found, kind), getattr(locked, kind))

@@ -18,7 +18,7 @@ from tallystick.resources import vectors_path
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
-Row = tuple[str, Mapping[str, Any]]
+SelfTestRow = tuple[str, Mapping[str, Any]]
 """A line, and the fields of the result that it must come to; of a reject ``error`` alone."""
 
 
@@ -47,7 +47,7 @@ def self_test(scorer: Scorer) -> int:
     return len(rows)
 
 
-def rows_of(reference: str) -> tuple[Row, ...]:
+def rows_of(reference: str) -> tuple[SelfTestRow, ...]:
     """Return the rows of the vectors that are of a rule set, by its ``name@version``."""
     rows = ((line, answers[reference]) for line, answers in _rows() if reference in answers)
     return tuple(

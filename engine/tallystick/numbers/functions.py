@@ -53,13 +53,13 @@ def whole_root(number: int, degree: int) -> int:
 
 
 def _closer(root: int, number: int, degree: int) -> int:
-    """One step of Newton's method."""
+    """Return one step of Newton's method."""
     below: int = root ** (degree - 1)
     return ((degree - 1) * root + number // below) // degree
 
 
 def enclose_root(numerator: int, denominator: int, degree: int, bits: int) -> Enclosure:
-    """The root of a ratio of positive whole numbers."""
+    """Return the root of a ratio of positive whole numbers."""
     low = whole_root((numerator << bits * degree) // denominator, degree)
     return low, low + 1
 
@@ -80,7 +80,7 @@ def enclose_power(
 
 
 def enclose_exp(numerator: int, denominator: int, bits: int) -> Enclosure:
-    """The exponential of a ratio, whose denominator is positive."""
+    """Return the exponential of a ratio, whose denominator is positive."""
     turns = (numerator << _SPARE) // denominator // _ln2(_SPARE)
     if turns < -bits - 2:
         return 0, 1
@@ -96,7 +96,7 @@ def enclose_exp(numerator: int, denominator: int, bits: int) -> Enclosure:
 
 
 def _exp_of_small(value: int, width: int) -> int:
-    """The series of exp; value and result are in units of 2⁻ʷⁱᵈᵗʰ."""
+    """Return the series of exp; value and result are in units of 2⁻ʷⁱᵈᵗʰ."""
     term = total = 1 << width
     number = 1
     while term := (term * value >> width) // number:
@@ -108,7 +108,7 @@ def _exp_of_small(value: int, width: int) -> int:
 
 
 def enclose_log(numerator: int, denominator: int, bits: int) -> Enclosure:
-    """The natural logarithm of a ratio of positive whole numbers."""
+    """Return the natural logarithm of a ratio of positive whole numbers."""
     doublings = numerator.bit_length() - denominator.bit_length()
     if doublings > 0:
         denominator <<= doublings
@@ -130,7 +130,7 @@ def enclose_log(numerator: int, denominator: int, bits: int) -> Enclosure:
 
 
 def _artanh(value: int, width: int) -> int:
-    """The series of artanh of a value of at least 0, in units of 2⁻ʷⁱᵈᵗʰ."""
+    """Return the series of artanh of a value of at least 0, in units of 2⁻ʷⁱᵈᵗʰ."""
     square = value * value >> width
     total, number = 0, 1
     while value:
@@ -141,7 +141,7 @@ def _artanh(value: int, width: int) -> int:
 
 
 def _ln2(bits: int) -> int:
-    """The logarithm of 2 in units of 2⁻ᵇⁱᵗˢ, less than one off."""
+    """Return the logarithm of 2 in units of 2⁻ᵇⁱᵗˢ, less than one off."""
     widest = 1 << max(bits, _SPARE).bit_length()
     return _remembered_ln2(widest) >> widest - bits
 
@@ -154,7 +154,7 @@ def _remembered_ln2(bits: int) -> int:
 
 
 def _artanh_of_part(number: int, width: int) -> int:
-    """The series of artanh of 1 / number, in units of 2⁻ʷⁱᵈᵗʰ."""
+    """Return the series of artanh of 1 / number, in units of 2⁻ʷⁱᵈᵗʰ."""
     value, square = (1 << width) // number, number * number
     total, odd = 0, 1
     while value:

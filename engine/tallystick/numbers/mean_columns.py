@@ -254,7 +254,7 @@ def _levels(exponents: Sequence[int]) -> list[list[int]]:
 
 
 def _product(columns: Sequence[Doubles], out: Doubles) -> Doubles:
-    """The product of one or more columns: the column itself, or written to ``out``."""
+    """Return the product of one or more columns: the column itself, or written to ``out``."""
     product = columns[0]
     for column in columns[1:]:
         product = np.multiply(product, column, out=out)
@@ -268,7 +268,7 @@ def _spans(rows: int) -> Iterator[slice]:
 
 
 def _check_columns(columns: Sequence[Column]) -> int:
-    """The number of rows of columns of one length.
+    """Return the number of rows of columns of one length.
 
     Raises:
         NumberError: there is no column, one is not a one-dimensional array of int32 or int64, or

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def arithmetic_mean(values: Sequence[int], weights: Weights) -> int:
-    """The weighted arithmetic mean of nano values, rounded once.
+    """Return the weighted arithmetic mean of nano values, rounded once.
 
     Args:
         values: nano in [0, 1e9], one for each weight that was given.
@@ -36,7 +36,7 @@ def arithmetic_mean(values: Sequence[int], weights: Weights) -> int:
 
 
 def arithmetic_mean_columns(columns: Sequence[Column], weights: Weights) -> Integers:
-    """The weighted arithmetic mean of each row of nano columns, equal to `arithmetic_mean`.
+    """Return the weighted arithmetic mean of each row of nano columns, equal to `arithmetic_mean`.
 
     Args:
         columns: one int32 or int64 column of nano in [0, 1e9] for each weight that was given.
@@ -51,7 +51,7 @@ def arithmetic_mean_columns(columns: Sequence[Column], weights: Weights) -> Inte
 
 
 def geometric_mean(values: Sequence[int], weights: Weights) -> int:
-    """The weighted geometric mean of nano values, rounded once; 0 if a weighed value is 0.
+    """Return the weighted geometric mean of nano values, rounded once; 0 if a weighed value is 0.
 
     Args:
         values: nano in [0, 1e9], one for each weight that was given.
@@ -65,7 +65,7 @@ def geometric_mean(values: Sequence[int], weights: Weights) -> int:
 
 
 def geometric_mean_columns(columns: Sequence[Column], weights: Weights) -> Integers:
-    """The weighted geometric mean of each row of nano columns, equal to `geometric_mean`.
+    """Return the weighted geometric mean of each row of nano columns, equal to `geometric_mean`.
 
     Args:
         columns: one int32 or int64 column of nano in [0, 1e9] for each weight that was given.

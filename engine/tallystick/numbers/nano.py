@@ -26,7 +26,7 @@ _TEXT = re.compile(rf"(-?)([0-9]{{1,{_WHOLE_DIGITS}}})(?:\.([0-9]{{1,9}}))?")
 
 
 def round_half_even(numerator: int, denominator: int) -> int:
-    """The integer nearest to ``numerator / denominator``; of two equally near, the even one.
+    """Return the integer nearest to ``numerator / denominator``; of two equally near, the even one.
 
     >>> round_half_even(5, 2), round_half_even(7, 2), round_half_even(-5, 2)
     (2, 4, -2)
@@ -41,7 +41,7 @@ def round_half_even(numerator: int, denominator: int) -> int:
 
 
 def publish(value: Fraction) -> int:
-    """The nano of an exact value, rounded half-even once.
+    """Return the nano of an exact value, rounded half-even once.
 
     >>> publish(Fraction(2, 3))
     666666667
@@ -50,7 +50,7 @@ def publish(value: Fraction) -> int:
 
 
 def from_decimal(value: Decimal | int) -> int:
-    """The nano of an exact decimal.
+    """Return the nano of an exact decimal.
 
     >>> from_decimal(Decimal("0.75"))
     750000000
@@ -69,7 +69,7 @@ def from_decimal(value: Decimal | int) -> int:
 
 
 def _magnitude(number: Decimal) -> int:
-    """The nano of a finite decimal without its sign, free of the decimal context."""
+    """Return the nano of a finite decimal without its sign, free of the decimal context."""
     _, digits, exponent = number.as_tuple()
     written = "".join(map(str, digits))
     significant = written.rstrip("0")
@@ -84,7 +84,7 @@ def _magnitude(number: Decimal) -> int:
 
 
 def exact_nano(value: Decimal | int | str) -> int:
-    """The nano of an exact number as programs give it: a decimal, an integer, or text.
+    """Return the nano of an exact number as programs give it: a decimal, an integer, or text.
 
     Raises:
         NumberError: as `from_decimal` and `from_text`.
@@ -93,7 +93,7 @@ def exact_nano(value: Decimal | int | str) -> int:
 
 
 def from_double(x: float) -> int:
-    """The nano of an IEEE double, ``rint(x * 1e9)``.
+    """Return the nano of an IEEE double, ``rint(x * 1e9)``.
 
     >>> from_double(0.1 + 0.2)
     300000000
@@ -108,7 +108,7 @@ def from_double(x: float) -> int:
 
 
 def to_fraction(nano: int) -> Fraction:
-    """The exact value of a nano."""
+    """Return the exact value of a nano."""
     return Fraction(nano, NANO)
 
 
@@ -128,7 +128,7 @@ class _SmallDecimal(Decimal):
 
 
 def to_decimal(nano: int) -> Decimal:
-    """The exact value of a nano, always with nine decimal places, in its text too.
+    """Return the exact value of a nano, always with nine decimal places, in its text too.
 
     >>> to_decimal(766438904), to_decimal(5)
     (Decimal('0.766438904'), Decimal('0.000000005'))
@@ -138,12 +138,12 @@ def to_decimal(nano: int) -> Decimal:
 
 
 def to_decimals(nano: Mapping[str, int]) -> dict[str, Decimal]:
-    """The exact values of nano by name."""
+    """Return the exact values of nano by name."""
     return {name: to_decimal(value) for name, value in nano.items()}
 
 
 def to_text(nano: int | Decimal) -> str:
-    """The value of a nano with nine decimal places, such as ``0.766438904``.
+    """Return the value of a nano with nine decimal places, such as ``0.766438904``.
 
     A decimal, which is what public values hold in place of a nano, is written in the same way.
 
@@ -157,7 +157,7 @@ def to_text(nano: int | Decimal) -> str:
 
 
 def from_text(text: str) -> int:
-    """The nano of a decimal written as text: digits, and up to nine more after a point.
+    """Return the nano of a decimal written as text: digits, and up to nine more after a point.
 
     >>> from_text("0.7")
     700000000

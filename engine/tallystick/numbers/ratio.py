@@ -18,7 +18,7 @@ _TEXT = re.compile(rf"(-?[0-9]{{1,{MOST_DIGITS}}})/([0-9]{{1,{MOST_DIGITS}}})")
 
 
 def to_text(value: Fraction) -> str:
-    """A ratio as text."""
+    """Return a ratio as text."""
     return f"{value.numerator}/{value.denominator}"
 
 
@@ -28,7 +28,7 @@ def is_ratio(text: str) -> bool:
 
 
 def from_text(text: str) -> Fraction:
-    """The ratio of a text.
+    """Return the ratio of a text.
 
     Raises:
         NumberError: the text is none, or its denominator is 0.

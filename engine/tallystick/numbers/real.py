@@ -110,14 +110,14 @@ class Real:
 
     @abstractmethod
     def _enclose(self, bits: int) -> Enclosure:
-        """An enclosure, from those of the parts."""
+        """Return an enclosure, from those of the parts."""
 
     @abstractmethod
     def _normal(self) -> surd.Form:
-        """The form, from those of the parts; raises NoFormError where there is none."""
+        """Return the form, from those of the parts; raises NoFormError where there is none."""
 
     def _known_sign(self) -> Sign | None:
-        """The sign where the expression shows it."""
+        """Return the sign where the expression shows it."""
         return None
 
     def __repr__(self) -> str:
@@ -200,7 +200,7 @@ def power(x: Exact, exponent: Fraction) -> Exact:
 
 
 def exp(x: Exact) -> Exact:
-    """The exponential of a number of at most 40.
+    """Return the exponential of a number of at most 40.
 
     Raises:
         NumberError: x is larger.
@@ -212,7 +212,7 @@ def exp(x: Exact) -> Exact:
 
 
 def log(x: Exact) -> Exact:
-    """The natural logarithm of a number above 0.
+    """Return the natural logarithm of a number above 0.
 
     Raises:
         NumberError: x is 0 or less.
@@ -223,7 +223,7 @@ def log(x: Exact) -> Exact:
 
 
 def total(terms: Iterable[Exact]) -> Exact:
-    """The sum of some numbers."""
+    """Return the sum of some numbers."""
     return _combined((_PLUS, term) for term in terms)
 
 
@@ -239,7 +239,7 @@ def sign(x: Exact) -> Sign:
 
 
 def compare(x: Exact, y: Exact) -> Sign:
-    """The sign of x − y.
+    """Return the sign of x − y.
 
     Raises:
         UndecidedError: the most bits do not tell them apart.
@@ -250,7 +250,7 @@ def compare(x: Exact, y: Exact) -> Sign:
 
 
 def floor(x: Exact) -> int:
-    """The largest whole number that is at most x.
+    """Return the largest whole number that is at most x.
 
     Raises:
         UndecidedError: the most bits do not tell x from a whole number.
@@ -261,7 +261,7 @@ def floor(x: Exact) -> int:
 
 
 def places(x: Exact, n: int) -> Fraction:
-    """The number rounded to n places after the point, half-even.
+    """Return the number rounded to n places after the point, half-even.
 
     Raises:
         UndecidedError: the most bits do not tell x from the middle between two such numbers.
@@ -270,7 +270,7 @@ def places(x: Exact, n: int) -> Fraction:
 
 
 def publish(x: Exact) -> int:
-    """The nano of an exact number, rounded half-even once.
+    """Return the nano of an exact number, rounded half-even once.
 
     Raises:
         UndecidedError: the most bits do not tell x from the middle between two nano.
@@ -279,7 +279,7 @@ def publish(x: Exact) -> int:
 
 
 def decimal(x: Exact, n: int = 25) -> str:
-    """The first places of a number, rounded; what goes on behind them ends in ``…``.
+    """Return the first places of a number, rounded; what goes on behind them ends in ``…``.
 
     A number of so few places is shown without zeros at its end, and one of very many digits by the
     first ones and how many follow: ``123…e5000``. Where it is undecided how the last place is
@@ -308,7 +308,7 @@ def _nearest(x: Exact, scale: int) -> int:
 
 
 def _last_at_most(x: Real, scale: int, offset: Fraction) -> tuple[int, bool]:
-    """The largest whole k of at most x · scale + offset, and whether it is equal to that."""
+    """Return the largest whole k of at most x · scale + offset, and whether it is equal to that."""
     for bits, (low, high) in _enclosures(x):
         # x is above low − 1, so that it is no whole number where both ends have the same
         below, most = (
@@ -382,14 +382,14 @@ def _quotient(x: Exact, y: Exact) -> Exact:
 
 
 def _above(x: Exact) -> int:
-    """A whole number k of at least 0 with |x| < 2ᵏ."""
+    """Return a whole number k of at least 0 with |x| < 2ᵏ."""
     if isinstance(x, Fraction):
         return max(x.numerator.bit_length() - x.denominator.bit_length() + 1, 0)
     return max(max(map(abs, x.enclosure(_FIRST_BITS))).bit_length() - _FIRST_BITS, 0)
 
 
 def _below(x: Exact) -> int:
-    """A whole number k of at least 0 with |x| ≥ 2⁻ᵏ; x is not 0."""
+    """Return a whole number k of at least 0 with |x| ≥ 2⁻ᵏ; x is not 0."""
     if isinstance(x, Fraction):
         return max(x.denominator.bit_length() - x.numerator.bit_length() + 1, 0)
     for bits, (low, high) in _enclosures(x):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def decide(kept: tuple[int, ...], weights: Weights) -> int:
-    """The mean of the values of kept weights, by integers; values as in `geometric_mean`."""
+    """Return the mean of the values of kept weights, by integers; values as in `geometric_mean`."""
     if 0 in kept:
         return 0
     degree = weights.denominator
@@ -37,14 +37,14 @@ decide_remembered = lru_cache(maxsize=1 << 14)(decide)
 
 
 def _propose(kept: tuple[int, ...], weights: Weights) -> int:
-    """A guess at the mean, in [1, 1e9]; nothing depends on its quality but speed."""
+    """Return a guess at the mean, in [1, 1e9]; nothing depends on its quality but speed."""
     terms = zip(kept, weights.numerators, strict=True)
     logarithm = math.fsum(a * math.log(n) for n, a in terms) / weights.denominator
     return min(max(round(math.exp(logarithm)), 1), NANO)
 
 
 def _largest(is_below: Callable[[int], bool], guess: int) -> int:
-    """The largest k in [1, 1e9] that is below; 1 always is, and all up to some k are."""
+    """Return the largest k in [1, 1e9] that is below; 1 always is, and all up to some k are."""
     if is_below(guess):
         low, high = guess, NANO
         if guess == NANO or not is_below(guess + 1):

@@ -13,7 +13,7 @@ from tallystick.numbers.nano import round_half_even
 
 
 def weighted_average(values: Sequence[int], weights: Sequence[int]) -> int:
-    """The average Σ v w / Σ w, rounded once; 0 when the weights sum to zero.
+    """Return the average Σ v w / Σ w, rounded once; 0 when the weights sum to zero.
 
     Args:
         values: integers of one unit, such as nano; the result has that unit.
@@ -32,7 +32,7 @@ def weighted_average(values: Sequence[int], weights: Sequence[int]) -> int:
 
 
 def median(values: Sequence[int]) -> int:
-    """The median of one or more integers of one unit, such as nano, rounded once.
+    """Return the median of one or more integers of one unit, such as nano, rounded once.
 
     Raises:
         NumberError: there is no value.

@@ -64,12 +64,12 @@ _UNIT = Sum({_ONE: Fraction(1)})
 
 
 def form_of(value: Fraction) -> Form:
-    """The form of a rational number."""
+    """Return the form of a rational number."""
     return Form(_sum({_ONE: value}), _UNIT)
 
 
 def log(value: Form) -> Form:
-    """The logarithm of a form that is positive and one product: a sum of logarithms."""
+    """Return the logarithm of a form that is positive and one product: a sum of logarithms."""
     factor, logs = Fraction(1), dict[int, Fraction]()
     for part, sign in ((value.numerator, 1), (value.denominator, -1)):
         powers, times = _one_product(part)
@@ -82,7 +82,7 @@ def log(value: Form) -> Form:
 
 
 def exp(value: Form) -> Form:
-    """The exponential of a sum of a rational number and logarithms: one product."""
+    """Return the exponential of a sum of a rational number and logarithms: one product."""
     below = value.denominator.terms.get(_ONE)
     if value.denominator.terms.keys() != {_ONE} or value.denominator.logs or not below:
         raise NoFormError
@@ -105,7 +105,7 @@ def add(first: Form, second: Form, times: Fraction = Fraction(1)) -> Form:
 
 
 def multiply(first: Form, second: Form) -> Form:
-    """The product."""
+    """Return the product."""
     return Form(
         _multiplied(first.numerator, second.numerator),
         _multiplied(first.denominator, second.denominator),
@@ -113,12 +113,12 @@ def multiply(first: Form, second: Form) -> Form:
 
 
 def divide(first: Form, second: Form) -> Form:
-    """The quotient by a form that is not zero."""
+    """Return the quotient by a form that is not zero."""
     return multiply(first, Form(second.denominator, second.numerator))
 
 
 def power(value: Form, exponent: Fraction) -> Form:
-    """The power of a form that is positive and one product, such as 2 · √3."""
+    """Return the power of a form that is positive and one product, such as 2 · √3."""
     return Form(_raised(value.numerator, exponent), _raised(value.denominator, exponent))
 
 
@@ -158,7 +158,7 @@ def _narrow(number: int) -> int:
 
 
 def _term(factor: Fraction, exponents: Mapping[int, Fraction]) -> tuple[Powers, Fraction]:
-    """One product and its factor, into which goes what is whole of the exponents."""
+    """Return one product and its factor, into which goes what is whole of the exponents."""
     fractional = {EULER: r} if (r := exponents.get(EULER)) else {}
     for number, exponent in exponents.items():
         if number in {EULER, 1}:
@@ -209,7 +209,7 @@ def _exponents(one: Powers, other: Powers) -> dict[int, Fraction]:
 
 
 def _one_product(value: Sum) -> tuple[Powers, Fraction]:
-    """The only term of a sum, which is positive."""
+    """Return the only term of a sum, which is positive."""
     if value.logs or len(value.terms) != 1:
         raise NoFormError
     ((powers, factor),) = value.terms.items()
@@ -251,7 +251,7 @@ def _base(numbers: Iterable[int], roots: int) -> list[int]:
 
 
 def _not_a_power(number: int, degrees: Sequence[int]) -> int:
-    """The number of which it is the highest power, as far as the degrees go."""
+    """Return the number of which it is the highest power, as far as the degrees go."""
     for degree in degrees:
         while (root := whole_root(number, degree)) ** degree == number:
             number = root
@@ -259,7 +259,7 @@ def _not_a_power(number: int, degrees: Sequence[int]) -> int:
 
 
 def _over(base: list[int], number: int) -> Powers:
-    """A whole number as powers of the base."""
+    """Return a whole number as powers of the base."""
     factors = []
     for prime in base:
         times = 0
@@ -271,7 +271,7 @@ def _over(base: list[int], number: int) -> Powers:
 
 
 def _reduced(base: list[int], powers: Powers, factor: Fraction) -> tuple[Powers, Fraction]:
-    """A product over the base, and its factor."""
+    """Return a product over the base, and its factor."""
     exponents: dict[int, Fraction] = {}
     for number, exponent in powers:
         over = ((EULER, Fraction(1)),) if number == EULER else _over(base, number)
@@ -281,7 +281,7 @@ def _reduced(base: list[int], powers: Powers, factor: Fraction) -> tuple[Powers,
 
 
 def _total(terms: Iterable[tuple[Powers, Fraction]]) -> dict[Powers, Fraction]:
-    """The sum of products, like ones together."""
+    """Return the sum of products, like ones together."""
     factors: dict[Powers, Fraction] = {}
     for powers, factor in terms:
         factors[powers] = factors.get(powers, Fraction()) + factor

@@ -16,12 +16,12 @@ UNDEFINED = "–"
 
 
 def plural(number: int, noun: str) -> str:
-    """The noun as it stands after a number: ``1 record``, ``2 records``."""
+    """Return the noun as it stands after a number: ``1 record``, ``2 records``."""
     return noun if number == 1 else f"{noun}s"
 
 
 def numbered(number: int, noun: str) -> str:
-    """A number of things on a terminal, such as ``12345 records``."""
+    """Return a number of things on a terminal, such as ``12345 records``."""
     return f"{number} {plural(number, noun)}"
 
 
@@ -34,17 +34,17 @@ def repr_as(noun: str) -> Callable[[Sized | None], str]:
 
 
 def grouped(number: int | None) -> str:
-    """A whole number with its thousands apart, such as ``12,345``."""
+    """Return a whole number with its thousands apart, such as ``12,345``."""
     return UNDEFINED if number is None else f"{number:,}"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things in a text, such as ``12,345 records``."""
+    """Return a number of things in a text, such as ``12,345 records``."""
     return f"{grouped(number)} {plural(number, noun)}"
 
 
 def decimal(nano: int | None, places: int = 3) -> str:
-    """A decimal of some places, such as ``1,234.500``."""
+    """Return a decimal of some places, such as ``1,234.500``."""
     if nano is None:
         return UNDEFINED
     scaled = round_half_even(abs(nano), 10 ** (9 - places))
@@ -54,23 +54,23 @@ def decimal(nano: int | None, places: int = 3) -> str:
 
 
 def percent(nano: int | None, places: int = 2) -> str:
-    """A share as a percentage, such as ``12.34 %``."""
+    """Return a share as a percentage, such as ``12.34 %``."""
     return UNDEFINED if nano is None else f"{decimal(100 * nano, places)} %"
 
 
 def signed(text: str) -> str:
-    """The text of a number with a plus sign unless it is negative or nothing."""
+    """Return the text of a number with a plus sign unless it is negative or nothing."""
     shows_nothing = not any(digit in text for digit in "123456789")
     return text if text.startswith("−") or shows_nothing else f"+{text}"
 
 
 def points(nano: int) -> str:
-    """A change of a share in percentage points, such as ``+1.230``."""
+    """Return a change of a share in percentage points, such as ``+1.230``."""
     return signed(decimal(100 * nano, 3))
 
 
 def fraction(value: Fraction | int) -> str:
-    """The shortest decimal of an exact value when nine places hold it, else ``a/b``."""
+    """Return the shortest decimal of an exact value when nine places hold it, else ``a/b``."""
     exact = Fraction(value)
     if NANO % exact.denominator:
         return str(exact)

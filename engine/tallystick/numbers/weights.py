@@ -42,7 +42,7 @@ class Weights:
 
     @classmethod
     def of(cls, values: Sequence[Fraction | Decimal | int]) -> Weights:
-        """The weights with the given exact values, one for each axis.
+        """Return the weights with the given exact values, one for each axis.
 
         Raises:
             NumberError: a weight is a float, negative, or has more than three decimals; or the

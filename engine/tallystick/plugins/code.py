@@ -112,7 +112,7 @@ class Code:
         )
 
     def parts(self) -> Iterator[tuple[str, str]]:
-        """Each part by what it is called in a sentence, with its digest or version."""
+        """Yield each part by what it is called in a sentence, with its digest or version."""
         yield "the files of the engine", self.engine
         for name, files_digest in sorted(self.plugins.items()):
             yield f"the files of the plugin {name}", files_digest or "in no files"
@@ -356,7 +356,7 @@ def _stale_bytecode(path: Path) -> Path | None:
 
 
 def files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below a folder with its name from there, through links too.
+    """Yield every file below a folder with its name from there, through links too.
 
     Raises:
         PluginError: a folder cannot be read, or a link leads in a circle.
@@ -417,7 +417,7 @@ def _digest(found: Files) -> str:
 
 
 def content(path: Path) -> tuple[int, str]:
-    """The size and the SHA-256 of a file, of text as it is with LF at the ends of its lines.
+    """Return the size and the SHA-256 of a file, of text as it is with LF at the ends of its lines.
 
     Raises:
         PluginError: it cannot be read.
@@ -432,7 +432,7 @@ def content(path: Path) -> tuple[int, str]:
 
 
 def _text(name: str) -> str:
-    """A name as text that can be hashed, also where it is no UTF-8."""
+    """Return a name as text that can be hashed, also where it is no UTF-8."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 

@@ -43,12 +43,12 @@ class Draw:
 
     @classmethod
     def of(cls, *parts: str | int) -> Draw:
-        """The source that some texts and numbers name; others name others."""
+        """Return the source that some texts and numbers name; others name others."""
         name = hashlib.sha256(json.dumps(parts).encode())
         return cls(int.from_bytes(name.digest()[:8], "big"))
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``, each as likely."""
+        """Return a whole number from ``low`` to ``high``, each as likely."""
         span = high - low + 1
         # below 2^53 the product, rounded, never reaches the span
         return low + (int(self._next() * span) if span <= _EXACT else self._bits(span) % span)
@@ -62,7 +62,7 @@ class Draw:
         return int(self._next() * CERTAIN) < self.skill
 
     def one(self, options: Sequence[_Item]) -> _Item:
-        """One of the options, each as likely."""
+        """Return one of the options, each as likely."""
         return options[int(self._next() * len(options))]
 
     def some(self, options: Sequence[_Item], count: int) -> list[_Item]:
@@ -75,11 +75,11 @@ class Draw:
         return chosen
 
     def kept(self, items: Sequence[_Item], times: int) -> list[_Item]:
-        """Each of the items in so many of 100 cases, in their order."""
+        """Return each of the items in so many of 100 cases, in their order."""
         return [item for item in items if self.chance(times)]
 
     def decimal(self, low: float, high: float, places: int = 2) -> float:
-        """A number from ``low`` to ``high`` with so many decimals."""
+        """Return a number from ``low`` to ``high`` with so many decimals."""
         scale: int = 10**places
         return self.whole(round(low * scale), round(high * scale)) / scale
 
@@ -97,7 +97,7 @@ class Draw:
         return f"{self._bits(1 << 4 * digits):0{digits}x}"[-digits:]
 
     def _bits(self, span: int) -> int:
-        """A whole number of more bits than the span."""
+        """Return a whole number of more bits than the span."""
         number, bits = 0, 0
         while bits <= span.bit_length():
             number, bits = number << _BITS | int(self._next() * _EXACT), bits + _BITS

@@ -86,7 +86,7 @@ def always_below(name: str, summary: str, value: str, bound: Operand, *, where: 
 def never_beaten_by(  # noqa: PLR0913  # the two answers, and what they have in common
     name: str, summary: str, value: str, *, where: Node, instead: Node, changes: tuple[Node, ...]
 ) -> Property:
-    """An answer where ``where`` holds earns at least what it would earn as ``instead``.
+    """Return an answer where ``where`` holds earns at least what it would earn as ``instead``.
 
     Args:
         name: ``namespace/name``.

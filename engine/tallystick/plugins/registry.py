@@ -87,7 +87,7 @@ class Plugins(Hashable, Protocol):
         """Return the registry of the engine's own distribution, for hints."""
 
     def names(self) -> tuple[str, ...]:
-        """The names of all of them, in their order."""
+        """Return the names of all of them, in their order."""
 
     @property
     def sections(self) -> Extensions[object]:
@@ -125,15 +125,15 @@ class Registry:
         return f"<Registry of {', '.join(self.plugins) or 'no plugins'}>"
 
     def of(self, names: Collection[str]) -> Registry:  # noqa: ARG002  # as others that load
-        """The registry itself, whose plugins are loaded, whatever of it is wanted."""
+        """Return the registry itself, whose plugins are loaded, whatever of it is wanted."""
         return self
 
     def own(self) -> Registry:
-        """The registry itself."""
+        """Return the registry itself."""
         return self
 
     def names(self) -> tuple[str, ...]:
-        """The names of the plugins in use, in their order."""
+        """Return the names of the plugins in use, in their order."""
         return tuple(self.plugins)
 
 
@@ -194,7 +194,7 @@ class InstalledPlugins:
         return _registry(plugins, refused, self.sections)
 
     def _plugin(self, name: str) -> Plugin:
-        """The plugin of a name, imported once.
+        """Return the plugin of a name, imported once.
 
         Raises:
             RefusedPluginError: it cannot be used.
@@ -221,12 +221,12 @@ class InstalledPlugins:
 
 @lru_cache(maxsize=1)
 def installed_plugins() -> InstalledPlugins:
-    """The installed plugins, none of which is imported before it is named."""
+    """Return the installed plugins, none of which is imported before it is named."""
     return InstalledPlugins(installed_entries(GROUP), allowed_names())
 
 
 def with_modules(modules: Mapping[str, str]) -> InstalledPlugins:
-    """The installed plugins, and some by their modules, whether they are installed or not.
+    """Return the installed plugins, and some by their modules, whether they are installed or not.
 
     Args:
         modules: by the name of a plugin, its module, such as ``package.plugin``.
@@ -247,7 +247,7 @@ def installed() -> Registry:
 
 
 def registry(found: Iterable[EntryPoint], allowed: frozenset[str] | None = None) -> Registry:
-    """The registry of some entry points.
+    """Return the registry of some entry points.
 
     Args:
         found: the entry points, in any order.
@@ -266,7 +266,7 @@ def with_sections(registry: Registry, made: Mapping[str, object]) -> Registry:
 
 
 def joined(others: Registry, plugin: Plugin) -> Registry:
-    """A registry with one more plugin, which comes last.
+    """Return a registry with one more plugin, which comes last.
 
     Raises:
         RefusedPluginError: its name, or a name of what it offers, is taken.
@@ -294,7 +294,7 @@ def united(registries: Sequence[Registry]) -> Registry:
 
 
 def load(entry: EntryPoint, output: TextIO | None = None) -> Plugin:
-    """The plugin of an entry point, on its own.
+    """Return the plugin of an entry point, on its own.
 
     Args:
         entry: the entry point.
@@ -358,7 +358,7 @@ def _refuse_foreign(plugin: Plugin) -> None:
 
 
 def namespace(name: str) -> str:
-    """The namespace of a name, which is the name of a plugin; empty where it has none."""
+    """Return the namespace of a name, which is the name of a plugin; empty where it has none."""
     return name.partition("/")[0] if "/" in name else ""
 
 

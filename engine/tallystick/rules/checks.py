@@ -73,7 +73,7 @@ def check(rule_set: RuleSet, declared: Declared, registry: Registry) -> list[Fin
 
 
 def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
-    """The values of a record go by their names, in formulas, proofs and differences alike."""
+    """Yield the values of a record go by their names, in formulas, proofs and differences alike."""
     factors = () if rule_set.emission is None else tuple(rule_set.emission.factors)
     expected = f"a name that no other value of a record has: {', '.join(VALUES)} are taken"
     paths: list[KeyPath] = [
@@ -91,7 +91,7 @@ def _check_names(rule_set: RuleSet) -> Iterator[Finding]:
 
 
 def _check_read_values(rule_set: RuleSet, registry: Registry) -> Iterator[Finding]:
-    """The axes and the measures, which others read by their names."""
+    """Yield the axes and the measures, which others read by their names."""
     references = {**_axis_references(rule_set), **_measure_references(rule_set)}
     reads = {}
     for name, reference in references.items():
@@ -276,7 +276,7 @@ class _SkillTypeCheck:
     def _read_by_measure(
         self, reader: str, formula: Formula, measures: Mapping[str, FormulaReference]
     ) -> Iterator[Finding]:
-        """A measure reads axes and measures of its type, those that every record has."""
+        """Yield a measure reads axes and measures of its type, those that every record has."""
         names = {*self.rules.all_axes, *self.rules.measures}
         for name in formula.reads:
             read = formula_of(measures[name], self.registry) if name in measures else None

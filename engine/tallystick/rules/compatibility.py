@@ -38,7 +38,7 @@ def gone(old: RuleSet, new: RuleSet, plugins: Plugins) -> tuple[str, ...]:
 def _named(
     old: RuleSet, new: RuleSet, plugins: Plugins
 ) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
-    """The names of two rule sets that others use, section by section."""
+    """Yield the names of two rule sets that others use, section by section."""
     yield "skill_types", old.skill_types, new.skill_types
     for name in old.skill_types.keys() & new.skill_types.keys():
         first, second = old.skill_types[name], new.skill_types[name]

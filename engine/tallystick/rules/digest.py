@@ -64,7 +64,7 @@ def used_formulas(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
 
 
 def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
-    """The names of the plugins that the rule set names, each once, in name order.
+    """Return the names of the plugins that the rule set names, each once, in name order.
 
     It names the plugin of a formula, a requirement or a skill type by the namespace, and that of a
     skill type by ``plugin`` too; a section belongs to the plugins of its distribution. Formulas and
@@ -87,6 +87,6 @@ def used_plugins(rule_set: RuleSet, plugins: Plugins) -> tuple[str, ...]:
 
 
 def used_requirements(rule_set: RuleSet) -> tuple[str, ...]:
-    """The names of the requirements that the rule set asks for, each once, in name order."""
+    """Return the names of the requirements that the rule set asks for, each once, in name order."""
     names = {name for rules in rule_set.skill_types.values() for name in rules.requires}
     return tuple(sorted(names))

@@ -70,7 +70,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def read_value(data: Data, path: str, text: str) -> Value:
-    """The value that a text is at a path: of the kind of the value that is there.
+    """Return the value that a text is at a path: of the kind of the value that is there.
 
     Raises:
         TallystickError: the path leads to no value, or the text is none of its kind.
@@ -130,7 +130,7 @@ def edits(data: Data, values: Iterable[tuple[str, Value]]) -> dict[KeyPath, Valu
 
 
 def edited(data: Data, changes: Edits) -> dict[str, Any]:
-    """The tables of a rule-set file with other values."""
+    """Return the tables of a rule-set file with other values."""
     document: dict[str, Any] = copy.deepcopy(dict(data))
     for (*outer, last), value in changes.items():
         table: Any = document
@@ -172,7 +172,7 @@ def summarised_text(text: str, summary: str | None) -> str:
 
 
 def _item(value: Value, before: object) -> Item:
-    """The value as an item in the place of another, with its comment in the same column."""
+    """Return the value as an item in the place of another, with its comment in the same column."""
     import tomlkit
     from tomlkit.items import Item
 
@@ -187,7 +187,7 @@ def _item(value: Value, before: object) -> Item:
 
 
 def _number_text(value: Decimal | int, before: str) -> str:
-    """A number with no fewer decimal places than the one that it replaces."""
+    """Return a number with no fewer decimal places than the one that it replaces."""
     if isinstance(value, int):
         return str(value)
     _, _, places = before.partition(".")
@@ -241,7 +241,7 @@ def _apportioned(shares: Mapping[str, Fraction], factor: Fraction) -> dict[str, 
 
 
 def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
-    """The types and axes whose weight a path is; none when it is another value."""
+    """Return the types and axes whose weight a path is; none when it is another value."""
     types = {name: rules.get("weights", {}) for name, rules in data["skill_types"].items()}
     match _keys(data, path):
         case ("skill_types", str(name), "weights", str(axis)) if axis in types.get(name, {}):
@@ -255,7 +255,7 @@ def _weighed(data: Data, path: str) -> list[tuple[str, str]]:
 
 
 def _kept_whole(data: Data, path: str, value: Value) -> Value:
-    """The value for a path: a whole number where one was and still can be."""
+    """Return the value for a path: a whole number where one was and still can be."""
     before = _value_at(data, path)
     if isinstance(value, bool | str):
         return value
@@ -300,7 +300,7 @@ def _keys(data: Data, path: str) -> KeyPath:
 
 
 def _index(place: object, name: str) -> int:
-    """The index of the table of a list that has a name; one that leads nowhere for none."""
+    """Return the index of the table of a list that has a name; one that leads nowhere for none."""
     tables = place if isinstance(place, list) else []
     names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
     return names.index(name) if name in names else len(names)

@@ -52,7 +52,7 @@ def mistake(path: KeyPath, value: str, expected: str) -> Finding:
 def problems(
     mistakes: Iterable[Finding], file: str, positions: Positions
 ) -> tuple[Diagnostic, ...]:
-    """The mistakes with their lines, in the order of the file."""
+    """Return the mistakes with their lines, in the order of the file."""
     placed = [
         problem(file, positions.line(finding.path), dotted(finding.path), **finding.evidence)
         for finding in mistakes
@@ -61,7 +61,7 @@ def problems(
 
 
 def dotted(path: KeyPath) -> str:
-    """The path as people write it, such as ``tiers.levels[2].multiplier``."""
+    """Return the path as people write it, such as ``tiers.levels[2].multiplier``."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{_key(part)}" for part in path]
     return "".join(parts).removeprefix(".")
 
@@ -73,7 +73,7 @@ def shown(value: object) -> str:
 
 
 def one_of(words: Iterable[str]) -> str:
-    """The words as a list for a message, or ``none``."""
+    """Return the words as a list for a message, or ``none``."""
     return ", ".join(words) or "none"
 
 

@@ -54,13 +54,13 @@ def check_reference(reference: FormulaReference, registry: Registry) -> Iterator
 
 
 def formula_of(reference: FormulaReference, registry: Registry) -> Formula | None:
-    """The formula, when it exists and is of the right kind."""
+    """Return the formula, when it exists and is of the right kind."""
     formula = registry.formulas.get(reference.formula)
     return formula if formula is not None and formula.kind == reference.kind else None
 
 
 def refused(registry: Registry) -> str:
-    """The refused plugins with their reasons, as the end of a message; often nothing."""
+    """Return the refused plugins with their reasons, as the end of a message; often nothing."""
     reasons = (f"; the plugin {name} is refused: {why}" for name, why in registry.refused.items())
     return "".join(sorted(reasons))
 

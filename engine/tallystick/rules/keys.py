@@ -25,7 +25,7 @@ OTHER_KEYS: Metadata = {_OTHERS: True}
 
 
 @attrs.frozen
-class Choice:
+class TaggedChoice:
     """The key of a table that says by which of several classes it is read."""
 
     key: str
@@ -39,7 +39,7 @@ def renamed(key: str) -> Metadata:
 
 def chosen_by(key: str, classes: Mapping[str, type[Any]]) -> Metadata:
     """Return that each table of an attribute, a tuple, says by a key which class it is of."""
-    return {_CHOSEN: Choice(key, classes)}
+    return {_CHOSEN: TaggedChoice(key, classes)}
 
 
 def key_of(attribute: attrs.Attribute[Any]) -> str | None:
@@ -48,9 +48,9 @@ def key_of(attribute: attrs.Attribute[Any]) -> str | None:
     return key
 
 
-def choice_of(attribute: attrs.Attribute[Any]) -> Choice | None:
+def choice_of(attribute: attrs.Attribute[Any]) -> TaggedChoice | None:
     """Return how the tables of an attribute say their class; None where they do not."""
-    choice: Choice | None = attribute.metadata.get(_CHOSEN)
+    choice: TaggedChoice | None = attribute.metadata.get(_CHOSEN)
     return choice
 
 

@@ -70,7 +70,7 @@ class Resolved:
 
 
 def load(reference: PathLike, plugins: Plugins, *, lookup: bool = False) -> LoadedRuleSet:
-    """The rule set that a reference means; the top of this module lists the kinds.
+    """Return the rule set that a reference means; the top of this module lists the kinds.
 
     Args:
         reference: what is wanted.
@@ -94,7 +94,7 @@ def load(reference: PathLike, plugins: Plugins, *, lookup: bool = False) -> Load
 
 
 def find(reference: PathLike, plugins: Plugins) -> Resolved:
-    """The file that a reference means; only a digest makes it read files.
+    """Return the file that a reference means; only a digest makes it read files.
 
     Raises:
         InputError: the reference is neither text nor a path.
@@ -116,7 +116,7 @@ def find(reference: PathLike, plugins: Plugins) -> Resolved:
 
 
 def shipped(registry: Registry) -> Mapping[str, tuple[Path, ...]]:
-    """The files of every shipped rule set, by ``name@version``, older versions first.
+    """Return the files of every shipped rule set, by ``name@version``, older versions first.
 
     A plugin ships rule sets of its own name. Each has one file, unless two folders of the plugin
     have a rule set of one name.
@@ -221,7 +221,7 @@ def _by_digest(digest: str, plugins: Plugins) -> Path:
 
 
 def _own(plugin: str, registry: Registry) -> Iterator[tuple[str, tuple[Path, ...]]]:
-    """The rule sets of one plugin, by ``name@version``."""
+    """Yield the rule sets of one plugin, by ``name@version``."""
     for name, paths in shipped(registry).items():
         if name.startswith(f"{plugin}@"):
             yield name, paths

@@ -23,7 +23,7 @@ Parameters = Mapping[str, Decimal]
 
 
 def exact(parameters: Parameters) -> dict[str, Fraction]:
-    """The same values as formulas take them."""
+    """Return the same values as formulas take them."""
     return {name: Fraction(value) for name, value in parameters.items()}
 
 

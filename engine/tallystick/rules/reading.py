@@ -53,12 +53,12 @@ class LoadedRuleSet:
         return f"<LoadedRuleSet {self.rule_set.reference}, {self.digest}>"
 
     def problem(self, path: KeyPath, value: str, expected: str) -> Diagnostic:
-        """A problem of the file that was found after it was loaded, with its line."""
+        """Return a problem of the file that was found after it was loaded, with its line."""
         return problem(str(self.path), self.positions.line(path), dotted(path), value, expected)
 
 
 def read(path: Path, plugins: Plugins) -> LoadedRuleSet:
-    """The rule set in a file.
+    """Return the rule set in a file.
 
     Args:
         path: the file.
@@ -73,7 +73,7 @@ def read(path: Path, plugins: Plugins) -> LoadedRuleSet:
 
 @lru_cache(maxsize=_KEPT)
 def read_text(text: str, path: Path, plugins: Plugins) -> LoadedRuleSet:
-    """The rule set that a text is; ``path`` says where it comes from.
+    """Return the rule set that a text is; ``path`` says where it comes from.
 
     Raises:
         RuleSetError: something in it is wrong; ``problems`` holds all that was found.
@@ -82,7 +82,7 @@ def read_text(text: str, path: Path, plugins: Plugins) -> LoadedRuleSet:
 
 
 def read_document(document: Document, text: str, path: Path, plugins: Plugins) -> LoadedRuleSet:
-    """The rule set that a document is; ``text`` is that of its file.
+    """Return the rule set that a document is; ``text`` is that of its file.
 
     Raises:
         RuleSetError: as `read_text`.
@@ -97,7 +97,7 @@ def read_document(document: Document, text: str, path: Path, plugins: Plugins) -
 
 @lru_cache(maxsize=_KEPT)
 def read_again(text: str, path: Path, known: str, plugins: Plugins) -> LoadedRuleSet:
-    """The rule set that a text is, which was read before and then had the digest ``known``.
+    """Return the rule set that a text is, which was read before and then had the digest ``known``.
 
     As long as it has, every value is one that was checked then, and it is not checked again.
 
@@ -144,7 +144,7 @@ def _validated(document: Document, plugins: Plugins) -> tuple[RuleSet | None, li
 
 
 def _and_further(findings: Sequence[Finding], further: Iterable[Finding]) -> list[Finding]:
-    """The findings, and the further ones of other paths: one is enough for a value."""
+    """Return the findings, and the further ones of other paths: one is enough for a value."""
     paths = {finding.path for finding in findings}
     return [*findings, *(finding for finding in further if finding.path not in paths)]
 

@@ -83,7 +83,7 @@ class Declared:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Declared:
-        """The names in the tables of a document."""
+        """Return the names in the tables of a document."""
         named = (_keys(data.get(section)) for section in ("axes", "measures", "skill_types"))
         return cls(frozenset(data), *named)
 

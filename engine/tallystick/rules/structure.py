@@ -18,7 +18,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.keys import Choice, choice_of, key_of, other_keys_of
+from tallystick.rules.keys import TaggedChoice, choice_of, key_of, other_keys_of
 from tallystick.rules.model import RuleSet
 from tallystick.rules.toml import decimal_text
 
@@ -32,7 +32,7 @@ _SECTIONS = attrs.fields(RuleSet).sections.name
 
 
 def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) -> RuleSet:
-    """The rule set that the tables of a document say.
+    """Return the rule set that the tables of a document say.
 
     Args:
         data: the tables.
@@ -54,7 +54,7 @@ def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) ->
 
 
 def unstructure(rule_set: RuleSet) -> dict[str, Any]:
-    """The tables of a rule set as JSON: decimals as text, defaults left out."""
+    """Return the tables of a rule set as JSON: decimals as text, defaults left out."""
     document: dict[str, Any] = _converter().unstructure(rule_set)
     return {**document, **{name: table_of(value) for name, value in rule_set.sections.items()}}
 
@@ -168,7 +168,7 @@ def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Any]:
     return overrides
 
 
-def _tables(choice: Choice, converter: cattrs.Converter) -> Any:  # noqa: ANN401  # as above
+def _tables(choice: TaggedChoice, converter: cattrs.Converter) -> Any:  # noqa: ANN401  # as above
     """Return how an array of tables is read and written, each of which says its class."""
 
     def read(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document

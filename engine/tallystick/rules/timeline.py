@@ -56,7 +56,7 @@ class Timeline(Generic[T]):
         return ((start, end, what) for (start, what), end in zip(starts, ends, strict=True))
 
     def values(self) -> tuple[T, ...]:
-        """The values in order of their epochs; one that comes again is there again."""
+        """Return the values in order of their epochs; one that comes again is there again."""
         return (self.first, *(what for _, what in self.later))
 
     def begins(self, epoch: int) -> T | None:
@@ -64,12 +64,12 @@ class Timeline(Generic[T]):
         return self.first if epoch == 0 else dict(self.later).get(epoch)
 
     def map(self, change: Callable[[T], U]) -> Timeline[U]:
-        """The timeline of what a function makes of each value."""
+        """Return the timeline of what a function makes of each value."""
         later = tuple((epoch, change(what)) for epoch, what in self.later)
         return Timeline(change(self.first), later)
 
     def extended(self, epoch: int, what: T) -> Timeline[T]:
-        """The timeline with one more value at its end.
+        """Return the timeline with one more value at its end.
 
         Raises:
             ValueError: the epoch is not after the last.
@@ -77,7 +77,7 @@ class Timeline(Generic[T]):
         return attrs.evolve(self, later=(*self.later, (epoch, what)))
 
     def shortened(self) -> Timeline[T]:
-        """The timeline without its last value.
+        """Return the timeline without its last value.
 
         Raises:
             ValueError: there is only the first.

@@ -66,7 +66,7 @@ class Document:
 
 
 def parse(text: str, file: str) -> Document:
-    """The document in the text of a file; ``file`` is named in errors.
+    """Return the document in the text of a file; ``file`` is named in errors.
 
     Raises:
         RuleSetError: the text is not TOML, or is deeper or larger than any rule set.
@@ -99,7 +99,7 @@ def _load(text: str, file: str) -> dict[str, Any]:
 
 
 def _usable(value: Any, path: KeyPath, unusable: dict[KeyPath, object]) -> Any:  # noqa: ANN401  # any value of a document
-    """The value with its unusable numbers as text, which are noted by their paths."""
+    """Return the value with its unusable numbers as text, which are noted by their paths."""
     if isinstance(value, dict):
         return {key: _usable(item, (*path, key), unusable) for key, item in value.items()}
     if isinstance(value, list):
@@ -137,7 +137,7 @@ class UnusableNumber:
 
 
 def read_decimal(text: str) -> Decimal | UnusableNumber:
-    """The decimal that TOML text denotes, or what cannot be one."""
+    """Return the decimal that TOML text denotes, or what cannot be one."""
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -157,7 +157,7 @@ def is_usable(value: Decimal | int) -> bool:
 
 
 def decimal_text(value: Decimal) -> str:
-    """The shortest plain form: ``0.5`` for 0.50, ``100`` for 1E+2, ``0`` for -0.0."""
+    """Return the shortest plain form: ``0.5`` for 0.50, ``100`` for 1E+2, ``0`` for -0.0."""
     text = to_text(from_decimal(value)).rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
@@ -177,7 +177,7 @@ class Positions:
     lines: Mapping[KeyPath, int]
 
     def line(self, path: KeyPath) -> int:
-        """The line of the path, or of what encloses it; 0 for the document itself."""
+        """Return the line of the path, or of what encloses it; 0 for the document itself."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
@@ -186,7 +186,7 @@ class Positions:
 
 @functools.lru_cache(maxsize=8)
 def scan(text: str) -> Positions:
-    """The positions of a document that a TOML reader has accepted.
+    """Return the positions of a document that a TOML reader has accepted.
 
     Raises:
         TooLargeError: something is nested deeper than `DEEPEST`, or there is more than `MOST`.

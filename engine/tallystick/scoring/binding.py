@@ -171,7 +171,7 @@ class _Binding:
         )
 
     def _shown_factors(self) -> tuple[str, ...]:
-        """The factors that results show; their names are columns beside the other fields."""
+        """Return the factors that results show; their names are columns beside the other fields."""
         factors, emission = self.skill_type.factors, self.rule_set.emission
         is_named = factors is not None
         if factors is None:

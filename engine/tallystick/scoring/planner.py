@@ -480,7 +480,7 @@ class ColumnPlanner(Planner[Slot]):
         )
 
     def gate_number(self, axes: tuple[Slot, ...], limits: tuple[int, ...]) -> Slot:
-        """The number, from 1, of the last gate whose axis is below its limit; 0 for none."""
+        """Return the number, from 1, of the last gate whose axis is below its limit; 0 for none."""
 
         def compute(columns: list[Any], rows: int) -> Small:
             result = np.zeros(rows, _small(len(limits)))

@@ -118,7 +118,7 @@ class Planner(ABC, Generic[S]):
         raise UnknownPrimitive("an arithmetic mean")
 
     def gate_number(self, axes: tuple[S, ...], limits: tuple[int, ...]) -> S:
-        """The number, from 1, of the last gate whose axis is below its limit; 0 for none."""
+        """Return the number, from 1, of the last gate whose axis is below its limit; 0 for none."""
         del axes, limits
         raise UnknownPrimitive("the number of a gate")
 

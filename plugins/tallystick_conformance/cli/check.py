@@ -65,7 +65,7 @@ def check_command(target: str, record: bool, reset: bool, seconds: float, as_jso
 
 
 def lines(report: Report, *, record: bool = False) -> Iterator[str]:
-    """A report as text: a block for each finding, and a line in the end."""
+    """Yield a report as text: a block for each finding, and a line in the end."""
     from tallystick_conformance.report import lines_of  # only when it is used
 
     for problem in report.findings[:MOST_TOLD]:

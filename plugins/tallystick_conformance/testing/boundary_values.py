@@ -56,7 +56,7 @@ class Boundary:
     draw: Draw | None = None
 
     def here(self) -> Boundary:
-        """The boundary of one part."""
+        """Return the boundary of one part."""
         if self.draw is None:
             return self
         turn, size = self.draw.whole(0, _USUAL_MOST), self.draw.one(_SIZES[:-1])
@@ -64,13 +64,13 @@ class Boundary:
         return attrs.evolve(self, turn=turn, size=size, same=same, present=present)
 
     def of_item(self, position: int) -> Boundary:
-        """The boundary of an item of a list."""
+        """Return the boundary of an item of a list."""
         turn = self.turn if self.same else self.turn + position
         return attrs.evolve(self, turn=turn, size=self.inner)
 
 
 def built(schema: Any, root: Schema, boundary: Boundary, room: int = DEPTH) -> Any:  # noqa: ANN401  # a JSON value
-    """A value of a part of a self-contained schema, at a boundary.
+    """Return a value of a part of a self-contained schema, at a boundary.
 
     Raises:
         SchemaError: no value meets the part.
@@ -101,7 +101,7 @@ def _built(part: Schema, root: Schema, boundary: Boundary, room: int) -> Any:  #
 
 
 def options_of(part: Schema) -> list[Any]:
-    """The values of a part that has few, or those of its range that are worth a look."""
+    """Return the values of a part that has few, or those of its range that are worth a look."""
     if "const" in part:
         return [part["const"]]
     if "enum" in part:
@@ -174,7 +174,7 @@ def _object(part: Schema, root: Schema, boundary: Boundary, room: int) -> dict[s
 
 
 def boundaries_of(part: Schema) -> list[Boundary]:
-    """The boundaries at which one part alone has different values."""
+    """Return the boundaries at which one part alone has different values."""
     options = options_of(part)
     if options:
         return [Boundary(turn) for turn in range(len(options))]
@@ -205,7 +205,7 @@ def grown(
     boundary: Boundary,
     path: str = "",
 ) -> Iterator[tuple[str, Any]]:
-    """A value with one list, map or text at a time made at a boundary, with its path."""
+    """Yield a value with one list, map or text at a time made at a boundary, with its path."""
     for part in alternatives_of(schema, root)[0]:
         if path and _can_grow(part):
             yield path, _built(part, root, boundary, DEPTH)
@@ -225,7 +225,7 @@ def _within(
     path: str,
     boundary: Boundary | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """The changes of what is in a value."""
+    """Yield the changes of what is in a value."""
     if isinstance(value, dict) and type_of(part) == "object":
         for name, inner in _fields(value, part).items():
             at = f"{path}.{name}" if path else name
@@ -244,7 +244,7 @@ def _within(
 
 
 def _fields(value: Mapping[str, Any], part: Schema) -> dict[str, Any]:
-    """The fields of an object with their schemas; of a map its first key."""
+    """Return the fields of an object with their schemas; of a map its first key."""
     if "properties" in part:
         return dict(part["properties"])
     inner = part.get("additionalProperties")

@@ -45,7 +45,7 @@ def bases(skill_type: SkillType, reader: FactReader) -> Iterator[JSON]:
 def concrete_record_of(
     reader: FactReader, values: Mapping[str, int], base: Mapping[str, Any]
 ) -> JSON | None:
-    """A record that has some facts, or None if none was found.
+    """Return a record that has some facts, or None if none was found.
 
     Args:
         reader: takes the facts of records of the type.
@@ -80,7 +80,7 @@ def _value_maker(schema: Schema) -> Callable[[Schema, str, int], Any]:
 
 
 def _integers(reader: FactReader, record: JSON) -> Mapping[str, int] | None:
-    """The facts of a record by digest, or None if it is no record that is scored."""
+    """Return the facts of a record by digest, or None if it is no record that is scored."""
     try:
         return reader.integers(record)
     except RecordError:

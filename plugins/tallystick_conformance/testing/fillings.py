@@ -142,7 +142,7 @@ def _contents(part: Schema, root: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _text(schema: Any, root: Schema) -> str:  # noqa: ANN401  # or a boolean
-    """The shortest good value as JSON."""
+    """Return the shortest good value as JSON."""
     return line({"": _built(schema, root)})[4:-1].decode()
 
 

@@ -52,7 +52,7 @@ Fields = dict[str, Any]
 
 
 @attrs.frozen
-class Miner:
+class NetworkMiner:
     """One miner.
 
     Attributes:
@@ -75,11 +75,11 @@ class Network:
         validators: the hotkeys of the validators.
     """
 
-    miners: Mapping[str, tuple[Miner, ...]]
+    miners: Mapping[str, tuple[NetworkMiner, ...]]
     validators: tuple[str, ...]
 
     def to_csv(self) -> bytes:
-        """The miners and their slots, as ``tallystick miner sync`` takes them."""
+        """Return the miners and their slots, as ``tallystick miner sync`` takes them."""
         by_uid = {miner.uid: miner for miners in self.miners.values() for miner in miners}
         rows = (
             f"{m.uid},{m.hotkey},{' '.join(sorted(m.skills))}" for _, m in sorted(by_uid.items())
@@ -88,7 +88,7 @@ class Network:
 
 
 def network_of(seed: int, types: Sequence[str], miners: int, validators: int) -> Network:
-    """The network of a seed; a miner is the same however many others there are."""
+    """Return the network of a seed; a miner is the same however many others there are."""
     every = [_miner(seed, uid, types) for uid in range(miners)]
     return Network(
         miners={name: _declaring(name, every) for name in types},
@@ -96,11 +96,11 @@ def network_of(seed: int, types: Sequence[str], miners: int, validators: int) ->
     )
 
 
-def _declaring(name: str, every: Sequence[Miner]) -> tuple[Miner, ...]:
+def _declaring(name: str, every: Sequence[NetworkMiner]) -> tuple[NetworkMiner, ...]:
     return tuple(miner for miner in every if name in miner.skills)
 
 
-def _miner(seed: int, uid: int, types: Sequence[str]) -> Miner:
+def _miner(seed: int, uid: int, types: Sequence[str]) -> NetworkMiner:
     draw = Draw.of(seed, "miner", uid)
     hotkey, skill = _hotkey(draw), draw.whole(_WORST, _BEST)
     skills = {name: _skill(seed, uid, name, skill) for name in types}
@@ -109,7 +109,7 @@ def _miner(seed: int, uid: int, types: Sequence[str]) -> Miner:
         for name, (declares, skill_in_type) in skills.items()
         if declares or uid == 0
     }
-    return Miner(uid, hotkey, declared)
+    return NetworkMiner(uid, hotkey, declared)
 
 
 def _skill(seed: int, uid: int, skill_type: str, skill: int) -> tuple[bool, int]:
@@ -163,7 +163,7 @@ class History:
             task += 1
 
     def _task(self, maker: RecordMaker, draw: Draw, when: Fields) -> Iterator[bytes]:
-        """The records of one task: of each miner of its group, as each validator saw it."""
+        """Yield the records of one task: of each miner of its group, as each validator saw it."""
         pool = self.network.miners[maker.name]
         group = draw.some(pool, draw.one(_GROUPS))
         group.sort(key=lambda miner: (-miner.skills[maker.name], miner.uid))
@@ -197,7 +197,9 @@ class RecordMaker:
     roles: tuple[str, ...]
     misses: bool
 
-    def answer(self, draw: Draw, miner: Miner, task: Mapping[str, Any], *, alone: bool) -> Fields:
+    def answer(
+        self, draw: Draw, miner: NetworkMiner, task: Mapping[str, Any], *, alone: bool
+    ) -> Fields:
         """Return the part that every validator sees alike: the submission, and how it compares."""
         draw.skill = miner.skills[self.name]
         if self.misses and draw.chance(max(1, (_ON_TIME - draw.skill) // _SELDOM)):
@@ -227,7 +229,7 @@ def history_of(  # noqa: PLR0913  # one argument for each size of the network
     epochs: int,
     rounds: int,
 ) -> History:
-    """The history of a seed.
+    """Return the history of a seed.
 
     Args:
         seed: any whole number.
@@ -269,7 +271,7 @@ def _maker(skill_type: SkillType) -> RecordMaker:
 def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
     """Return whether the schema allows a record without an answer; it has to allow the others."""
     validator, draw = RecordValidator(schema), Draw.of("sample", maker.name)
-    miner = Miner(0, "sample", {maker.name: CERTAIN})
+    miner = NetworkMiner(0, "sample", {maker.name: CERTAIN})
     task = maker.generator.task(draw)
     head = {"skill_type": maker.name, "task_id": "sample", "round": 0, "epoch": 0}
     head |= {"validator": "sample", "miner": {"uid": 0, "hotkey": "sample"}}
@@ -291,6 +293,6 @@ def _may_miss(maker: RecordMaker, schema: Schema) -> bool:
 
 
 def _given(make: Make, draw: Draw) -> object:
-    """A value, which now and then is null; rarer than it is by the schema."""
+    """Return a value, which now and then is null; rarer than it is by the schema."""
     value = make(draw, 0, DEPTH)
     return make(draw, 0, DEPTH) if value is None else value

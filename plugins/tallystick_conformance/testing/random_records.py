@@ -51,7 +51,7 @@ class RandomRecords:
         return _check_of(self.schema)
 
     def record(self, draw: Draw, edges: int = 0) -> dict[str, Any]:
-        """A valid record.
+        """Return a valid record.
 
         Args:
             draw: the choices; equal ones give equal records.
@@ -81,7 +81,7 @@ class RandomRecords:
 
 
 def generator_of(schema: Schema, requirements: Sequence[Requirement] = ()) -> Generator:
-    """The generator of a type that has none: each part is made from its schema.
+    """Return the generator of a type that has none: each part is made from its schema.
 
     With requirements, a part is drawn again until the parts before it, with some behind it, make a
     valid record that meets them all. Without any, what a condition of the schema asks of several
@@ -111,7 +111,7 @@ def generator_of(schema: Schema, requirements: Sequence[Requirement] = ()) -> Ge
 
 
 def _own_fields(schema: Schema) -> tuple[str, ...]:
-    """The required fields at the top of a record that are those of the type alone."""
+    """Return the required fields at the top of a record that are those of the type alone."""
     common = json.loads(schema_path("record-1").read_bytes())["properties"]
     others = {*common, "task", *ANSWER}
     return tuple(name for name in schema.get("required", ()) if name not in others)
@@ -132,7 +132,7 @@ class _Drawn:
     checker: RecordChecker
 
     def next(self, draw: Draw, *given: Any) -> Any:  # noqa: ANN401  # JSON values
-        """The part behind those that are given."""
+        """Return the part behind those that are given."""
         names = list(self.makers)
         for _ in range(_TRIES):
             rest = [self.makers[name](draw) for name in names[len(given) :]]

@@ -206,7 +206,7 @@ class _Compiler:
 
 
 def _kind_of(schema: Schema) -> str:
-    """The type of the values that a schema without one is about."""
+    """Return the type of the values that a schema without one is about."""
     about = {
         "object": ("properties", "required", "additionalProperties", "maxProperties"),
         "array": ("items", "prefixItems", "contains", "minItems", "maxItems"),
@@ -226,7 +226,7 @@ def _one_of(options: list[Any]) -> Make:
 
 
 def _bounded(make: Make) -> Make:
-    """The same, but for a schema that demands itself within itself, without an end."""
+    """Return the same, but for a schema that demands itself within itself, without an end."""
 
     def bounded(draw: Draw, edges: int, room: int) -> object:
         if room < -_DEEPEST:
@@ -301,7 +301,7 @@ def _decimal(schema: Schema, *, skilled: bool) -> Make:
 
 
 def _narrow(schema: Schema) -> Make:
-    """A range too narrow for a few decimals: its lower bound, or its middle."""
+    """Return a range too narrow for a few decimals: its lower bound, or its middle."""
     low = schema.get("minimum", schema.get("exclusiveMinimum", 0))
     high = schema.get("maximum", schema.get("exclusiveMaximum", low))
     only = low if "minimum" in schema else (low + high) / 2
@@ -321,7 +321,7 @@ def _near_skill(draw: Draw, low: int, high: int) -> int:
 
 
 def _bounds(schema: Schema, scale: int) -> tuple[int, int]:
-    """The least and the largest whole number of parts that lie in the range of a schema."""
+    """Return the least and the largest whole number of parts that lie in the range of a schema."""
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     lows = [_up(low, scale) if low is not None else None]

@@ -42,12 +42,12 @@ class FactReader:
         return compile_extraction(self.facts, self.schema)
 
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
-        """The record as formulas get it; None if it is not valid, or has no submission."""
+        """Return the record as formulas get it; None if it is not valid, or has no submission."""
         decoded = self._decoder.convert(record, 1)
         return None if isinstance(decoded, Reject | MissedDeadline) else decoded
 
     def integers(self, record: Mapping[str, Any]) -> Mapping[str, int] | None:
-        """The integers of the facts, by digest; None if the record has none.
+        """Return the integers of the facts, by digest; None if the record has none.
 
         Raises:
             RecordError: a fact that is code fails.
@@ -78,11 +78,11 @@ class RecordChecker:
         return FactReader(self.schema, tuple({fact.digest: fact for fact in every}.values()))
 
     def decoded(self, record: Mapping[str, Any]) -> Record | None:
-        """The record as formulas get it; None if it is not valid, or has no submission."""
+        """Return the record as formulas get it; None if it is not valid, or has no submission."""
         return self._reader.decoded(record)
 
     def unmet(self, record: Mapping[str, Any]) -> list[Requirement] | None:
-        """The requirements that a valid record does not meet; None if it is not valid.
+        """Return the requirements that a valid record does not meet; None if it is not valid.
 
         A requirement whose opaque fact fails is not met.
         """

@@ -102,7 +102,7 @@ def largest(
 
 
 def repaired(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JSON | None:
-    """The record, with what its unmet requirements read taken from one that meets them."""
+    """Return the record, with what its unmet requirements read taken from one that meets them."""
     unmet = checker.unmet(record)
     for donor in islice(donors, _TRIES):
         if not unmet:
@@ -116,12 +116,12 @@ def repaired(checker: RecordChecker, record: JSON, donors: Sequence[JSON]) -> JS
 
 
 def line(record: Mapping[str, Any]) -> bytes:
-    """The record as a line of a file, without its line end."""
+    """Return the record as a line of a file, without its line end."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def plain(checker: RecordChecker, record: Mapping[str, Any]) -> JSON:
-    """The record as an opaque fact gets it: what is left out, null or empty is missing."""
+    """Return the record as an opaque fact gets it: what is left out, null or empty is missing."""
     made: JSON = msgspec.to_builtins(checker.decoded(record))
     return made
 
@@ -211,7 +211,7 @@ def generated(skill_type: SkillType, seed: int) -> list[bytes]:
 
 
 def examples_of(skill_type: SkillType) -> Iterator[JSON]:
-    """The examples of a type that are JSON objects, valid or not."""
+    """Yield the examples of a type that are JSON objects, valid or not."""
     path = skill_type.examples
     for text in path.read_bytes().splitlines() if path is not None and path.is_file() else ():
         with suppress(ValueError):

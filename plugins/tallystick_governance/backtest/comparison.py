@@ -26,7 +26,7 @@ from tallystick_governance.backtest.outcome import (
     Comparison,
     Counts,
     FlipRows,
-    Miner,
+    MinerTotals,
     Outcome,
     StateOutcome,
     ThresholdRange,
@@ -83,7 +83,7 @@ class MinerChange:
         rank_after: the same under the candidate.
     """
 
-    miner: Miner
+    miner: MinerTotals
     before: int
     after: int
     share_before: int
@@ -133,7 +133,7 @@ class Distribution:
     """
 
     measure: str
-    miners: tuple[Miner, ...] = attrs.field(repr=False)
+    miners: tuple[MinerTotals, ...] = attrs.field(repr=False)
     before: Counts = attrs.field(repr=False)
     after: Counts = attrs.field(repr=False)
     tau: int | None
@@ -168,7 +168,7 @@ class Distribution:
 
 
 def distribution(
-    measure: str, miners: Sequence[Miner], before: Counts, after: Counts
+    measure: str, miners: Sequence[MinerTotals], before: Counts, after: Counts
 ) -> Distribution:
     """Compare two lists of amounts, in the order of the miners.
 
@@ -568,7 +568,7 @@ def _sums(types: Mapping[str, TypeOutcome]) -> _Sums:
     }
 
 
-def _overall(miners: Sequence[Miner], old: _Sums, new: _Sums) -> Distribution:
+def _overall(miners: Sequence[MinerTotals], old: _Sums, new: _Sums) -> Distribution:
     """Compare all types; those without an emission take part only when no type has one."""
     measure = next((name for name in (EMISSION, QUALITY) if old[name] or new[name]), NOTHING)
     none = (0,) * len(miners)
@@ -579,7 +579,7 @@ def _overall(miners: Sequence[Miner], old: _Sums, new: _Sums) -> Distribution:
 
 
 def _one_type(
-    miners: Sequence[Miner],
+    miners: Sequence[MinerTotals],
     name: str,
     sides: tuple[_Sums, _Sums],
     having: Sequence[_Sums],
@@ -610,7 +610,7 @@ def _members(before: CandidateOutcome, after: CandidateOutcome, skill_type: str)
 
 
 def _compare_type(
-    miners: Sequence[Miner],
+    miners: Sequence[MinerTotals],
     name: str,
     before: CandidateOutcome,
     after: CandidateOutcome,
@@ -647,7 +647,7 @@ def _compare_thresholds(
 
 
 def _compare_replays(
-    miners: Sequence[Miner], before: CandidateOutcome, after: CandidateOutcome
+    miners: Sequence[MinerTotals], before: CandidateOutcome, after: CandidateOutcome
 ) -> StateComparison | None:
     """Compare the replays of two candidates; None when one was not replayed."""
     old, new = before.state, after.state

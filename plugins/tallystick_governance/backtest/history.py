@@ -48,7 +48,7 @@ from tallystick_governance.backtest.outcome import (
     CandidateOutcome,
     FlipRows,
     History,
-    Miner,
+    MinerTotals,
     OnFlips,
     Outcome,
     Period,
@@ -368,7 +368,7 @@ class Aggregate:
             tuple(self.defects),
         )
         uids = self.uids.tolist()
-        miners = tuple(Miner(h, uids[self.positions[h]]) for h in sorted(self.positions))
+        miners = tuple(MinerTotals(h, uids[self.positions[h]]) for h in sorted(self.positions))
         outcomes = tuple(
             CandidateOutcome(
                 candidate.identity,
@@ -385,7 +385,7 @@ class Aggregate:
         plugins = plugin_names(candidates[0].rules.registry)
         return Outcome(history, miners, outcomes, plugins, tracks_thresholds(candidates))
 
-    def types(self, candidate: int, miners: Sequence[Miner]) -> dict[str, TypeOutcome]:
+    def types(self, candidate: int, miners: Sequence[MinerTotals]) -> dict[str, TypeOutcome]:
         """Return the outcome of each type that has records under a candidate.
 
         Args:

@@ -19,7 +19,7 @@ from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_allocation.share import slot_of
-from tallystick_governance.backtest.outcome import Counts, Miner
+from tallystick_governance.backtest.outcome import Counts, MinerTotals
 from tallystick_state.rules import state_rules_of
 from tallystick_state.weights import base_of, weighed_by
 from tallystick_yuma.cases import parameters_of
@@ -151,7 +151,7 @@ class Incentives:
     """
 
     network: Network
-    miners: tuple[Miner, ...] = attrs.field(repr=False)
+    miners: tuple[MinerTotals, ...] = attrs.field(repr=False)
     scenarios: tuple[Scenario, ...]
     curve: tuple[Point, ...] = attrs.field(repr=False)
     unweighed: tuple[str, str]
@@ -240,7 +240,7 @@ class Weighed:
         return self.refused or "no record has an emission or a quality above 0"
 
 
-def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -> Weighed:
+def weighed_under(rules: BoundRules, miners: Sequence[MinerTotals], amounts: Counts) -> Weighed:
     """Compute the weights of miners by the allocation of the rules that hold in the end.
 
     The amounts, of which the largest counts as 1, take the place of the last scores that all
@@ -265,7 +265,7 @@ def weighed_under(rules: BoundRules, miners: Sequence[Miner], amounts: Counts) -
 
 
 def incentives(
-    miners: Sequence[Miner], before: Weighed, after: Weighed, network: Network
+    miners: Sequence[MinerTotals], before: Weighed, after: Weighed, network: Network
 ) -> Incentives:
     """Compute the scenarios of a network.
 
@@ -300,12 +300,12 @@ def incentives(
     )
 
 
-def _others(miners: Sequence[Miner], *sides: Weighed) -> Iterator[Miner]:
+def _others(miners: Sequence[MinerTotals], *sides: Weighed) -> Iterator[MinerTotals]:
     """Yield the hotkeys and slots that have a weight and are no miner of the history."""
     hotkeys = {miner.hotkey for miner in miners}
     for key in sorted({key for side in sides for key in side.weights} - hotkeys):
         slot = slot_of(key)
-        yield Miner(key, UNKNOWN if slot is None else slot)
+        yield MinerTotals(key, UNKNOWN if slot is None else slot)
 
 
 class _Subnet:

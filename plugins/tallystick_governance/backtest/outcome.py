@@ -38,7 +38,7 @@ Matrix = tuple[tuple[int, ...], ...]
 
 
 @attrs.frozen
-class Miner:
+class MinerTotals:
     """A miner of the history.
 
     Attributes:
@@ -303,7 +303,7 @@ class Outcome:
     """
 
     history: History
-    miners: tuple[Miner, ...]
+    miners: tuple[MinerTotals, ...]
     candidates: tuple[CandidateOutcome, ...]
     plugins: Mapping[str, str] = attrs.field(factory=dict)
     tracks: bool = False

@@ -54,7 +54,7 @@ from tallystick_state.adoption import adopt
 from tallystick_state.epoch import close_epoch
 from tallystick_state.event import StateEvent
 from tallystick_state.miners import FLAG, flag, pinned_reputation
-from tallystick_state.model import Miner, State
+from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import (
     consensus_event,
     events_of_record,
@@ -340,8 +340,8 @@ _SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
 
 
 def _registered(
-    miners: Mapping[str, Miner], rules: StateRules, types: Mapping[str, frozenset[str]]
-) -> dict[str, Miner]:
+    miners: Mapping[str, MinerEntry], rules: StateRules, types: Mapping[str, frozenset[str]]
+) -> dict[str, MinerEntry]:
     """Register each miner for the types of the rule set that it has records of.
 
     A type that is new to a miner has the initial reputation.
@@ -350,7 +350,7 @@ def _registered(
     initial = initial_reputation(rules) if has_reputation else 0
     registered = dict(miners)
     for hotkey, names in types.items():
-        miner = miners.get(hotkey, Miner(hotkey, None, (), {}))
+        miner = miners.get(hotkey, MinerEntry(hotkey, None, (), {}))
         new = names & rules.rule_set.skill_types.keys() - set(miner.types)
         if new:
             start = dict.fromkeys(sorted(new), initial) if has_reputation else {}

@@ -62,7 +62,7 @@ from tallystick_governance.backtest.outcome import (
     Comparison,
     EpochState,
     FlipRows,
-    Miner,
+    MinerTotals,
     Outcome,
 )
 from tallystick_governance.backtest.statistics import Interval
@@ -186,7 +186,7 @@ class CandidateSection:
         return tuple(scenario.name for scenario in incentives.scenarios) if incentives else ()
 
     @property
-    def incentives(self) -> Iterator[tuple[Miner, tuple[int, ...]]]:
+    def incentives(self) -> Iterator[tuple[MinerTotals, tuple[int, ...]]]:
         """The miners whose incentive changes most, and their incentive in each scenario, in nano.
 
         As many as the table of miners has.

@@ -60,7 +60,7 @@ FORMAT = 1
 NAMED = 10
 """Maximum number of those named who gain or lose most."""
 
-Row = tuple[Any, ...]
+ReportRow = tuple[Any, ...]
 
 VALUE = pa.decimal128(19, 9)
 """One published value: 19 digits hold every 64-bit integer."""
@@ -232,7 +232,7 @@ def summary(
     command: str,
     files: Mapping[str, str],
 ) -> JsonObject:
-    """The summary of a back-test.
+    """Return the summary of a back-test.
 
     Args:
         outcome: of the back-test.
@@ -292,7 +292,7 @@ def _candidate(found: CandidateComparison) -> JsonObject:
 
 
 def headlines(outcome: Outcome, comparisons: Sequence[CandidateComparison]) -> JsonObject:
-    """The result of a back-test in short, for who reads no file of it.
+    """Return the result of a back-test in short, for who reads no file of it.
 
     Args:
         outcome: of the back-test.
@@ -362,7 +362,7 @@ def _scenario(found: Incentives, scenario: Scenario) -> JsonObject:
 
 
 def _uncertainty(known: Uncertainty, changes: Sequence[MinerChange]) -> JsonObject:
-    """The intervals of what changes hands, of the flips, and of those who are named."""
+    """Return the intervals of what changes hands, of the flips, and of those who are named."""
     named = [*winners(changes, NAMED), *losers(changes, NAMED)]
     return {
         **_intervals(known),
@@ -465,7 +465,7 @@ def miner_table(comparison: CandidateComparison) -> pa.Table:
 
 def migration_table(comparison: CandidateComparison) -> pa.Table:
     """Return the tier migrations of one candidate."""
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     for name, by_type in comparison.types.items():
         tiers = by_type.tiers
         if tiers is None or not (tiers.migration and tiers.tiers and tiers.candidate_tiers):
@@ -511,7 +511,7 @@ def reputation_table(state: EpochState, candidate: str) -> pa.Table:
 
 def incentive_table(incentives: Incentives, candidate: str) -> pa.Table:
     """Return the incentive of miners in each scenario of one candidate."""
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     for scenario in incentives.scenarios:
         head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
         columns = (scenario.consensus, scenario.incentive, incentives.nobody.incentive)
@@ -524,7 +524,7 @@ def incentive_table(incentives: Incentives, candidate: str) -> pa.Table:
 
 def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
     """Return the dividends of validators in each scenario of one candidate."""
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     validators = incentives.network.validators
     for scenario in incentives.scenarios:
         head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
@@ -542,7 +542,7 @@ def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
 
 def _miner_rows(
     comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
-) -> Iterator[Row]:
+) -> Iterator[ReportRow]:
     tracked = _state_rows(comparison, skill_type, distribution)
     for change in distribution.changes():
         hotkey, relative = change.miner.hotkey, change.relative
@@ -563,7 +563,7 @@ def _miner_rows(
 
 def _state_rows(
     comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
-) -> Mapping[str, Row]:
+) -> Mapping[str, ReportRow]:
     """Return the results of the replay of the epochs, by hotkey."""
     state = comparison.state
     if state is None:
@@ -594,7 +594,7 @@ def _part(count: int, whole: int) -> Decimal | None:
     return to_decimal(published_share(count, whole)) if whole else None
 
 
-def _table(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
+def _table(schema: pa.Schema, rows: Sequence[ReportRow]) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema=schema)

@@ -32,7 +32,7 @@ _OF_SCORES = frozenset({"rule_set", "axes", "measures", "skill_types", "tiers", 
 
 
 @attrs.frozen
-class Difference:
+class RuleSetDifference:
     """The difference between two rule sets.
 
     Attributes:
@@ -119,7 +119,7 @@ def difference(
     new: Scorer,
     bounds: Mapping[str, ThresholdPair] | None = None,
     epoch: int | None = None,
-) -> Difference:
+) -> RuleSetDifference:
     """Return the difference of two rule sets that are bound.
 
     Args:
@@ -142,7 +142,7 @@ def difference(
     unknown = (*_changed_requirements(old, new), *values)
     if unknown or any(type_effect.recomputed for type_effect in effects):
         needed = max(needed, Level.MINOR)
-    return Difference(
+    return RuleSetDifference(
         old=before.reference,
         new=after.reference,
         old_digest=old.digest,

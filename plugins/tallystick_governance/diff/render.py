@@ -9,7 +9,7 @@ from tallystick.io.text import escaped
 from tallystick.json_values import JsonObject, json_form, json_value
 from tallystick.numbers.nano import NANO, to_text
 from tallystick_governance.diff.change import Change, FormulaChange
-from tallystick_governance.diff.difference import Difference
+from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.interval import ONE, Interval
 from tallystick_governance.diff.policy import Level
@@ -29,7 +29,7 @@ _UNKNOWN = "no bound known"
 _NO_SCORE = "nothing"
 
 
-def as_json(found: Difference) -> JsonObject:
+def as_json(found: RuleSetDifference) -> JsonObject:
     """Return the difference as JSON values; exact numbers are text of nine places."""
     return {
         "old": {"rule_set": found.old, "digest": found.old_digest},
@@ -56,7 +56,7 @@ def as_json(found: Difference) -> JsonObject:
     }
 
 
-def as_text(found: Difference) -> str:
+def as_text(found: RuleSetDifference) -> str:
     """Return the difference for a terminal."""
     lines = [f"{found.old}  {found.old_digest}", f"{found.new}  {found.new_digest}"]
     lines += [f"    {_summary(found)}", ""]
@@ -74,7 +74,7 @@ def as_text(found: Difference) -> str:
     return "\n".join(map(escaped, [*lines, verdict(found)]))
 
 
-def as_markdown(found: Difference) -> str:
+def as_markdown(found: RuleSetDifference) -> str:
     """Return the difference as a part of a proposal."""
     sides = (found.old, found.old_digest), (found.new, found.new_digest)
     changes = ((code(c.path), cell(c.old), cell(c.new)) for c in found.changes)
@@ -107,27 +107,27 @@ def as_markdown(found: Difference) -> str:
     )
 
 
-def _summary(found: Difference) -> str:
+def _summary(found: RuleSetDifference) -> str:
     """Return what the new rule set is for, in its own words."""
     return f"“{found.summary}”" if found.summary else "no summary of its own"
 
 
-def _of_state(found: Difference) -> str:
+def _of_state(found: RuleSetDifference) -> str:
     """Return whose thresholds bound the effects, as the end of a title."""
     return "" if found.epoch is None else f", by the thresholds of the state in epoch {found.epoch}"
 
 
-def _is_to_measure(found: Difference) -> bool:
+def _is_to_measure(found: RuleSetDifference) -> bool:
     later = found.epoch is not None and found.moves_thresholds
     return bool(found.any_tier or found.not_analysed or found.unknown or later)
 
 
-def _command(found: Difference) -> str:
+def _command(found: RuleSetDifference) -> str:
     """Return the command that measures on records what bounds cannot tell."""
     return f"tallystick backtest HISTORY --rules {found.old} --rules NEW --with-state -o FOLDER"
 
 
-def _limits(found: Difference) -> Iterator[str]:
+def _limits(found: RuleSetDifference) -> Iterator[str]:
     """Yield what the bounds say nothing about, and what measures it."""
     if found.any_tier:
         state = "" if found.epoch is not None else "; --state STATE bounds it by those of a state"
@@ -151,7 +151,7 @@ def _limits(found: Difference) -> Iterator[str]:
         yield f"on records it is measured by: {_command(found)}"
 
 
-def verdict(found: Difference) -> str:
+def verdict(found: RuleSetDifference) -> str:
     """Return the part of the version that the change needs, and whether it is raised."""
     if found.needed is Level.NONE:
         return "no difference in meaning"

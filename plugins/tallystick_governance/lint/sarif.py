@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from tallystick.canonical import digest
 from tallystick.diagnostics import Diagnostic
+from tallystick.json_values import JsonObject
 from tallystick.scoring.lint import Check
 from tallystick_governance.lint.linting import Report
 
@@ -23,10 +23,8 @@ SCHEMA = (
 _FINGERPRINT = "finding/v1"
 """The name by which a finding is known again when its line or its figures have changed."""
 
-Json = dict[str, Any]
 
-
-def as_sarif(found: Report) -> Json:
+def as_sarif(found: Report) -> JsonObject:
     """Return the report as a SARIF log of one run; paths are relative to the working directory."""
     return {
         "$schema": SCHEMA,
@@ -48,7 +46,7 @@ def as_sarif(found: Report) -> Json:
     }
 
 
-def _results(found: Report) -> list[Json]:
+def _results(found: Report) -> list[JsonObject]:
     # of results that have a baseline state, all must have one
     new = {} if found.against is None else {"baselineState": "new"}
     gone = {"baselineState": "absent"}
@@ -60,7 +58,7 @@ def _results(found: Report) -> list[Json]:
     ]
 
 
-def _invocations(found: Report) -> Json:
+def _invocations(found: Report) -> JsonObject:
     """Return the checks that were not made, as notifications of the run; often none."""
     texts = [f"the lints of {name} were not made: {why}" for name, why in found.refused.items()]
     texts += map(str, found.not_analysed)
@@ -72,7 +70,7 @@ def _invocations(found: Report) -> Json:
     }
 
 
-def _rule(check: Check) -> Json:
+def _rule(check: Check) -> JsonObject:
     return {
         "id": check.code,
         "shortDescription": {"text": check.summary},
@@ -82,7 +80,7 @@ def _rule(check: Check) -> Json:
     }
 
 
-def _result(finding: Diagnostic, index: Mapping[str, int]) -> Json:
+def _result(finding: Diagnostic, index: Mapping[str, int]) -> JsonObject:
     return {
         "ruleId": finding.code,
         "ruleIndex": index[finding.code],
@@ -94,15 +92,15 @@ def _result(finding: Diagnostic, index: Mapping[str, int]) -> Json:
     }
 
 
-def _suppressed(reason: str) -> Json:
+def _suppressed(reason: str) -> JsonObject:
     return {"suppressions": [{"kind": "inSource", "status": "accepted", "justification": reason}]}
 
 
-def _location(finding: Diagnostic) -> Json:
-    physical: Json = {"artifactLocation": {"uri": _uri(finding.file)}}
+def _location(finding: Diagnostic) -> JsonObject:
+    physical: JsonObject = {"artifactLocation": {"uri": _uri(finding.file)}}
     if finding.line:
         physical["region"] = {"startLine": finding.line}
-    location: Json = {"physicalLocation": physical}
+    location: JsonObject = {"physicalLocation": physical}
     if finding.path:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.path}]
     return location

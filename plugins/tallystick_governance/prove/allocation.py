@@ -36,14 +36,14 @@ _MOST = 4
 _MOST_ALIKE = 32
 _TRIES = 60
 """Number of populations of a size that are tried."""
-Row = Mapping[str, Any]
+MinerRow = Mapping[str, Any]
 
 
 @attrs.frozen
 class _Weighed:
     """A population that was made up, and its weights in nano."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[MinerRow, ...]
     round: Mapping[str, Any]
     weights: Mapping[str, int]
 
@@ -232,7 +232,7 @@ class _MadeUp:
             return None
         return _Weighed(rows, {"format": 1, "round": picked} if picked else {}, weights)
 
-    def _rows(self, number: int, miner: int, seed: int) -> Iterator[Row]:
+    def _rows(self, number: int, miner: int, seed: int) -> Iterator[MinerRow]:
         """Yield the rows of a miner, one for each group; those of one seed have the same values."""
         who = {"hotkey": f"miner-{miner}"}
         who |= {

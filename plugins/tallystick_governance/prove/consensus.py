@@ -27,6 +27,7 @@ import z3
 from tallystick.errors import TallystickError
 from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.smt import Encoder
+from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import NANO, to_text
 from tallystick.records.rejects import Reject
 from tallystick.scoring.scorer import Scorer
@@ -39,8 +40,6 @@ from tallystick_consensus.rules import set_of
 from tallystick_consensus.run import bound_consensus
 from tallystick_governance.prove.property import Answer, Laws, Status
 from tallystick_governance.prove.solver import solver_of
-
-Json = dict[str, Any]
 
 UNANIMOUS, FLOODING = "consensus-unanimous", "consensus-flooding"
 """The names of the laws."""
@@ -191,7 +190,7 @@ def _flooding(bound: BoundConsensus, size: int, name: str) -> Answer:
 
 
 def _refuted(  # noqa: PLR0913, PLR0917  # of Answer
-    only: str, size: int, name: str, record: Json, value: int, about: str | None = None
+    only: str, size: int, name: str, record: JsonObject, value: int, about: str | None = None
 ) -> Answer:
     more = {"record": record, "value": to_text(value), "about": about, "method": "scored"}
     return _answer(only, size, name, "counterexample", **more)
@@ -309,7 +308,7 @@ def _silent(bound: BoundConsensus) -> str | None:
     return next((kind for kind in bound.rules.capability_kinds if kind not in kinds), None)
 
 
-def _submission(verdict: str = VERDICTS[0], risk: float = 0.5, **lists: Any) -> Json:  # noqa: ANN401  # of a submission
+def _submission(verdict: str = VERDICTS[0], risk: float = 0.5, **lists: Any) -> JsonObject:  # noqa: ANN401  # of a submission
     return {"verdict": verdict, "risk_score": risk, **lists}
 
 
@@ -322,7 +321,7 @@ def _of_one_mind(  # noqa: PLR0913, PLR0917  # the counts of a model
     other: int = 0,
     silent: int = 0,
     shared: int = 0,
-) -> list[Json]:
+) -> list[JsonObject]:
     """Return the submissions of a group by the items of all, of all but one, and of one alone."""
     mine = [*range(both + theirs)]
     its = [*range(both), *range(both + theirs, both + theirs + other)]
@@ -344,7 +343,7 @@ def _of_one_mind(  # noqa: PLR0913, PLR0917  # the counts of a model
     return [one] * (size - 1) + [last]
 
 
-def _permitted(bound: BoundConsensus, number: int) -> tuple[Json, Json]:
+def _permitted(bound: BoundConsensus, number: int) -> tuple[JsonObject, JsonObject]:
     """Return a capability, and the rule of a policy that permits it."""
     name, kind = next(iter(bound.rules.permits.items()))
     resource, _, action = name.partition("/")
@@ -355,14 +354,14 @@ def _permitted(bound: BoundConsensus, number: int) -> tuple[Json, Json]:
     )
 
 
-def _flooded(bound: BoundConsensus, name: str, held: Sequence[Sequence[int]]) -> list[Json]:
+def _flooded(bound: BoundConsensus, name: str, held: Sequence[Sequence[int]]) -> list[JsonObject]:
     """Return the submissions of honest members, and of a flooder who has all items."""
     union = max(map(max, filter(None, held))) + 1
     flood = range(union + max(_LEAST_OUTLIERS, int(_FLOOD * union) + 1))
     return [_submission(**_listed(bound, name, numbers)) for numbers in (*held, flood)]
 
 
-def _listed(bound: BoundConsensus, name: str, numbers: Iterable[int]) -> Json:
+def _listed(bound: BoundConsensus, name: str, numbers: Iterable[int]) -> JsonObject:
     """Return the items of the set of a component, by their numbers."""
     texts = [f"item-{number}" for number in numbers]
     kind = bound.rules.capability_kinds[0]
@@ -374,7 +373,7 @@ def _listed(bound: BoundConsensus, name: str, numbers: Iterable[int]) -> Json:
     return {"dependencies": texts}
 
 
-def _group(bound: BoundConsensus, submissions: Sequence[Json]) -> Json:
+def _group(bound: BoundConsensus, submissions: Sequence[JsonObject]) -> JsonObject:
     """Return a group of primaries with some submissions, as `tallystick consensus` takes it."""
     about = {"skill_type": next(iter(bound.loaded.rule_set.skill_types)), "task_id": "group"}
     members = [
@@ -384,7 +383,7 @@ def _group(bound: BoundConsensus, submissions: Sequence[Json]) -> Json:
     return {**about, "round": 0, "epoch": 0, "validator": "validator", "members": members}
 
 
-def _computed(bound: BoundConsensus, record: Json) -> list[Mapping[str, int]]:
+def _computed(bound: BoundConsensus, record: JsonObject) -> list[Mapping[str, int]]:
     """Return the published components of each member, by the engine."""
     group = GroupDecoder([record["skill_type"]]).decode(record, 1)
     if isinstance(group, Reject):

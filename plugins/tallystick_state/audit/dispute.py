@@ -36,7 +36,15 @@ from tallystick_state.audit.judgement import (
 )
 from tallystick_state.audit.side import RuleText, Side
 from tallystick_state.audit.step_rows import Place, StepRows, chosen, first_difference
-from tallystick_state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_data, row_key
+from tallystick_state.step_roots import (
+    STEPS,
+    EpochLeaf,
+    Key,
+    LeafRow,
+    RootedStep,
+    row_data,
+    row_key,
+)
 from tallystick_state.trust.encoding import check_schema, read_file, sound_json
 from tallystick_state.trust.envelope import Envelope
 from tallystick_state.trust.keys import PublicKey
@@ -151,7 +159,7 @@ def rows_of(proven: Iterable[ProvenRows], leaves: Mapping[int, EpochLeaf]) -> Ro
     """Return the reader of all rows with a prefix; TrustError where proven rows do not show all."""
     every = tuple(proven)
 
-    def rows(epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+    def rows(epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         root = leaves[epoch].steps[step] if epoch in leaves else None
         if root is None:
             raise bad_proof("the dispute", f"no {step} of epoch {epoch}", "them")
@@ -226,7 +234,7 @@ class _Maker:
         self._sides = {"a": a, "b": b}
         self._epoch, self._step, self._place = place.epoch, place.step, place
         self._plugins, self._records = plugins, records
-        self._asked: dict[tuple[int, Step, Key], ProvenRows | None] = {}
+        self._asked: dict[tuple[int, RootedStep, Key], ProvenRows | None] = {}
 
     def dispute(self, names: Mapping[str, str]) -> Dispute:
         key = self._key()
@@ -268,7 +276,7 @@ class _Maker:
     def _own(self, side: str, prefix: Key) -> ProvenRows | None:
         return self._steps(side).proven(self._epoch, self._step, prefix)
 
-    def _rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+    def _rows(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         """Return rows that both sides have, and keep them as evidence."""
         if (epoch, step, prefix) not in self._asked:
             rows = self._sides["a"].rows(epoch)[step]
@@ -277,7 +285,7 @@ class _Maker:
             self._asked[epoch, step, prefix] = rows.proven(epoch, step, prefix)
         return _those(self._asked[epoch, step, prefix], prefix)
 
-    def _batches(self, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Envelope]:
+    def _batches(self, rows: Mapping[str, Sequence[LeafRow]]) -> Mapping[str, Envelope]:
         """Return the signed batch of each side that lists its row of inputs."""
         if self._step != "inputs":
             return {}
@@ -285,7 +293,7 @@ class _Maker:
         return {side: batch for side, batch in batches.items() if batch is not None}
 
     def _record(
-        self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[Row]]
+        self, agreed: Agreed, key: Key, rows: Mapping[str, Sequence[LeafRow]]
     ) -> Mapping[str, Any] | None:
         """Return the record of the row, where somebody has it: its digest is a proven one."""
         if self._step not in _OF_RECORDS or self._records is None or key[-1]:
@@ -321,7 +329,9 @@ def without_row(place: Place, mine: EpochLeaf, theirs: EpochLeaf) -> Verdict:
     return Verdict("membership", reason, place.epoch)
 
 
-def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple[Step, ...]:
+def _lacking(
+    mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[RootedStep]
+) -> tuple[RootedStep, ...]:
     """Return the steps that one of two leaves lacks; steps that differ otherwise are refused."""
     differ = [step for step in steps if mine.steps[step] != theirs.steps[step]]
     if any(None not in (mine.steps[step], theirs.steps[step]) for step in differ):
@@ -329,7 +339,7 @@ def _lacking(mine: EpochLeaf, theirs: EpochLeaf, steps: Iterable[Step]) -> tuple
     return tuple(differ)
 
 
-def _noted(verdict: Verdict, passed: Sequence[Step]) -> Verdict:
+def _noted(verdict: Verdict, passed: Sequence[RootedStep]) -> Verdict:
     """Return a verdict whose reason names the steps that only one side has."""
     if not passed:
         return verdict
@@ -389,7 +399,7 @@ def _leaves(proof: Proof) -> dict[int, EpochLeaf]:
     return {leaf.epoch: attrs.evolve(leaf, salt=None) for leaf in leaves}
 
 
-def _those(rows: ProvenRows | None, prefix: Key) -> Sequence[Row]:
+def _those(rows: ProvenRows | None, prefix: Key) -> Sequence[LeafRow]:
     """Return the proven rows with a prefix."""
     size = len(prefix)
     return [] if rows is None else [r for r in rows.rows if row_key(r)[:size] == tuple(prefix)]

@@ -25,7 +25,7 @@ from tallystick.json_values import json_value
 from tallystick_state.audit.step_rows import FileRows, StepRows
 from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
-from tallystick_state.step_roots import STEPS, EpochLeaf, Step
+from tallystick_state.step_roots import STEPS, EpochLeaf, RootedStep
 from tallystick_state.trust.checkpoint import MAX_NOTE_BYTES, Checkpoint, read_checkpoint
 from tallystick_state.trust.encoding import check_schema, sound_json
 from tallystick_state.trust.merkle import TileTree, leaf_hash
@@ -51,9 +51,9 @@ class Evidence:
     checkpoint: Checkpoint | None
     rules: Sequence[Mapping[str, str]]
     leaves: tuple[EpochLeaf, ...]
-    steps: Mapping[int, Mapping[Step, StepRows | None]]
+    steps: Mapping[int, Mapping[RootedStep, StepRows | None]]
 
-    def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
+    def rows(self, epoch: int) -> Mapping[RootedStep, StepRows | None]:
         """Return the rows of an epoch.
 
         Raises:
@@ -156,7 +156,7 @@ class _Reader:
         header = self._object("header")
         signed = header.get("checkpoint")
         checkpoint = None if signed is None else read_checkpoint(signed.encode())
-        leaves, steps = list[EpochLeaf](), dict[int, Mapping[Step, StepRows | None]]()
+        leaves, steps = list[EpochLeaf](), dict[int, Mapping[RootedStep, StepRows | None]]()
         for epoch in range(header["epochs"]):
             line = self._object("epoch")
             check_schema("epoch-leaf-1", line["leaf"], self._where, "bad-evidence")
@@ -177,7 +177,7 @@ class _Reader:
         if checkpoint.size > tree.size or tree.root_at(checkpoint.size) != checkpoint.root:
             raise self._bad("leaves of another root", "those of the checkpoint")
 
-    def _rows(self, leaf: EpochLeaf, step: Step) -> StepRows | None:
+    def _rows(self, leaf: EpochLeaf, step: RootedStep) -> StepRows | None:
         root = leaf.steps[step]
         if root is None:
             return None

@@ -33,8 +33,8 @@ from tallystick_state.step_roots import (
     ALIGNMENT,
     EpochLeaf,
     Key,
-    Row,
-    Step,
+    LeafRow,
+    RootedStep,
     row_data,
     row_key,
 )
@@ -72,10 +72,10 @@ class Verdict:
     kind: Kind
     reason: str
     epoch: int | None = None
-    step: Step | None = None
-    key: Row | None = None
+    step: RootedStep | None = None
+    key: LeafRow | None = None
     wrong: Wrong = "undecided"
-    derived: Row | None = None
+    derived: LeafRow | None = None
     explanation: Mapping[str, Any] | None = None
 
 
@@ -220,7 +220,7 @@ _UNSIGNED = (
 class RowsOf(Protocol):
     """A reader of all rows of a step with a prefix, wherever they are."""
 
-    def __call__(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+    def __call__(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         """Return the rows of a step of an epoch whose keys begin with the prefix."""
 
 
@@ -291,15 +291,15 @@ class Question:
     """
 
     epoch: int
-    step: Step
+    step: RootedStep
     key: Key
-    own: Mapping[str, Sequence[Row]]
+    own: Mapping[str, Sequence[LeafRow]]
     agreed: Agreed
     record: Mapping[str, Any] | None = None
     batches: Mapping[str, Envelope] = attrs.field(factory=dict)
 
     @property
-    def row(self) -> dict[str, Row | None]:
+    def row(self) -> dict[str, LeafRow | None]:
         """The row of each side with the key; None for a side without one."""
         return {
             side: next((row for row in rows if row_key(row) == self.key), None)
@@ -385,7 +385,7 @@ def _of_record(asked: Question) -> Verdict:
     return attrs.evolve(verdict, explanation=scored.explanation)
 
 
-def _of_record_alone(row: Row) -> Row:
+def _of_record_alone(row: LeafRow) -> LeafRow:
     """Return a row of facts or results without what its group says."""
     if not isinstance(row[-1], Mapping):
         return row
@@ -467,12 +467,12 @@ def _registered(asked: Question) -> Verdict:
     )
 
 
-def _compared(asked: Question, kind: Kind, derived: Row | None, whence: str) -> Verdict:
+def _compared(asked: Question, kind: Kind, derived: LeafRow | None, whence: str) -> Verdict:
     wrong = wrong_of({side: not _same(asked.row[side], derived) for side in LETTERS})
     return Verdict(kind, f"derived {whence}", wrong=wrong, derived=derived)
 
 
-def _same(found: Row | None, derived: Row | None) -> bool:
+def _same(found: LeafRow | None, derived: LeafRow | None) -> bool:
     """Return whether two rows are one leaf, or neither exists."""
     if found is None or derived is None:
         return found is derived

@@ -25,14 +25,14 @@ from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import ENGINE, pinned_reputation
-from tallystick_state.model import Columns, Miner, State
+from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.reputation import initial_reputation, mean_delta
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.step_roots import (
     Key,
-    Row,
-    Step,
+    LeafRow,
+    RootedStep,
     delta_rows,
     event_of,
     key_of,
@@ -53,14 +53,14 @@ from tallystick_state.weights import (
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
 
-Rows = Iterable[Row]
+Rows = Iterable[LeafRow]
 _FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
 
 class Known(Protocol):
     """The rules and rows that both sides agree on."""
 
-    def rows(self, epoch: int, step: Step, prefix: Key = ()) -> Sequence[Row]:
+    def rows(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         """Return all rows of a step whose keys begin with a prefix."""
 
     def rules(self, line: str, epoch: int) -> StateRules:
@@ -86,7 +86,7 @@ class Scored:
     explanation: Mapping[str, Any]
 
 
-def delta(known: Known, epoch: int, key: Key) -> Row | None:
+def delta(known: Known, epoch: int, key: Key) -> LeafRow | None:
     """Return the row of deltas with a key; None where there are no events of it."""
     hotkey, skill_type, validator, *_, pinned = key
     line = known.line_of(str(skill_type), epoch)
@@ -127,7 +127,7 @@ def _flags(
         yield flag_of(hotkey, skill_type, number, epoch)
 
 
-def reputation(known: Known, epoch: int, key: Key) -> Row:
+def reputation(known: Known, epoch: int, key: Key) -> LeafRow:
     """Return the row of reputations with a key, of a miner that has one."""
     hotkey, skill_type = map(str, key)
     line = known.line_of(skill_type, epoch)
@@ -147,7 +147,7 @@ def reputation(known: Known, epoch: int, key: Key) -> Row:
     return reputation_row((hotkey, skill_type), before, mean, rules, known.adopted(line, epoch))
 
 
-def threshold(known: Known, epoch: int, key: Key) -> Row | None:
+def threshold(known: Known, epoch: int, key: Key) -> LeafRow | None:
     """Return the row of thresholds with a key; None where the rules track none."""
     line = known.line_of(str(key[0]), epoch)
     before: dict[str, dict[str, int]] = {}
@@ -348,7 +348,7 @@ def _scorer(known: Known, line: str, pinned: int) -> Scorer:
     return Scorer.of(bound_over([Timeline(bound[every[0].digest], later)]))
 
 
-def record_row(step: Step, event: StateEvent) -> Row | None:
+def record_row(step: RootedStep, event: StateEvent) -> LeafRow | None:
     """Return the row of one of the first three steps that a record leads to; None without one."""
     if step == "results":
         return result_row(event)
@@ -366,10 +366,10 @@ def _reputations(known: Known, epoch: int, hotkey: str, skill_type: str) -> Stat
     """Return the state at the start of an epoch, with one reputation if the miner has it there."""
     nano = _next(known, epoch, "reputations", (hotkey, skill_type))
     reputations = {} if nano is None else {skill_type: nano}
-    return State(epoch, {hotkey: Miner(hotkey, None, (), reputations)}, {})
+    return State(epoch, {hotkey: MinerEntry(hotkey, None, (), reputations)}, {})
 
 
-def _next(known: Known, epoch: int, step: Step, key: Key) -> int | None:
+def _next(known: Known, epoch: int, step: RootedStep, key: Key) -> int | None:
     """Return the value that an epoch began with, from the step of the epoch before it."""
     rows = known.rows(epoch - 1, step, key) if epoch else ()
     text = rows[0][-1]["next"] if rows else None

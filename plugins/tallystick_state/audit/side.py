@@ -18,7 +18,7 @@ from tallystick_state.audit.step_rows import StepRows
 from tallystick_state.authority import batch_with
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.ledger import Ledger
-from tallystick_state.step_roots import EpochLeaf, Row, Step
+from tallystick_state.step_roots import EpochLeaf, LeafRow, RootedStep
 from tallystick_state.store.store import PLACE
 from tallystick_state.transfer import import_state, is_export
 from tallystick_state.trust.checkpoint import Checkpoint
@@ -78,23 +78,23 @@ class Side:
         size = len(self.leaves) if self.checkpoint is None else self.checkpoint.size
         return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
 
-    def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
+    def rows(self, epoch: int) -> Mapping[RootedStep, StepRows | None]:
         """Return the rows of each step of an epoch."""
         if epoch not in self._rows:
             self._rows[epoch] = self._read(epoch)
         return self._rows[epoch]
 
-    def _read(self, epoch: int) -> Mapping[Step, StepRows | None]:
+    def _read(self, epoch: int) -> Mapping[RootedStep, StepRows | None]:
         if isinstance(self.source, Evidence):
             return self.source.rows(epoch)
         steps = self.source.rows(epoch)
         return {step: None if rows is None else StepRows(rows) for step, rows in steps.items()}
 
     @cached_property
-    def _rows(self) -> dict[int, Mapping[Step, StepRows | None]]:
+    def _rows(self) -> dict[int, Mapping[RootedStep, StepRows | None]]:
         return {}
 
-    def batch(self, row: Row) -> Envelope | None:
+    def batch(self, row: LeafRow) -> Envelope | None:
         """Return the signed batch of the validator of a row of inputs; None for evidence."""
         if isinstance(self.source, Evidence):
             return None

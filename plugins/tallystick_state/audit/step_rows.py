@@ -16,7 +16,15 @@ from typing import BinaryIO, Protocol, overload
 import attrs
 import msgspec
 
-from tallystick_state.step_roots import STEPS, EpochLeaf, Key, Row, Step, row_key, step_tree
+from tallystick_state.step_roots import (
+    STEPS,
+    EpochLeaf,
+    Key,
+    LeafRow,
+    RootedStep,
+    row_key,
+    step_tree,
+)
 from tallystick_state.trust.merkle import HASH_SIZE, TILE_WIDTH, TileTree
 from tallystick_state.trust.proof import ProvenRows
 
@@ -71,7 +79,7 @@ class StepRows:
         """The tree of the rows."""
         return step_tree(self.data) if self.known is None else self.known
 
-    def row(self, place: int) -> Row:
+    def row(self, place: int) -> LeafRow:
         """Return the row at a place."""
         return read_row(self.data[place])
 
@@ -96,13 +104,13 @@ class StepRows:
         return ProvenRows(epoch, step, low, rows, self.tree.inclusion(low, high - low).path)
 
 
-def read_row(data: bytes) -> Row:
+def read_row(data: bytes) -> LeafRow:
     """Return the row that a leaf has."""
-    row: Row = _decode(data)
+    row: LeafRow = _decode(data)
     return row
 
 
-def chosen(rows: ProvenRows, size: int, prefix: Key) -> list[Row] | None:
+def chosen(rows: ProvenRows, size: int, prefix: Key) -> list[LeafRow] | None:
     """Return the rows with a prefix, if proven rows show all of them; None if they do not.
 
     Args:
@@ -129,7 +137,7 @@ class Compared(Protocol):
     def leaves(self) -> tuple[EpochLeaf, ...]:
         """The leaf of each closed epoch."""
 
-    def rows(self, epoch: int) -> Mapping[Step, StepRows | None]:
+    def rows(self, epoch: int) -> Mapping[RootedStep, StepRows | None]:
         """Return the rows of each step of an epoch; None of those that the side lacks."""
 
 
@@ -145,9 +153,9 @@ class Place:
     """
 
     epoch: int
-    step: Step | None = None
+    step: RootedStep | None = None
     row: int | None = None
-    passed: tuple[Step, ...] = ()
+    passed: tuple[RootedStep, ...] = ()
 
 
 def first_difference(a: Compared, b: Compared) -> Place | None:
@@ -168,7 +176,7 @@ def first_difference(a: Compared, b: Compared) -> Place | None:
 def _within(epoch: int, mine: EpochLeaf, theirs: EpochLeaf, a: Compared, b: Compared) -> Place:
     if (mine.rules, mine.adopted) != (theirs.rules, theirs.adopted):
         return Place(epoch)
-    passed = list[Step]()
+    passed = list[RootedStep]()
     for step in STEPS:
         roots = mine.steps[step], theirs.steps[step]
         if None in roots and roots[0] != roots[1]:

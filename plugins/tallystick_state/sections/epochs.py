@@ -61,7 +61,7 @@ class ThresholdTracking:
     old: Decimal
 
 
-Step = Literal[
+EpochStep = Literal[
     "aggregate_deltas",
     "update_reputations",
     "recompute_baselines",
@@ -87,13 +87,13 @@ class Epochs:
 
     blocks: int
     nominal_minutes: int
-    steps: tuple[Step, ...]
+    steps: tuple[EpochStep, ...]
     baseline: BaselineTracking | None = None
     thresholds: Mapping[str, ThresholdTracking] = attrs.field(factory=dict)
 
 
 EPOCHS = SectionKind("epochs", Epochs)
-_LAST_STEP: Step = "persist"
+_LAST_STEP: EpochStep = "persist"
 
 
 def _check(

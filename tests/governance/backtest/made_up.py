@@ -18,7 +18,7 @@ from tallystick_governance.backtest.outcome import (
     EpochState,
     FlipRows,
     History,
-    Miner,
+    MinerTotals,
     Outcome,
     Period,
     StateOutcome,
@@ -39,9 +39,9 @@ PLAIN = "flow"
 NASTY = "<img src=x onerror=alert(1)>\"'&</script>"
 
 
-def miners(many: int, chance: random.Random) -> tuple[Miner, ...]:
+def miners(many: int, chance: random.Random) -> tuple[MinerTotals, ...]:
     keys = {f"5{chance.getrandbits(230):046x}" for _ in range(many - 1)} | {NASTY}
-    return tuple(Miner(key, uid) for uid, key in enumerate(sorted(keys)))
+    return tuple(MinerTotals(key, uid) for uid, key in enumerate(sorted(keys)))
 
 
 def identity(position: int, *, swept: bool) -> Identity:
@@ -95,7 +95,10 @@ def type_outcome(
 
 
 def state(
-    position: int, types: dict[str, TypeOutcome], who: tuple[Miner, ...], chance: random.Random
+    position: int,
+    types: dict[str, TypeOutcome],
+    who: tuple[MinerTotals, ...],
+    chance: random.Random,
 ) -> StateOutcome:
     thresholds = {name: {"middle": chance.randrange(NANO)} for name in types if name != PLAIN}
     reputations = {
@@ -213,7 +216,7 @@ def network(*stakes: int) -> Network:
 
 
 def effect(
-    miners: Sequence[Miner], before: Sequence[int], after: Sequence[int], given: Network
+    miners: Sequence[MinerTotals], before: Sequence[int], after: Sequence[int], given: Network
 ) -> Incentives:
     """What it does to a network that miners have other weights."""
     keys = [each.hotkey for each in miners]

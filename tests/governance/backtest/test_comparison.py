@@ -17,7 +17,7 @@ from tallystick_governance.backtest.comparison import (
     relative_winners,
     winners,
 )
-from tallystick_governance.backtest.outcome import Miner, Outcome
+from tallystick_governance.backtest.outcome import MinerTotals, Outcome
 
 HALF = Fraction(1, 2 * NANO)
 
@@ -133,7 +133,7 @@ def test_the_tier_flips_are_what_left_the_diagonal(second: CandidateComparison) 
 
 
 def change(name: str, before: int, after: int) -> MinerChange:
-    return MinerChange(Miner(name, 0), 0, 0, before, after, 1, 1)
+    return MinerChange(MinerTotals(name, 0), 0, 0, before, after, 1, 1)
 
 
 def test_who_gains_and_loses_most_absolutely_and_relatively() -> None:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tallystick_governance.backtest.comparison import MinerChange
-from tallystick_governance.backtest.outcome import Miner
+from tallystick_governance.backtest.outcome import MinerTotals
 from tallystick_governance.backtest.statistics import (
     gini,
     hhi,
@@ -182,7 +182,7 @@ def test_the_concentration_of_nothing_is_undefined(amounts: list[int]) -> None:
 
 
 def changed(before: int, after: int) -> MinerChange:
-    return MinerChange(Miner("hk", 1), before, after, before, after, 1, 1)
+    return MinerChange(MinerTotals("hk", 1), before, after, before, after, 1, 1)
 
 
 @given(st.integers(1, NANO), st.integers(0, NANO))

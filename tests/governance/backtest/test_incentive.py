@@ -28,7 +28,7 @@ from tallystick_governance.backtest.incentive import (
     incentives,
     weighed_under,
 )
-from tallystick_governance.backtest.outcome import Miner
+from tallystick_governance.backtest.outcome import MinerTotals
 from tallystick_governance.backtest.text import warnings
 
 BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
@@ -40,7 +40,7 @@ ONE = 1 << 32
 def effect_of(
     given: Network, before: tuple[int, ...] = BEFORE, after: tuple[int, ...] = AFTER
 ) -> Incentives:
-    miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(before))]
+    miners = [MinerTotals(f"5Miner{uid}", uid) for uid in range(len(before))]
     return effect(miners, before, after, given)
 
 
@@ -147,7 +147,7 @@ def test_nobody_who_earns_is_no_failure() -> None:
 
 def test_what_burns_is_a_part_of_the_incentive() -> None:
     """Half of the candidate's weights go to a slot and a hotkey that are no miners."""
-    miners = [Miner("5A", 3), Miner("5B", 4)]
+    miners = [MinerTotals("5A", 3), MinerTotals("5B", 4)]
     before = Weighed({"5A": 1, "5B": 1})
     after = Weighed({"5A": 100, "5B": 100, "uid:7": 150, "5Burn": 50})
     effect = incentives(miners, before, after, network(*STAKES))
@@ -178,14 +178,16 @@ def test_weights_have_what_a_rule_set_burns(tmp_path: Path) -> None:
     path = tmp_path / "burn.toml"
     path.write_text("\n".join(lines))
     rules = tallystick.load(path)
-    found = weighed_under(rules, [Miner("5A", 0), Miner("5B", 1), Miner("5C", 2)], (2, 1, 1))
+    found = weighed_under(
+        rules, [MinerTotals("5A", 0), MinerTotals("5B", 1), MinerTotals("5C", 2)], (2, 1, 1)
+    )
     parts = {"5A": 250, "5B": 125, "5C": 125, "uid:7": 500}
     assert found.weights == {key: part * NANO // 1000 for key, part in parts.items()}
 
 
 def test_why_a_rule_set_gives_nobody_a_weight_is_told() -> None:
     """Who gets a share of phylax@1.0.0 is told of each round, which no history says."""
-    miners = [Miner("5A", 0), Miner("5B", 1)]
+    miners = [MinerTotals("5A", 0), MinerTotals("5B", 1)]
     found = weighed_under(of_a_stranger("phylax"), miners, (2, 1))
     assert not found.weights
     assert found.reason.startswith("round.share of the round: found none, expected a number")
@@ -214,7 +216,7 @@ def test_weights_are_shared_and_capped_as_the_rules_say(
     reference: str, expected: tuple[int, ...]
 ) -> None:
     amounts = (8000, 4000, 2000, 2000, 1000, 1000, 1000, 1000, 0)
-    miners = [Miner(f"5Miner{uid}", uid) for uid in range(len(amounts))]
+    miners = [MinerTotals(f"5Miner{uid}", uid) for uid in range(len(amounts))]
     found = weighed_under(tallystick.load(reference), miners, amounts)
     weights = [found.weights.get(miner.hotkey, 0) for miner in miners]
     assert weights == [part * NANO // 100 for part in expected]

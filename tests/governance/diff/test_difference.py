@@ -25,7 +25,7 @@ from tallystick.rules.toml import parse
 from tallystick_conformance.testing.history import history_of
 from tallystick_conformance.testing.random_records import RandomRecords
 from tallystick_governance.diff import render
-from tallystick_governance.diff.difference import Difference, difference
+from tallystick_governance.diff.difference import RuleSetDifference, difference
 from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.policy import Level, raised
 
@@ -66,7 +66,9 @@ def is_scaled(ratio: Interval | None, old: Fraction, new: Fraction) -> bool:
     return ratio is None or ratio.low * old - step <= new <= ratio.high * old + step
 
 
-def check_on_records(old: tallystick.Scorer, new: tallystick.Scorer, found: Difference) -> int:
+def check_on_records(
+    old: tallystick.Scorer, new: tallystick.Scorer, found: RuleSetDifference
+) -> int:
     """Compare the scores of made-up records with the intervals; how many were compared."""
     effects = {effect.skill_type: effect for effect in found.effects}
     types = [old.registry.skill_types[name] for name in effects]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tallystick_state.chain import GENESIS_HASH, Entry, chained
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, Snapshot, State, unstructure
+from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.store import Store
 from tallystick_state.store.tables import EVENTS
 from tallystick_state.store.transaction import LogHead, Transaction
@@ -14,7 +14,7 @@ from tallystick_state.store.transaction import LogHead, Transaction
 EMPTY = State(0, {}, {})
 STATE = State(
     3,
-    {"5Äß𝄞": Miner("5Äß𝄞", 4, ("one", "two"), {"one": 5 * 10**8, "two": 1, "gone": 10**9}, 2)},
+    {"5Äß𝄞": MinerEntry("5Äß𝄞", 4, ("one", "two"), {"one": 5 * 10**8, "two": 1, "gone": 10**9}, 2)},
     {"one": {"high": 15 * 10**8, "low": 1}, "two": {}},
 )
 

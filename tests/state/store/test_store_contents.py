@@ -14,7 +14,7 @@ from tallystick.errors import NumberError, StoreError
 from tallystick.numbers.nano import from_text
 from tallystick_state.chain import check
 from tallystick_state.event import StateEvent
-from tallystick_state.model import Miner, Snapshot, State, unstructure
+from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.checksums import renew
 from tallystick_state.store.store import Store
 from tallystick_state.store.tables import EVENTS
@@ -92,7 +92,7 @@ def test_a_text_that_is_no_state_is_damage(where: str, text: str) -> None:
 
 
 def test_what_is_put_is_found(store: Store) -> None:
-    miners = {f"5{n}": Miner(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
+    miners = {f"5{n}": MinerEntry(f"5{n}", n, ("one",), {"one": n}) for n in range(9)}
     snapshots = [Snapshot(State(n, miners, {}), "sha256:1", "sha256:2", "x") for n in (2, 1)]
     with store.writing() as transaction:
         assert transaction.head() == LogHead(0, 0, "0" * 64, STATE)

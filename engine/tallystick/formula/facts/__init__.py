@@ -33,7 +33,7 @@ together, with those of plugins.
 
 from tallystick.formula.facts.aggregate import excess, largest, smallest, total
 from tallystick.formula.facts.collection import count, distinct, overlap
-from tallystick.formula.facts.draft import Json
+from tallystick.formula.facts.draft import RecordObject
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
 from tallystick.formula.facts.fact import arguments_of, fact_at, path_of, scale_of
 from tallystick.formula.facts.families import (
@@ -57,8 +57,8 @@ __all__ = [
     "FactIndex",
     "FactReader",
     "FactTerms",
-    "Json",
     "Logic",
+    "RecordObject",
     "Repetition",
     "arguments_of",
     "attribute_name",

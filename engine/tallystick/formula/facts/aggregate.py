@@ -15,7 +15,7 @@ import attrs
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts.collection import Selection, entry_name, items_before, split
-from tallystick.formula.facts.draft import Demand, Demands, Draft, Json, put
+from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject, put
 from tallystick.formula.facts.extraction_code import ExtractionCode, attribute_name
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of, scaled
 from tallystick.formula.facts.reader import (
@@ -40,7 +40,7 @@ from tallystick.formula.tree import Node, Operand
 
 
 def total(path: str) -> Node:
-    """A whole number, or the sum of the values of a map or a projection.
+    """Return a whole number, or the sum of the values of a map or a projection.
 
     >>> from tallystick.formula.text import render
     >>> render(total("checks.retries"))
@@ -153,7 +153,7 @@ class _WholeNumbers(FactReader):
         return Numbers(low, high, most)
 
     def whole(self, fact: Node, alternatives: Sequence[Schema]) -> tuple[int, int]:
-        """The range of whole numbers.
+        """Return the range of whole numbers.
 
         Raises:
             FormulaError: as ``numbers``.
@@ -177,7 +177,7 @@ class Aggregate(_WholeNumbers):
         """Return the constraint on numbers, at least one, whose aggregate is the value."""
 
     def values(self, fact: Node, code: ExtractionCode) -> str:
-        """An expression for the numbers of a list, a map or a projection."""
+        """Return an expression for the numbers of a list, a map or a projection."""
         value = code.read(path_of(fact))
         if code.target(path_of(fact)).many:
             return value
@@ -284,7 +284,7 @@ class _Extreme(Aggregate):
 
 
 def _counts_of(path: str) -> Iterator[str]:
-    """The paths whose items, where there are none, leave a path without numbers."""
+    """Yield the paths whose items, where there are none, leave a path without numbers."""
     yield path
     outer, _, rest = path.partition(".*")
     yield f"{outer}.*" if rest else f"{path}.*"
@@ -500,8 +500,8 @@ def _write_map(path: str, asked: list[Demand], demands: Demands, draft: Draft) -
 
 
 def _entries(
-    path: str, values: Iterable[tuple[int, int]], draft: Draft, entries: Json | None = None
-) -> Json:
+    path: str, values: Iterable[tuple[int, int]], draft: Draft, entries: RecordObject | None = None
+) -> RecordObject:
     """Return a map's entries by the number of their key; a path may lie within an entry."""
     field, _, rest = split(path)
     result = {} if entries is None else entries
@@ -549,7 +549,7 @@ def _projected(  # noqa: PLR0913, PLR0917  # what is asked, and of what
     return _numbers_for(asked, numbers, allowed)
 
 
-def _put_each(items: Sequence[Json], names: Sequence[str], values: Sequence[int]) -> None:
+def _put_each(items: Sequence[RecordObject], names: Sequence[str], values: Sequence[int]) -> None:
     """Give the first items a number each, and the others none."""
     for position, item in enumerate(items):
         if position < len(values):

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts.draft import Demands, Draft, Json, put
+from tallystick.formula.facts.draft import Demands, Draft, RecordObject, put
 from tallystick.formula.facts.extraction_code import ExtractionCode
 from tallystick.formula.facts.fact import arguments_of, fact_at, name_of, path_of
 from tallystick.formula.facts.reader import (
@@ -23,8 +23,8 @@ from tallystick.formula.facts.reader import (
 )
 from tallystick.formula.schema_path import (
     SCALARS,
+    PathStep,
     Schema,
-    Step,
     alternatives_of,
     items_at,
     items_of,
@@ -38,7 +38,7 @@ from tallystick.formula.tree import Node
 
 
 def count(path: str) -> Node:
-    """The number of items of a list or a projection; repeated items count each time.
+    """Return the number of items of a list or a projection; repeated items count each time.
 
     >>> from tallystick.formula.text import render
     >>> render(count("checks.expected"))
@@ -48,7 +48,7 @@ def count(path: str) -> Node:
 
 
 def distinct(path: str) -> Node:
-    """The number of different items of a list or a projection.
+    """Return the number of different items of a list or a projection.
 
     >>> from tallystick.formula.text import render
     >>> render(distinct("checks.expected"))
@@ -58,7 +58,7 @@ def distinct(path: str) -> Node:
 
 
 def overlap(first: str, second: str) -> Node:
-    """The number of different items that are in both lists.
+    """Return the number of different items that are in both lists.
 
     >>> from tallystick.formula.text import render
     >>> render(overlap("submission.findings", "checks.expected"))
@@ -255,7 +255,7 @@ class _Wanted:
         return tuple(dict.fromkeys((*self.distinct, *self.count, *self.shared, *others)))
 
     def tokens(self, path: str) -> list[Token]:
-        """The items of a path: shared ones, those of its own, repetitions of the first."""
+        """Return the items of a path: shared ones, those of its own, repetitions of the first."""
         tokens = [(other, i) for other, many in self.shared.get(path, ()) for i in range(many)]
         tokens += [(path, i) for i in range(self._different(path) - len(tokens))]
         return tokens + tokens[:1] * (self.count.get(path, 0) - len(tokens))
@@ -298,7 +298,7 @@ class Selection:
     """The items of a list that a step takes."""
 
     field: str
-    step: Step
+    step: PathStep
 
     @property
     def counted(self) -> str:
@@ -317,13 +317,13 @@ class Selection:
         arrays = draft.target(self.field).of_type("array")
         return max(limit_of(array, "maxItems", self.field) for array in arrays)
 
-    def new(self, draft: Draft) -> Json:
+    def new(self, draft: Draft) -> RecordObject:
         """Return one more item."""
-        made: Json = draft.make(self.kind(draft), self.counted, 0)
+        made: RecordObject = draft.make(self.kind(draft), self.counted, 0)
         return made if self.step.each else {**made, str(self.step.field): self.step.value}
 
 
-def split(path: str) -> tuple[str, Step | None, str]:
+def split(path: str) -> tuple[str, PathStep | None, str]:
     """Return the field of a list or map, the step that takes several items of it, and the rest."""
     chain = steps(path)
     names = [step.name for step in chain]
@@ -341,7 +341,7 @@ def entry_name(number: int) -> str:
 
 def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> None:
     """Write a map with as many entries as its longest projection."""
-    entries: Json = {}
+    entries: RecordObject = {}
     (kind,) = draft.target(f"{field}.*").alternatives[:1]
     for number in range(max(map(len, parts.values()))):
         entry = {"": draft.make(kind, field.rpartition(".")[2], number)}
@@ -355,7 +355,7 @@ def _write_map(field: str, parts: Mapping[str, list[Token]], draft: Draft) -> No
 
 def _objects(
     selection: Selection, parts: Mapping[str, list[Token]], draft: Draft
-) -> Iterator[Json]:
+) -> Iterator[RecordObject]:
     """Yield new items of a list, with the values that projections read from each."""
     for number in range(max(map(len, parts.values()))):
         made = selection.new(draft)

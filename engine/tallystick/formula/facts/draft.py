@@ -12,7 +12,7 @@ from tallystick.formula.facts.fact import name_of, path_of
 from tallystick.formula.schema_path import PathTarget, Schema, target_of
 from tallystick.formula.tree import Node
 
-Json = dict[str, Any]
+RecordObject = dict[str, Any]
 """A record, or an object in it."""
 Demand = tuple[Node, int]
 """A fact and the integer that it is to have."""
@@ -32,11 +32,11 @@ class Demands:
         return {(name_of(fact), path_of(fact)): value for fact, value in self.facts}
 
     def value(self, reader: str, path: str) -> int | None:
-        """The integer that the fact of a reader at a path is to have, if any."""
+        """Return the integer that the fact of a reader at a path is to have, if any."""
         return self._values.get((reader, path))
 
     def of(self, *readers: str) -> list[Demand]:
-        """The demands of some readers, in order."""
+        """Return the demands of some readers, in order."""
         return [(fact, value) for fact, value in self.facts if name_of(fact) in readers]
 
 
@@ -50,7 +50,7 @@ class Draft:
         make: a value of a part of the schema; a name and a number tell such values apart.
     """
 
-    record: Json
+    record: RecordObject
     schema: Schema
     make: Callable[[Schema, str, int], Any]
 
@@ -84,7 +84,7 @@ class Draft:
         return self.get(path) is not None
 
 
-def put(into: Json, path: Sequence[str], value: object) -> None:
+def put(into: RecordObject, path: Sequence[str], value: object) -> None:
     """Set what is at a path of names within an object, with the objects on the way to it."""
     *way, last = path
     for name in way:

@@ -13,9 +13,9 @@ from operator import attrgetter
 from typing import Any
 
 from tallystick.formula.schema_path import (
+    PathStep,
     PathTarget,
     Schema,
-    Step,
     object_fields,
     steps,
     target_of,
@@ -63,7 +63,7 @@ class ExtractionCode:
         }
 
     def compile(self, answer: str) -> Callable[[Any], Any]:
-        """The function that gives the answer, an expression over the variables so far."""
+        """Return the function that gives the answer, an expression over the variables so far."""
         body = "".join(f"    {line}\n" for line in [*self.lines, f"return {answer}"])
         namespace: dict[str, Any] = dict(self._constants)
         exec(f"def facts_of(r):\n{body}", namespace)  # noqa: S102  # names and literals, see above
@@ -71,14 +71,14 @@ class ExtractionCode:
         return function
 
     def variable(self, expression: str) -> str:
-        """A variable that holds an expression, computed once."""
+        """Return a variable that holds an expression, computed once."""
         if expression not in self._variables:
             self._variables[expression] = f"v{len(self._variables)}"
             self.lines.append(f"{self._variables[expression]} = {expression}")
         return self._variables[expression]
 
     def constant(self, value: object) -> str:
-        """A name for a value that the function uses; the same for the same value."""
+        """Return a name for a value that the function uses; the same for the same value."""
         for name, constant in self._constants.items():
             if constant is value:
                 return name
@@ -87,7 +87,7 @@ class ExtractionCode:
         return name
 
     def opaque(self, fact: Node) -> str:
-        """An expression for a fact that only Python code takes."""
+        """Return an expression for a fact that only Python code takes."""
         return f"{self.constant(self._opaque(fact))}(r)"
 
     def target(self, path: str) -> PathTarget:
@@ -95,7 +95,7 @@ class ExtractionCode:
         return target_of(path, self.schema)
 
     def read(self, path: str) -> str:
-        """A variable with the value at a path; a list of values for a path of many."""
+        """Return a variable with the value at a path; a list of values for a path of many."""
         current, target, walked = "r", PathTarget((self.schema,)), list[str]()
         chain = steps(path)
         for position, step in enumerate(chain):
@@ -112,12 +112,12 @@ class ExtractionCode:
         return current
 
     def listed(self, path: str) -> str:
-        """A variable with a list; a list that is left out is empty."""
+        """Return a variable with a list; a list that is left out is empty."""
         value, target = self.read(path), self.target(path)
         return self.variable(f"{value} or ()") if target.optional and not target.many else value
 
     def items(self, path: str) -> str:
-        """A variable with the set of the items of a list."""
+        """Return a variable with the set of the items of a list."""
         listed = self.read(path)
         fields = object_fields(self.target(path), self.schema)
         items = listed
@@ -128,11 +128,11 @@ class ExtractionCode:
         return self.variable(f"set({items}) if {listed} else NOTHING")
 
     def is_object(self, value: str) -> str:
-        """A variable with whether a value is an object."""
+        """Return a variable with whether a value is an object."""
         return self.variable(f"isinstance({value}, OBJECTS)")
 
     def is_number(self, path: str, value: str) -> str:
-        """The condition that the value at a path is a number."""
+        """Return the condition that the value at a path is a number."""
         target = self.target(path)
         numbers = target.of_type("number", "integer")
         if len(numbers) == len(target.alternatives):
@@ -149,7 +149,7 @@ class ExtractionCode:
         absent = self.constant(_absent(frozenset(fields)))
         return self.variable(f"{value} if {self.is_object(value)} else {absent}")
 
-    def _projected(self, items: str, keep: str, rest: Sequence[Step]) -> str:
+    def _projected(self, items: str, keep: str, rest: Sequence[PathStep]) -> str:
         """The items that are kept, or what the rest of the path reads from each, without None."""
         value = "x"
         for position, step in enumerate(rest):
@@ -161,7 +161,7 @@ class ExtractionCode:
         return self.variable(f"[y for x in {items} if {condition}(y := {value}) is not None]")
 
 
-def _kept(step: Step) -> str:
+def _kept(step: PathStep) -> str:
     """The condition that a filter keeps the item ``x``; nothing where every item is taken."""
     if step.each:
         return ""
@@ -176,5 +176,5 @@ def _fields_reader(names: tuple[str, ...]) -> Callable[[Any], Any]:
 
 @cache
 def _absent(fields: frozenset[str]) -> object:
-    """An object that has each field, and None in it."""
+    """Return an object that has each field, and None in it."""
     return type("Absent", (), {attribute_name(name): None for name in fields})()

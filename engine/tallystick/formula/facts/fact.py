@@ -20,7 +20,7 @@ def fact_at(
     scale: int = 1,
     kind: Kind = Kind.NUMBER,
 ) -> Node:
-    """A fact at a path.
+    """Return a fact at a path.
 
     Raises:
         FormulaError: the text is no path.
@@ -30,7 +30,7 @@ def fact_at(
 
 
 def scaled(name: str, value: Operand | None, scale: int) -> tuple[int, ...]:
-    """A number that an author gives as an argument of a fact, in the scale of the fact.
+    """Return a number that an author gives as an argument of a fact, in the scale of the fact.
 
     Raises:
         FormulaError: it is no multiple of 1 over the scale.
@@ -47,17 +47,17 @@ def scaled(name: str, value: Operand | None, scale: int) -> tuple[int, ...]:
 
 
 def name_of(leaf: Node) -> str:
-    """The name of the reader of a fact, such as ``count``."""
+    """Return the name of the reader of a fact, such as ``count``."""
     return str(leaf.data[0])
 
 
 def path_of(leaf: Node) -> str:
-    """The path of a fact; the name of an opaque one."""
+    """Return the path of a fact; the name of an opaque one."""
     return str(leaf.data[1])
 
 
 def arguments_of(leaf: Node) -> tuple[Any, ...]:
-    """The arguments of a fact after its path."""
+    """Return the arguments of a fact after its path."""
     arguments = leaf.data[2]
     return arguments if isinstance(arguments, tuple) else (arguments,)
 

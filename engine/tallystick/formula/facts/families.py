@@ -14,7 +14,7 @@ from typing import Any
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
 from tallystick.formula.facts import aggregate, collection, scalar, text
-from tallystick.formula.facts.draft import Demand, Demands, Draft, Json
+from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.facts.opaque import READERS as OPAQUE
 from tallystick.formula.facts.reader import FactIndex, FactReader
@@ -91,7 +91,7 @@ def is_of_record(fact: Node) -> bool:
 
 
 def domain_of(fact: Node, schema: Schema) -> Domain:
-    """The range of a fact of any valid record.
+    """Return the range of a fact of any valid record.
 
     Raises:
         FormulaError: the schema has no such place, gives it no range, or lets it be absent where
@@ -113,7 +113,7 @@ def drafts(
     base: Mapping[str, Any],
     schema: Schema,
     make: Callable[[Schema, str, int], Any],
-) -> Iterator[Json]:
+) -> Iterator[RecordObject]:
     """Records that may have some facts: whether one has, and is valid, is to be asked.
 
     Args:

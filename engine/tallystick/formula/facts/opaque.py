@@ -24,7 +24,7 @@ from tallystick.numbers.nano import NANO
 def opaque(
     name: str, *, low: int, high: int, scale: int = 1
 ) -> Callable[[Callable[[Mapping[str, Any]], int]], Node]:
-    """A fact that no other reader can say: a Python function of the record, a plain mapping.
+    """Return a fact that no other reader can say: a Python function of the record, a plain mapping.
 
     The function must be pure; its identity is the sha256 of its source.
 
@@ -62,13 +62,13 @@ class Opaque(FactReader):
     if_absent = None  # whatever the code makes of it
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """The range that it declares."""
+        """Return the range that it declares."""
         del schema
         _, low, high = arguments_of(fact)
         return Domain(low, high)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """A call of the function."""
+        """Return a call of the function."""
         return code.opaque(fact)
 
     def paths(self, fact: Node) -> tuple[str, ...]:

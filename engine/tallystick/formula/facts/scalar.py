@@ -28,32 +28,32 @@ _NUMERIC = ("number", "integer")
 
 
 def number(path: str, *, missing: Operand | None = None) -> Node:
-    """A decimal in nano; ``missing`` is its value when it is left out or is not a number."""
+    """Return a decimal in nano; ``missing`` is its value when it is left out or is not a number."""
     return fact_at("number", path, scaled("missing", missing, NANO), NANO)
 
 
 def integer(path: str, *, missing: Operand | None = None) -> Node:
-    """A whole number; ``missing`` is its value when it is left out."""
+    """Return a whole number; ``missing`` is its value when it is left out."""
     return fact_at("integer", path, scaled("missing", missing, 1))
 
 
 def flag(path: str) -> Node:
-    """A truth; false when it is left out."""
+    """Return a truth; false when it is left out."""
     return fact_at("flag", path, kind=Kind.TRUTH)
 
 
 def given(path: str) -> Node:
-    """The truth that there is a value, and it is not null."""
+    """Return the truth that there is a value, and it is not null."""
     return fact_at("given", path, kind=Kind.TRUTH)
 
 
 def itemised(path: str) -> Node:
-    """The truth that the value is an object."""
+    """Return the truth that the value is an object."""
     return fact_at("itemised", path, kind=Kind.TRUTH)
 
 
 def choice(path: str, *options: str) -> Node:
-    """The position of a text among the options, which the schema must list too."""
+    """Return the position of a text among the options, which the schema must list too."""
     if len(options) < 2 or len(set(options)) != len(options):
         raise FormulaError(
             f"found the options {options} of {path}, expected two or more, all different"
@@ -86,13 +86,13 @@ class _Numeric(FactReader):
         return next(iter(arguments_of(fact)), None)
 
     def absences(self, fact: Node, others: FactIndex) -> Iterator[tuple[Node, int]]:
-        """A number that is not given is what it is when it is missing."""
+        """Yield a number that is not given is what it is when it is missing."""
         for missing in arguments_of(fact):
             for presence in others.find("given", path_of(fact)):
                 yield presence, missing
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """A number that is left out, or is an object, has the value for that."""
+        """Yield a number that is left out, or is an object, has the value for that."""
         path, logic = path_of(fact), record.logic
         way = [path.rsplit(".", count)[0] for count in range(1, path.count(".") + 1)]
         there = [(reader, before) for before in way for reader in ("given", "itemised")]
@@ -170,7 +170,7 @@ class Integer(_Numeric):
         return self._range(fact, schema, ("integer",), int)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The number itself."""
+        """Return the number itself."""
         value = code.read(path_of(fact))
         return _or_missing(fact, value, f"{value}.__class__ is int")
 
@@ -186,7 +186,7 @@ class Flag(TruthReader):
     name = "flag"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """A truth."""
+        """Return a truth."""
         self.alternatives(fact, self.single(fact, schema), "boolean")
         return _TRUTH
 
@@ -203,7 +203,7 @@ class _Presence(TruthReader):
     """A test that a value is there, in some form."""
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """A truth; a list or a map that is left out is empty, so it is refused."""
+        """Return a truth; a list or a map that is left out is empty, so it is refused."""
         target = self.single(fact, schema)
         containers = [a for a in target.alternatives if type_of(a) == "array" or is_map(a)]
         if target.optional and len(containers) == len(target.alternatives):
@@ -238,7 +238,7 @@ class Itemised(_Presence):
         return code.is_object(code.read(path_of(fact)))
 
     def constraints(self, fact: Node, record: FactTerms) -> Iterator[Condition]:
-        """An object is given."""
+        """Yield an object is given."""
         present = record.find("given", path_of(fact))
         if present is not None:
             yield record.logic.implies(record.of(fact), present)
@@ -253,7 +253,7 @@ class Choice(FactReader):
     if_absent = None  # it is always there
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """A position; the schema has the same options, and requires one."""
+        """Return a position; the schema has the same options, and requires one."""
         target, options = self.single(fact, schema), arguments_of(fact)
         listed = [v for a in target.alternatives for v in _listed(a)]
         unlisted = any(not _listed(a) for a in target.alternatives)
@@ -265,7 +265,7 @@ class Choice(FactReader):
         return Domain(0, len(options) - 1)
 
     def extraction(self, fact: Node, code: ExtractionCode) -> str:
-        """The position of the text."""
+        """Return the position of the text."""
         options = code.constant({o: i for i, o in enumerate(arguments_of(fact))})
         return f"{options}[{code.read(path_of(fact))}]"
 

@@ -46,7 +46,7 @@ class Equal(TruthReader):
         return path_of(fact), str(arguments_of(fact)[0])
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """A truth; both are texts, numbers or truths."""
+        """Return a truth; both are texts, numbers or truths."""
         kinds = []
         for path in self.paths(fact):
             target = target_of(path, schema)
@@ -93,7 +93,7 @@ class Matches(TruthReader):
     name = "matches"
 
     def domain(self, fact: Node, schema: Schema) -> Domain:
-        """A truth."""
+        """Return a truth."""
         self.alternatives(fact, self.single(fact, schema), "string")
         return _TRUTH
 

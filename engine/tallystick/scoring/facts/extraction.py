@@ -126,7 +126,7 @@ def every_fact(catalogs: Mapping[str, FactCatalog]) -> Extractor:
 
 
 def _take(records: Iterable[tuple[int, Decoded]], taken: _TakenByType) -> list[Reject]:
-    """The one loop in Python that every record goes through; what it does is spelled out."""
+    """Return the one loop in Python that every record goes through; what it does is spelled out."""
     rejects = []
     for number, decoded in records:
         record: Any = decoded
