@@ -28,9 +28,9 @@ from tallystick_conformance.rule_sets import invalid
 _SIZES = (0, 1, 2, 17)
 _RAISED = 5
 _LOWEST, _HIGHEST = Fraction(0), Fraction(1000)
-"""Of a wider range no more is tried, so that shares differ visibly."""
+"""Ends of the range within which values are tried, so that shares differ visibly."""
 _NOTE = "share-undefined"
-"""Whoever says nothing of a sum of 0 means that there are no weights then."""
+"""Code of an allocation that a population of zeros may leave undefined."""
 Shares = Mapping[str, Fraction]
 
 
@@ -128,7 +128,7 @@ def _weights(  # noqa: PLR0913, PLR0917  # what is given, and where
 
 
 def _is_score(step: AllocationStep, bound: BoundAllocation) -> bool:
-    """Whether steps choose or share by what the step makes of records."""
+    """Return whether later steps choose or share by this step's values of records."""
     readers = [reader for reader in bound.steps if step in reader.inputs]
     is_column = step.is_score and step.shape != "number"
     return is_column and bool(readers) and not any(reader.is_score for reader in readers)
@@ -140,7 +140,7 @@ def _tried(within: Range) -> Range:
 
 
 def _profiles(miners: int) -> dict[str, Shares]:
-    """How high each miner is in what it may be, from 0 to 1, in several populations."""
+    """Return populations of miners by name: the height of each in its range, from 0 to 1."""
     names = [f"miner-{number:02}" for number in range(miners)]
     return {
         "all 0": dict.fromkeys(names, Fraction(0)),
