@@ -65,11 +65,23 @@ def text_of(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
 
 
+@cache
+def modules() -> frozenset[str]:
+    """Return the names of the modules of the project and of its tests."""
+    helpers = (".".join(Path(path).with_suffix("").parts[1:]) for path in paths_of(TESTS))
+    return frozenset([*map(module_name, paths_of(*SOURCES)), *helpers])
+
+
+@cache
+def used_by(path: str) -> frozenset[str]:
+    """Return the modules that a file imports or names in a string."""
+    return frozenset(imports(ast.parse(text_of(path)), modules()))
+
+
 def uses(path: str, module: str) -> bool:
     """Return whether a file imports a module or names it in a string."""
     # parsing all files takes seconds, and most have not even the last part of the name
-    text = text_of(path)
-    return module.rpartition(".")[2] in text and module in imports(ast.parse(text), {module})
+    return module.rpartition(".")[2] in text_of(path) and module in used_by(path)
 
 
 def tests_of_module(module: str, tests: Iterable[str]) -> list[str]:

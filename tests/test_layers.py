@@ -412,7 +412,8 @@ def test_a_module_is_as_large_as_its_noun_and_no_larger() -> None:
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES.values()
     }
-    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+    longest = {path: length for path, length in lengths.items() if length > LONGEST}
+    assert longest == {}, f"expected at most {LONGEST} lines: give a noun of it its own module"
 
 
 def test_a_module_is_named_after_what_it_holds() -> None:

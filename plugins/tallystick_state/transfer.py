@@ -21,6 +21,7 @@ import attrs
 
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
 from tallystick.io.atomic import atomic_files, output_path
+from tallystick.io.documents import parse_json
 from tallystick.io.inputs import opened
 from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.paths import PathLike, path_of, path_text
@@ -260,11 +261,11 @@ def _check_first(path: Path, transaction: Transaction, pinned: TrustRoot) -> Non
 
 def _header(path: Path, line: bytes) -> Exported:
     try:
-        header = json.loads(line)
+        header = parse_json(line)
         version = header["tallystick_state"]
         signed, older = version in (SIGNED_FORMAT, SIGNED_OLDER), version in (OLDER, SIGNED_OLDER)
         exported = Exported(header["entries"], header["hash"], signed, older)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise _bad_header(path) from None
     if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT}:
         raise InputError(

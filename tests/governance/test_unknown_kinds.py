@@ -161,3 +161,9 @@ def test_a_tier_that_nothing_is_paid_by_is_told(plain: Scorer) -> None:
     assert render.as_json(found)["effects"][0]["others"] == {
         "tier": {"at_least": None, "at_most": None}
     }
+
+
+def test_what_no_check_looks_at_any_more_is_not_gone(plain: Scorer, capped: Scorer) -> None:
+    found = report_of(capped).since(report_of(plain))
+    assert found.not_analysed
+    assert [each.path for each in found.gone if each.path.startswith(f"skill_types.{TYPE}.")] == []

@@ -17,6 +17,7 @@ from tallystick.io.lines import MAX_LINE_BYTES
 from tallystick.io.text import escaped
 
 _LONGEST_SHOWN = 80
+_SPACES = " \t"
 
 
 class CsvTable:
@@ -35,7 +36,7 @@ class CsvTable:
         """
         self._where, self._is_spaced = where, is_spaced
         self._reader = csv.reader(self._lines(file), strict=True, skipinitialspace=is_spaced)
-        self.header: Sequence[str] = next(self._cells(), [])
+        self.header: Sequence[str] = next(filter(None, self._cells()), [])
         twice = next((name for name, count in Counter(self.header).items() if count > 1), None)
         if twice is not None:
             column = escaped(twice[:_LONGEST_SHOWN])
@@ -64,18 +65,22 @@ class CsvTable:
     def _cells(self) -> Iterator[list[str]]:
         try:
             for cells in self._reader:
-                yield [cell.strip() for cell in cells] if self._is_spaced else cells
+                yield [cell.strip(_SPACES) for cell in cells] if self._is_spaced else cells
         except csv.Error as error:
-            raise InputError(
-                f"{self._where}:{self._reader.line_num}: found no CSV ({error})"
-            ) from error
+            # the library's advice is for programs
+            reason = f"no CSV ({error})"
+            if "new-line character" in reason:
+                reason = "a line end of CR alone, expected LF or CRLF"
+            raise InputError(f"{self._where}:{self._reader.line_num}: found {reason}") from error
 
     def _lines(self, file: IO[bytes]) -> Iterator[str]:
         number = 0
         while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
-                raise InputError(f"{self._where}: found a line of more than {MAX_LINE_BYTES} bytes")
+                raise InputError(
+                    f"{self._where}:{number}: found a line of more than {MAX_LINE_BYTES} bytes"
+                )
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_SHOWN = 60
 _NOT_NESTING = bytes(set(range(256)) - set(b'[]{}"'))
 _ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_OPENING = ord("[")
+_FLAT = 3
 
 Numbers = Literal["double", "decimal", "whole", "written"]
 """The value of a JSON number with a point or an exponent: a float, a `Decimal`, or none.
@@ -135,11 +137,16 @@ def is_deeper(data: bytes, most: int) -> bool:
     nesting = nesting.translate(_ONE_KIND, _NOT_NESTING)
     # quotes that meet change nothing of what is outside of texts
     brackets = b"".join(nesting.replace(b'""', b"").split(b'"')[::2])
-    for _ in range(most):
-        if not brackets:
-            return False
+    # nearly all that is nested is flat, and goes before brackets are counted one by one
+    for _ in range(_FLAT):
         brackets = brackets.replace(b"[]", b"")
-    return b"[]" in brackets or brackets.count(b"[") > most
+        most -= 1
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket == _OPENING else -1
+        if depth > most or depth < 0:
+            return depth > most
+    return False
 
 
 def _limited(data: bytes, largest: int) -> bytes:
@@ -170,13 +177,21 @@ def _finite(digits: str) -> float:
     return number
 
 
+def _decimal(digits: str) -> Decimal:
+    try:
+        return Decimal(digits)
+    except InvalidOperation:
+        shown = digits[:_LONGEST_SHOWN]
+        raise ValueError(f"the number {shown}, whose exponent no decimal has") from None
+
+
 def _refuse_fraction(digits: str) -> float:
     raise ValueError(f"the number {digits[:_LONGEST_SHOWN]}, expected whole ones")
 
 
 _FLOATS: dict[Numbers, Callable[[str], Any]] = {
     "double": _finite,
-    "decimal": Decimal,
+    "decimal": _decimal,
     "whole": _refuse_fraction,
-    "written": Decimal,
+    "written": _decimal,
 }

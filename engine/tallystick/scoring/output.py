@@ -53,15 +53,13 @@ def format_of(path: Path, wanted: str | None) -> str:
         names = ", ".join(FORMATS)
         raise OutputError(f"{path}: found the format {wanted!r}, expected one of {names}")
     if is_stream(path):
-        if wanted is not None and not _BY_NAME[wanted].streams:
-            streams = ", ".join(
-                output_format.name for output_format in _BY_NAME.values() if output_format.streams
-            )
+        streams = [name for name, output_format in _BY_NAME.items() if output_format.streams]
+        if wanted is not None and wanted not in streams:
             raise OutputError(
                 f"{path}: found the format {wanted!r}, expected one that can be a stream: "
-                f"{streams}; for {wanted!r} name a file"
+                f"{', '.join(streams)}; for {wanted!r} name a file"
             )
-        return wanted or FORMATS[0]
+        return wanted or streams[0]
     if wanted is not None:
         return wanted
     extension = path.suffix.lower().removeprefix(".")

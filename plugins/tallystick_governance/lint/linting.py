@@ -111,12 +111,16 @@ class Report:
                 silenced.append(suppressed)
         findings += _new_silences(self, old)
         paired = {id(suppressed) for suppressed in before.values()}
+        # a check that no longer understands a type finds nothing there, and nothing is gone
+        unknown = tuple(f"{value.value.rpartition('.')[0]}." for value in self.not_analysed)
         return attrs.evolve(
             self,
             findings=_in_order(findings),
             silenced=tuple(silenced),
             against=old.rule_set,
-            gone=tuple(f for f in old.every if id(f) not in paired),
+            gone=tuple(
+                f for f in old.every if id(f) not in paired and not f.path.startswith(unknown)
+            ),
         )
 
     @property

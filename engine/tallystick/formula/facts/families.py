@@ -13,7 +13,7 @@ from typing import Any
 
 from tallystick.errors import FormulaError
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import aggregate, collection, scalar, text
+from tallystick.formula.facts import aggregate, aggregate_draft, collection, scalar, text
 from tallystick.formula.facts.draft import Demand, Demands, Draft, RecordObject
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.facts.opaque import READERS as OPAQUE
@@ -128,7 +128,7 @@ def drafts(
         scalar.write(facts, draft)
         text.write(chosen, draft)
         collection.write(facts, draft)
-        aggregate.write(facts, draft)
+        aggregate_draft.write(facts, draft)
         for fact, value in facts:
             reader_of(fact).write(fact, value, draft)
         yield draft.record
