@@ -55,7 +55,7 @@ def test_it_says_what_is_installed(lock: Lock) -> None:
     assert set(lock.plugins) == {"consensus", "skills", "workflow"}
     files = lock.plugins["skills"].files
     package = Path(tallystick_skills.__file__).parent
-    assert files["detection.py"] == digest_of_bytes((package / "detection.py").read_bytes())
+    assert files["axes.py"] == digest_of_bytes((package / "axes.py").read_bytes())
     listed = [
         [name, (package / name).stat().st_size, found.removeprefix("sha256:")]
         for name, found in files.items()
