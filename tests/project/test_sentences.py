@@ -32,7 +32,7 @@ CEILINGS = {
     "Nothing": 0,
 }
 """Most docstrings and texts of constants that may begin with each opening."""
-FRAGMENTS = 30
+FRAGMENTS = 25
 """Most modules that one neighbour alone imports, those in `LISTS` left out."""
 LISTS = {
     "tallystick.cli.main": "a module for each command or group, loaded when it is called",
