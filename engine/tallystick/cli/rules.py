@@ -70,7 +70,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
 @rules.command(
     "show",
     epilog=examples(
-        "tallystick rules show skills@1.1.0",
+        "tallystick rules show skills@1.2.0",
     ),
 )
 @argument
@@ -140,7 +140,7 @@ def check_command(reference: str, as_json: bool) -> None:
 @rules.command(
     "digest",
     epilog=examples(
-        "tallystick rules digest skills@1.1.0",
+        "tallystick rules digest skills@1.2.0",
     ),
 )
 @argument
@@ -178,8 +178,8 @@ def _listed(name: str, registry: Registry) -> dict[str, Any]:
 @rules.command(
     "paths",
     epilog=examples(
-        "tallystick rules paths skills@1.1.0",
-        "tallystick rules paths skills@1.1.0 multiplier",
+        "tallystick rules paths skills@1.2.0",
+        "tallystick rules paths skills@1.2.0 multiplier",
     ),
 )
 @click.argument("reference", metavar="RULES")

@@ -19,7 +19,7 @@ from tallystick.cli.shown import print_json, print_text
     "prove",
     epilog=examples(
         "tallystick rules prove mine.toml",
-        "tallystick rules prove skills@1.1.0 --strict --markdown",
+        "tallystick rules prove skills@1.2.0 --strict --markdown",
         "tallystick rules prove mine.toml --seconds 60",
     ),
 )
@@ -65,7 +65,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Prove properties of RULES for every valid record, or find records that break them.
 
-    What is asked: axes stay in [0, 1], a higher axis or a better fact never lowers a score, nothing
+    Properties: axes stay in [0, 1], a higher axis or a better fact never lowers a score, nothing
     is gained by repeating items, nobody is treated differently, what the plugins promise, and two
     laws of the consensus of a group; of an [allocation], that weights sum to 1, are not negative
     and prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine

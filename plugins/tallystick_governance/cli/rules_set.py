@@ -16,8 +16,8 @@ from tallystick.cli.shown import echo, print_json
 @click.command(
     "set",
     epilog=examples(
-        "tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
-        "tallystick rules set skills@1.1.0 axes.NAME.beta=1 -o mine.toml \\",
+        "tallystick rules set skills@1.2.0 axes.NAME.beta=0.8 -o mine.toml",
+        "tallystick rules set skills@1.2.0 axes.NAME.beta=1 -o mine.toml \\",
         "    --summary 'Recall counts'",
     ),
 )

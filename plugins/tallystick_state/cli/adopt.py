@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 @click.command(
     "adopt",
     epilog=examples(
-        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db",
+        "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db",
         "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
-        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --signed vote.json --block 4711",
         "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:0 \\",
         "    --at-epoch 20 --state subnet.db",

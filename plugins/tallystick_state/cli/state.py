@@ -54,11 +54,11 @@ def state() -> None:
 @state.command(
     "init",
     epilog=examples(
-        "tallystick state init --rules skills@1.1.0 --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
-        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 \\",
+        "tallystick state init --rules skills@1.2.0 --rules workflow@1.2.0 \\",
         "    --state subnet.db",
-        "tallystick state init --rules skills@1.2.0 --rules workflow@1.1.0 \\",
+        "tallystick state init --rules skills@1.2.0 --rules workflow@1.2.0 \\",
         "    --pool skills=0.7 --pool workflow=0.3 --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
@@ -71,7 +71,7 @@ def state() -> None:
 @click.option(
     "--validator",
     metavar="HOTKEY",
-    help="The validator of the state: its own rounds stand above what others say in its name.",
+    help="The validator of the state: its own rounds outrank claims by others in its name.",
 )
 @click.option(
     "--hear",
@@ -94,7 +94,7 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard.
+    """Begin a state under a rule set; the store keeps the whole rule set and the validators heard.
 
     A state can have several lines, such as skills and workflow: one rule set of each. They share
     the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
@@ -328,7 +328,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     """Begin a store with the state of FILE, replaying and checking every entry.
 
     FILE brings its own trust file. With --trust it is refused unless it began with that one. The
-    state of an older format is made again in this one: it says which snapshots are others now.
+    state of an older format is made again in this one: it lists the snapshots that differ now.
     """
     from tallystick_state.transfer import import_state
 
