@@ -53,10 +53,10 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Write a lock of rule sets, or check one: the digests of all that results depend on.
 
     A lock holds the rule sets with their formulas, requirements and schemas, every file that scores
-    or steps a state, every file of strangers' plugins, the versions of what decides which records
-    are valid, and the vectors. With --check FILE, or the nearest tallystick.lock in the working
-    folder or above, is compared with what is installed; the exit status is 1 when something
-    differs, each by its name.
+    or steps a state, every file of strangers' plugins, the versions of the libraries that decide
+    which records are valid, and the vectors. With --check FILE, or the nearest tallystick.lock in
+    the working folder or above, is compared with the installed code; the exit status is 1 when
+    something differs, each by its name.
 
     With --list the files are shown, each with its closures and its digest: those that FILE or the
     nearest tallystick.lock pins or, where there is neither, those that a lock of everything that is

@@ -57,7 +57,7 @@ class LazyGroup(OpenGroup):
         ),
         "lock": (
             "tallystick.cli.lock:lock",
-            "Write or check the digests of what results are made with.",
+            "Write or check the digests that results depend on.",
             "verify",
         ),
         "plugins": ("tallystick.cli.plugins:plugins", "List, start and check plugins.", "write"),

@@ -146,10 +146,10 @@ def check_command(reference: str, as_json: bool) -> None:
 @argument
 @as_json
 def digest_command(reference: str, as_json: bool) -> None:
-    """The digest of what RULES means: its values and its formulas, not its spelling.
+    """Print the digest of the meaning of RULES: its values and formulas, not its spelling.
 
     With --json also the digests of the code: the files of the engine and of the plugins that it
-    names, and the versions of what they rest on.
+    names, and the versions of the libraries they use.
     """
     from tallystick.plugins.code import Code
     from tallystick.plugins.registry import installed_plugins

@@ -78,9 +78,9 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
-    Results go to OUTPUT, the errors of bad records to a rejects file, and the digests of
-    records and rules to OUTPUT.receipt.json. The exit status is 1 when a record was rejected, 3
-    when the engine itself fails on one, as internal-error; all others are scored.
+    Results go to OUTPUT, the errors of bad records to a rejects file, and the digests of records
+    and rules to OUTPUT.receipt.json. The exit status is 1 when a record was rejected, 3 when the
+    engine itself fails on one, as internal-error; all others are scored.
 
     RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to
     standard error.

@@ -81,7 +81,7 @@ with_state_option = click.option(
     type=click.Choice(_BEST_BY),
     default="share-moved",
     show_default=True,
-    help="What the best candidates have least of; of tau-b, most.",
+    help="The figure that is least in the best candidates; tau-b: most.",
 )
 @click.option(
     "--write-best",

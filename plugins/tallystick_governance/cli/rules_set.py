@@ -24,7 +24,7 @@ from tallystick.cli.shown import echo, print_json
 @click.argument("reference", metavar="RULES")
 @click.argument("assignments", metavar="PATH=VALUE…", nargs=-1, required=True)
 @output_option("The file to write.")
-@click.option("--summary", metavar="TEXT", help="Say in one sentence what the new values are for.")
+@click.option("--summary", metavar="TEXT", help="The purpose of the new values, in one sentence.")
 @follow_links_option
 @as_json
 def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option

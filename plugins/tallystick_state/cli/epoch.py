@@ -119,7 +119,7 @@ def _line(found: EpochInfo) -> str:
     "number",
     type=number_type,
     metavar="N",
-    help="The epoch; without it, the command says which one is open and closes none.",
+    help="The epoch; without it, the command prints the open one and closes none.",
 )
 @at_option
 @click.option(

@@ -43,7 +43,7 @@ def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
 def sign() -> None:
     """Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.
 
-    Every command writes a DSSE envelope around an in-toto statement, and shows what it says.
+    Every command writes a DSSE envelope around an in-toto statement, and prints the statement.
     """
 
 
@@ -56,7 +56,7 @@ def sign() -> None:
 @click.argument("reference", metavar="RULES")
 @_signing
 def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
-    """Sign RULES: its name and version, the digest of what it means, and that of its file."""
+    """Sign RULES: its name and version, the digest of its meaning, and that of its file."""
     by = signer_needed(signer)
     from tallystick.canonical import digest_of_bytes  # loads what signs
     from tallystick.plugins.registry import installed_plugins
@@ -96,7 +96,7 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Sign the adoption of RULES by the state; its trust file sets how many signatures it needs.
 
-    The state is any validator's of the network: what is signed is the same for all that began alike
+    The state is any validator's of the network: the statement is the same for all that began alike
     and adopted alike.
     """
     by = signer_needed(signer)

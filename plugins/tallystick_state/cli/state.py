@@ -98,8 +98,8 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
     A state can have several lines, such as skills and workflow: one rule set of each. They share
     the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
-    adoptions and weights; --pool makes one vector of these. With a trust file, it says whom the
-    state hears and whose signatures it asks for.
+    adoptions and weights; --pool makes one vector of these. A trust file lists the validators
+    that the state hears and whose signatures it requires.
     """
     from tallystick_state.ledger import Ledger
 
@@ -193,8 +193,8 @@ def show_command(
 ) -> None:
     """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
-    The hours end at --at, by default at the latest recorded round. With --as it is what the miner
-    sees of itself, as the rule set says; without, the operator's view, which is whole.
+    The hours end at --at, by default at the latest recorded round. With --as it prints what the
+    rule set lets the miner see of itself; without, the operator's view, which is whole.
     """
     from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
@@ -421,9 +421,9 @@ def verify_command(
 ) -> None:
     """Replay the log from its first entry and compare every snapshot.
 
-    With --checkpoint also compare the log of epochs with what it was: that finds a history that was
-    rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
-    from the log, or the log from the checkpoint.
+    With --checkpoint also compare the log of epochs with the checkpoint: that finds a history that
+    was rewritten whole, or cut back. The exit status is 1 when something that is stored does not
+    follow from the log, or the log from the checkpoint.
     """
     from tallystick_state.ledger import Ledger
     from tallystick_state.replay import verify
