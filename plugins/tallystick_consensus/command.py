@@ -29,8 +29,8 @@ _PATH = click.Path(path_type=Path)
 @click.command(
     cls=ExtensibleCommand,
     epilog=examples(
-        "tallystick consensus groups.jsonl --rules skills@1.1.0 -o consensus.jsonl",
-        "tallystick consensus groups.jsonl --rules skills@1.1.0 -o consensus.jsonl \\",
+        "tallystick consensus groups.jsonl --rules skills@1.2.0 -o consensus.jsonl",
+        "tallystick consensus groups.jsonl --rules skills@1.2.0 -o consensus.jsonl \\",
         "    --records records.jsonl --records-output filled.jsonl",
     ),
 )

@@ -28,7 +28,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "consensus-twice": "the record gives a consensus, which is its group's to give",
         "duplicate-group": "an earlier line is of the same group",
         "duplicate-member": "two members of a group have one hotkey",
-        "group-mismatch": "a record says something else than its group, or names no member of it",
+        "group-mismatch": "a record contradicts its group, or names no member of it",
         "no-consensus": "the rules have no consensus of groups",
     }
 )

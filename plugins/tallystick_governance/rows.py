@@ -16,12 +16,12 @@ COMMANDS = CommandRows(
             ("rules", "diff"),
             "tallystick_governance.cli.rules_diff:diff_command",
             "Compare OLD and NEW: values, formulas, types, and the effect on a score.",
-            example="tallystick rules diff skills@1.1.0 mine.toml --check",
+            example="tallystick rules diff skills@1.2.0 mine.toml --check",
         ),
         Command(
             ("rules", "lint"),
             "tallystick_governance.cli.rules_lint:lint_command",
-            "Find what RULES may not mean to do, with figures; exit status 1 with an error.",
+            "Find likely mistakes in RULES, with figures; exit status 1 if one is an error.",
             example="tallystick rules lint mine.toml",
         ),
         Command(
@@ -34,7 +34,7 @@ COMMANDS = CommandRows(
             ("rules", "set"),
             "tallystick_governance.cli.rules_set:set_command",
             "Write RULES with other values to a file; every other byte is kept, comments too.",
-            example="tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
+            example="tallystick rules set skills@1.2.0 axes.NAME.beta=0.8 -o mine.toml",
         ),
         Command(
             ("shadow",),
@@ -53,8 +53,8 @@ COMMANDS = CommandRows(
             kind=SECOND_PASS,
             home="tallystick_governance.cli.shadow_options:shadow_pass",
             after="--receipt",
-            paragraph="With --shadow results are the same as without. What the other rules make "
-            "of the records goes beside them, with rejects and a receipt of its own.",
+            paragraph="With --shadow results are the same as without. The results "
+            "under the other rules go beside them, with rejects and a receipt of its own.",
         ),
         CommandOption(
             command=("round", "close"),
@@ -64,8 +64,8 @@ COMMANDS = CommandRows(
             kind=SECOND_PASS,
             home="tallystick_governance.cli.shadow_options:round_shadow",
             after="--at",
-            paragraph="With --shadow the state is the same as without. What the other rules would "
-            "make of each round is printed second, and the facts of its records go to "
+            paragraph="With --shadow the state is the same as without. The round scores under "
+            "the other rules are printed second, and the facts of the records go to "
             "--shadow-folder. With --groups they have to compute the same consensus as the rules "
             "in force.",
         ),

@@ -36,9 +36,9 @@ DROPPED = "dropped"
 REASONS: Mapping[str, str] = MappingProxyType(
     {
         CLOSED: "an epoch that is closed has counted something else, which stays",
-        CONFLICT: "the same validator said something else of the same task, or under the same id",
+        CONFLICT: "another record of the task, or another event of the id, by the same validator",
         DROPPED: "the operator has dropped it",
-        OUTRANKED: "something of a higher rank says otherwise",
+        OUTRANKED: "a claim of a higher rank contradicts it",
         OVER: "its validator claims more of the round or of the epoch than the rule set allows",
         UNKNOWN: "its validator has recorded no such task in this state: it waits for it",
     }

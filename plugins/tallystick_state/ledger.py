@@ -83,7 +83,7 @@ class Ledger(StoredState):
             where: a path, for SQLite, or a URL.
             reference: the rule set; or several, each of another line.
             validator: the hotkey of the validator whose state it is; what it says by closing a
-                round stands above what others say in its name.
+                round outranks claims by others in its name.
             hear: the hotkeys of the validators that it hears beside its own; by default all.
             trust: the trust file, which says whose signatures count, and then whom it hears.
             pools: of a state of several lines, the share of all weight that each gives out; by

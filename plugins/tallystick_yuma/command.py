@@ -39,11 +39,11 @@ _TOLD = 20
 )
 @as_json
 def yuma(case: Path, checks: bool, as_json: bool) -> None:
-    """The epochs of the subnet in the file CASE, as the chain computes them, bit for bit.
+    """Compute the epochs of the subnet in the file CASE as the chain does, bit for bit.
 
-    CASE is JSON: params, and steps that each have an input; what a step does not say goes on from
-    the step before. A file of vectors has many cases, and values of functions. Without --json the
-    last step of each case is shown, proportions of 65535. CASE can be -, the standard input.
+    CASE is JSON: params, and steps that each have an input; values that a step leaves out continue
+    from the step before. A file of vectors has many cases, and values of functions. Without --json
+    the last step of each case is shown, proportions of 65535. CASE can be -, the standard input.
     """
     from tallystick_yuma import vectors  # NumPy
 

@@ -81,7 +81,7 @@ def test_what_is_undecided_is_one_line_and_no_counterexample() -> None:
     assert done.status == 0
     (line,) = (line for line in done.out.splitlines() if line.startswith("undecided"))
     assert line.startswith("undecided: 4 of axis-in-range, 4 of composite-monotone, ")
-    assert line.endswith("; --verbose tells each and why")
+    assert line.endswith("; --verbose lists each with its reason")
     asked = sum(int(count) for count in re.findall(r"(\d+) of", line))
     last = done.out.splitlines()[-1]
     assert f"workflow@1.0.0: nothing refuted, {asked} undecided, " in last

@@ -23,8 +23,8 @@ from tallystick.json_values import error_value
 @click.command(
     cls=ExtensibleCommand,
     epilog=examples(
-        "tallystick explain records.jsonl --rules skills@1.1.0 --line 3",
-        "tail -n 1 records.jsonl | tallystick explain - --rules skills@1.1.0",
+        "tallystick explain records.jsonl --rules skills@1.2.0 --line 3",
+        "tail -n 1 records.jsonl | tallystick explain - --rules skills@1.2.0",
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))

@@ -49,7 +49,7 @@ def facts(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,  # noqa: ARG001  # no rule set takes part
 ) -> None:
-    """Validate the RECORDS of a file or folder once, and write what any rule set reads of them.
+    """Validate the RECORDS of a file or folder once, and write the facts that any rule set reads.
 
     The facts go to OUTPUT, a Parquet file that score and backtest take in place of the records.
     The exit status is 1 when a record was rejected, 3 when the engine itself fails on one.

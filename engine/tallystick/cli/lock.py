@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "tallystick lock --rules skills@1.1.0",
-        "tallystick lock --rules skills@1.1.0 --self-test -o subnet.lock",
+        "tallystick lock --rules skills@1.2.0",
+        "tallystick lock --rules skills@1.2.0 --self-test -o subnet.lock",
         "tallystick lock --check",
         "tallystick lock --list --json",
     ),
@@ -50,13 +50,13 @@ def lock(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     as_json: bool,
 ) -> None:
-    """Write a lock of rule sets, or check one: what results are made with, by digest.
+    """Write a lock of rule sets, or check one: the digests of all that results depend on.
 
     A lock holds the rule sets with their formulas, requirements and schemas, every file that scores
-    or steps a state, every file of strangers' plugins, the versions of what decides which records
-    are valid, and the vectors. With --check FILE, or the nearest tallystick.lock in the working
-    folder or above, is compared with what is installed; the exit status is 1 when something
-    differs, each by its name.
+    or steps a state, every file of strangers' plugins, the versions of the libraries that decide
+    which records are valid, and the vectors. With --check FILE, or the nearest tallystick.lock in
+    the working folder or above, is compared with the installed code; the exit status is 1 when
+    something differs, each by its name.
 
     With --list the files are shown, each with its closures and its digest: those that FILE or the
     nearest tallystick.lock pins or, where there is neither, those that a lock of everything that is

@@ -180,7 +180,7 @@ def options() -> list[click.Option]:
             is_eager=True,
             expose_value=False,
             callback=_verbose,
-            help="Tell on the error output what is done.",
+            help="Log each step to standard error.",
         ),
         Setting(
             ["--log-json"],
@@ -189,6 +189,6 @@ def options() -> list[click.Option]:
             is_eager=True,
             expose_value=False,
             callback=_log_json,
-            help="Tell it as JSON, one object a line, errors too.",
+            help="Log JSON, one object per line, errors included.",
         ),
     ]

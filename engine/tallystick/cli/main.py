@@ -57,7 +57,7 @@ class LazyGroup(OpenGroup):
         ),
         "lock": (
             "tallystick.cli.lock:lock",
-            "Write or check the digests of what results are made with.",
+            "Write or check the digests that results depend on.",
             "verify",
         ),
         "plugins": ("tallystick.cli.plugins:plugins", "List, start and check plugins.", "write"),
@@ -111,8 +111,8 @@ class LazyGroup(OpenGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "tallystick demo",
-        "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
-        "tallystick explain records.jsonl --rules skills@1.1.0 --line 3",
+        "tallystick score records.jsonl --rules skills@1.2.0 -o results.parquet",
+        "tallystick explain records.jsonl --rules skills@1.2.0 --line 3",
     ),
 )
 @click.version_option(package_name="tallystick", message="tallystick %(version)s")

@@ -33,7 +33,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for m
 follow_links_option = click.option(
     "--follow-links",
     is_flag=True,
-    help="Allow an output whose name is a link; what it leads to is written.",
+    help="Allow an output whose name is a link; its target is written.",
 )
 """The option of every command that writes a file."""
 markdown_option = click.option("--markdown", is_flag=True, help="Print Markdown for a proposal.")

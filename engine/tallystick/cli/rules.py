@@ -70,7 +70,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
 @rules.command(
     "show",
     epilog=examples(
-        "tallystick rules show skills@1.1.0",
+        "tallystick rules show skills@1.2.0",
     ),
 )
 @argument
@@ -140,16 +140,16 @@ def check_command(reference: str, as_json: bool) -> None:
 @rules.command(
     "digest",
     epilog=examples(
-        "tallystick rules digest skills@1.1.0",
+        "tallystick rules digest skills@1.2.0",
     ),
 )
 @argument
 @as_json
 def digest_command(reference: str, as_json: bool) -> None:
-    """The digest of what RULES means: its values and its formulas, not its spelling.
+    """Print the digest of the meaning of RULES: its values and formulas, not its spelling.
 
     With --json also the digests of the code: the files of the engine and of the plugins that it
-    names, and the versions of what they rest on.
+    names, and the versions of the libraries they use.
     """
     from tallystick.plugins.code import Code
     from tallystick.plugins.registry import installed_plugins
@@ -178,8 +178,8 @@ def _listed(name: str, registry: Registry) -> dict[str, Any]:
 @rules.command(
     "paths",
     epilog=examples(
-        "tallystick rules paths skills@1.1.0",
-        "tallystick rules paths skills@1.1.0 multiplier",
+        "tallystick rules paths skills@1.2.0",
+        "tallystick rules paths skills@1.2.0 multiplier",
     ),
 )
 @click.argument("reference", metavar="RULES")

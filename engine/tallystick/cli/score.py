@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 @click.command(
     cls=ExtensibleCommand,
     epilog=examples(
-        "tallystick score records.jsonl --rules skills@1.1.0 -o results.parquet",
-        "zcat records.jsonl.gz | tallystick score - --rules skills@1.1.0 -o - | head",
+        "tallystick score records.jsonl --rules skills@1.2.0 -o results.parquet",
+        "zcat records.jsonl.gz | tallystick score - --rules skills@1.2.0 -o - | head",
     ),
 )
 @click.argument("records", type=click.Path(path_type=Path))
@@ -78,12 +78,12 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Score the RECORDS of a JSONL or Parquet file, or of a folder of them.
 
-    Results go to OUTPUT, what is wrong with bad records to a rejects file, and what was scored
-    with what to OUTPUT.receipt.json. The exit status is 1 when a record was rejected, 3 when the
+    Results go to OUTPUT, the errors of bad records to a rejects file, and the digests of records
+    and rules to OUTPUT.receipt.json. The exit status is 1 when a record was rejected, 3 when the
     engine itself fails on one, as internal-error; all others are scored.
 
-    RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to the error
-    output.
+    RECORDS and OUTPUT can be -, for JSONL through a pipe. Rejected records then go to
+    standard error.
     """
     streams = is_stream(output)
     if as_json and streams:

@@ -38,7 +38,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "too-long": "the text has too many characters",
         "too-many": "the list or the map has too many entries",
         "too-short": "the text has too few characters",
-        "undecided": "a value asks for two numbers to be told apart that no precision tells apart",
+        "undecided": "a value compares two numbers that no precision can distinguish",
         "unknown-field": "the schema has no such field",
         "unknown-skill-type": "the rule set has no such skill type",
         "wrong-type": "the value has another JSON type than its field",

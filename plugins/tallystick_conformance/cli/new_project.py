@@ -40,7 +40,7 @@ _PARTS = ("tiers", "emission", "allocation", "reputation")
     metavar="PARTS",
     default=",".join(_PARTS),
     show_default=True,
-    help="What its rule set has beside scores, separated by commas; none: nothing.",
+    help="Parts of its rule set beside scores, separated by commas; none for no other part.",
 )
 @follow_links_option
 @as_json

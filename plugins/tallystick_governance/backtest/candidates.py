@@ -192,7 +192,7 @@ class Switch:
         reference, _, epoch = text.rpartition("@")
         if not reference or not re.fullmatch("[1-9][0-9]{0,9}", epoch):
             raise TallystickError(
-                f"found {text!r} to adopt, expected RULES@EPOCH such as skills@1.1.0@20, the "
+                f"found {text!r} to adopt, expected RULES@EPOCH such as skills@1.2.0@20, the "
                 "epoch from 1"
             )
         return cls(reference, int(epoch))

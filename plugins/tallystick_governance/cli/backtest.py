@@ -42,13 +42,13 @@ with_state_option = click.option(
 
 @click.command(
     epilog=examples(
-        "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
+        "tallystick backtest facts.parquet --rules skills@1.2.0 --rules mine.toml \\",
         "    -o report",
-        "tallystick backtest facts.parquet --rules skills@1.1.0 \\",
+        "tallystick backtest facts.parquet --rules skills@1.2.0 \\",
         "    --sweep axes.NAME.beta=0.5:2:0.5 --workers 4 -o sweep",
-        "tallystick backtest facts.parquet --rules skills@1.0.0 --with-state \\",
-        "    --adopt skills@1.1.0@20 -o switch",
-        "tallystick backtest facts.parquet --rules skills@1.1.0 --rules mine.toml \\",
+        "tallystick backtest facts.parquet --rules skills@1.1.0 --with-state \\",
+        "    --adopt skills@1.2.0@20 -o switch",
+        "tallystick backtest facts.parquet --rules skills@1.2.0 --rules mine.toml \\",
         "    --validators validators.csv -o adoption",
     ),
 )
@@ -81,7 +81,7 @@ with_state_option = click.option(
     type=click.Choice(_BEST_BY),
     default="share-moved",
     show_default=True,
-    help="What the best candidates have least of; of tau-b, most.",
+    help="The figure that is least in the best candidates; tau-b: most.",
 )
 @click.option(
     "--write-best",
@@ -146,10 +146,10 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Compare rule sets over one history.
 
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
-    to the folder OUTPUT. What changes hands and what flips is told with an interval that says how
-    far it depends on the epochs that the history happens to have, and with the probability that
-    chance alone makes as much of it. The exit status is 1 when a line was no valid record, 3 when
-    the engine itself fails on one.
+    to the folder OUTPUT. The share that changes hands and the records that flip are printed with an
+    interval, which shows how far they depend on the epochs in the history, and with the probability
+    of at least as large a change by chance alone. The exit status is 1 when a line was no valid
+    record, 3 when the engine itself fails on one.
     """
     from tallystick.plugins.registry import installed_plugins
     from tallystick_governance.backtest.candidates import Switch, candidates_of, parse_sweep

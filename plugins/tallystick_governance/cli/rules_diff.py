@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @click.command(
     "diff",
     epilog=examples(
-        "tallystick rules diff skills@1.1.0 mine.toml --check",
-        "tallystick rules diff skills@1.0.0 skills@1.1.0 --markdown",
-        "tallystick rules diff skills@1.0.0 skills@1.1.0 --state subnet.db",
+        "tallystick rules diff skills@1.2.0 mine.toml --check",
+        "tallystick rules diff skills@1.1.0 skills@1.2.0 --markdown",
+        "tallystick rules diff skills@1.1.0 skills@1.2.0 --state subnet.db",
     ),
 )
 @click.argument("old", metavar="OLD")
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     "--state",
     "where",
     metavar="STATE",
-    help="Tell also what adopting NEW would do to a state that goes by OLD.",
+    help="Also report the effect of adopting NEW on a state whose rules are OLD.",
 )
 def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     old: str, new: str, as_json: bool, markdown: bool, check: bool, where: str | None
 ) -> None:
     """Compare OLD and NEW: values, formulas, types, and the effect on a score.
 
-    The intervals hold every change that a score can have, by bounds. The versioning policy says
-    which part of the version the change has to raise. The exit status is 1 when a value differs
+    The intervals contain every change that a score can have. The versioning policy decides which
+    part of the version the change has to raise. The exit status is 1 when a value differs
     that no bound is known for because of its kind.
 
     With --state, the bounds are those of its thresholds as they are; and who would enter and leave

@@ -53,7 +53,7 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     markdown: bool,
     sarif: bool,
 ) -> None:
-    """Find what RULES may not mean to do, with figures; exit status 1 with an error.
+    """Find likely mistakes in RULES, with figures; exit status 1 if one is an error.
 
     The exit status is 1 too when RULES has a value of a kind that no check knows.
 

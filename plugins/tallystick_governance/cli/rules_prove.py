@@ -19,7 +19,7 @@ from tallystick.cli.shown import print_json, print_text
     "prove",
     epilog=examples(
         "tallystick rules prove mine.toml",
-        "tallystick rules prove skills@1.1.0 --strict --markdown",
+        "tallystick rules prove skills@1.2.0 --strict --markdown",
         "tallystick rules prove mine.toml --seconds 60",
     ),
 )
@@ -29,16 +29,16 @@ from tallystick.cli.shown import print_json, print_text
     type=click.FloatRange(min=0, min_open=True),
     callback=lambda _context, _option, millions: _checked(millions),
     metavar="N",
-    help="Stop after N million steps of the solver; what is open then is undecided. By default 40.",
+    help="Stop after N million steps of the solver; open properties are undecided. By default 40.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0),
     callback=lambda _context, _option, seconds: _limited(seconds),
     metavar="N",
-    help="Stop after N seconds; what is open then is undecided. By default 300.",
+    help="Stop after N seconds; open properties are undecided. By default 300.",
 )
-@click.option("--property", "only", metavar="NAME", help="Ask this property alone.")
+@click.option("--property", "only", metavar="NAME", help="Decide this property alone.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if something is undecided, too.")
 @click.option(
     "--save",
@@ -65,15 +65,14 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Prove properties of RULES for every valid record, or find records that break them.
 
-    What is asked: axes stay in [0, 1], a higher axis or a better fact never lowers a score, nothing
-    is gained by repeating items, nobody is treated differently, what the plugins promise, and two
-    laws of the consensus of a group; of an [allocation], that weights sum to 1, are not negative
-    and prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine
-    confirms, or undecided. The exit status is 1 when one is refuted, and when a kind of value or
-    step is not known, so that nothing is proved of it. The budget counts the solver's
-    steps, so a busy machine gives the same answers, unless the seconds are over first. What is
-    answered by then is printed, and so is what was answered before Ctrl-C. It needs the extra
-    `prove`.
+    Properties: axes stay in [0, 1], a higher axis or a better fact never lowers a score, nothing is
+    gained by repeating items, nobody is treated differently, what the plugins promise, and two laws
+    of the consensus of a group; of an [allocation], that weights sum to 1, are not negative and
+    prefer no hotkey. Each is proved, refuted by records, groups or miners that the engine confirms,
+    or undecided. The exit status is 1 when one is refuted, and when a kind of value or step is not
+    known, so that nothing is proved of it. The budget counts the solver's steps, so a busy machine
+    gives the same answers, unless the seconds are over first. Answers until then are printed, also
+    those before Ctrl-C. It needs the extra `prove`.
     """
     from tallystick.io.atomic import atomic_files, output_path
     from tallystick.scoring.scorer import load

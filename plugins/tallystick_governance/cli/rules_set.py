@@ -16,15 +16,15 @@ from tallystick.cli.shown import echo, print_json
 @click.command(
     "set",
     epilog=examples(
-        "tallystick rules set skills@1.1.0 axes.NAME.beta=0.8 -o mine.toml",
-        "tallystick rules set skills@1.1.0 axes.NAME.beta=1 -o mine.toml \\",
+        "tallystick rules set skills@1.2.0 axes.NAME.beta=0.8 -o mine.toml",
+        "tallystick rules set skills@1.2.0 axes.NAME.beta=1 -o mine.toml \\",
         "    --summary 'Recall counts'",
     ),
 )
 @click.argument("reference", metavar="RULES")
 @click.argument("assignments", metavar="PATH=VALUE…", nargs=-1, required=True)
 @output_option("The file to write.")
-@click.option("--summary", metavar="TEXT", help="Say in one sentence what the new values are for.")
+@click.option("--summary", metavar="TEXT", help="The purpose of the new values, in one sentence.")
 @follow_links_option
 @as_json
 def set_command(  # noqa: PLR0913, PLR0917  # one argument for each option

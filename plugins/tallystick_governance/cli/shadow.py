@@ -36,7 +36,7 @@ def shadow() -> None:
 def report_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     folder: Path, with_state: bool, output: Path, follow_links: bool, as_json: bool, held: Held
 ) -> None:
-    """Tell what the rules that were tried would have changed so far, as a back-test does.
+    """Compare the rules on trial with those in force, as a back-test does.
 
     FOLDER is that of `round close --shadow-folder`: all records that were recorded while the rules
     were tried. They are compared with the rules that were in force last.

@@ -264,7 +264,7 @@ def _is_read(scorer: Scorer) -> bool:
     more("miners"),
     documentation=(
         "Weights sum to 1. With n miners and n · share below 1 somebody must exceed the share, so "
-        "below that number the cap is not what it says but an equal share for each."
+        "below that number the cap is not the stated share but an equal share for each."
     ),
     remedy=(
         "raise the share above one over the smallest number of miners, or accept it with a reason"

@@ -58,7 +58,7 @@ def as_text(reference: str, found: Sequence[Answer], *, verbose: bool = False) -
             lines += ["", *_told(answer)]
     undecided = _of(found, "undecided")
     if undecided and not verbose:
-        lines += ["", f"undecided: {_grouped(undecided)}; --verbose tells each and why"]
+        lines += ["", f"undecided: {_grouped(undecided)}; --verbose lists each with its reason"]
     unknown = dict.fromkeys(reply.reason or "" for reply in undecided if is_not_analysed(reply))
     lines += ["", *unknown] if unknown else []
     late = [reply for reply in undecided if (reply.reason or "").startswith(f"{TIME}:")]

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 @click.command(
     "adopt",
     epilog=examples(
-        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db",
+        "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db",
         "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
-        "tallystick state adopt skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --signed vote.json --block 4711",
         "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:0 \\",
         "    --at-epoch 20 --state subnet.db",
@@ -67,9 +67,9 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Schedule the rule set RULES for an epoch that has not begun; the state keeps it, whole.
 
     Until the epoch begins it can be withdrawn. Records of earlier epochs are scored by the rules of
-    their own epoch for ever. `tallystick rules diff OLD NEW --state STATE` says what the adoption
-    does to the state. With --pool instead of RULES it schedules other shares of the lines, in place
-    of what was scheduled for that epoch or later.
+    their own epoch for ever. `tallystick rules diff OLD NEW --state STATE` reports the effect on
+    the state. With --pool instead of RULES it schedules other shares of the lines, in place of
+    those that were scheduled for that epoch or later.
     """
     pools = PoolOptions.read(shares, idle)
     authority = authority_of(signed, block)

@@ -49,8 +49,8 @@ def _tolerance(_context: click.Context, _option: click.Parameter, value: str) ->
 
 @click.command(
     epilog=examples(
-        "tallystick audit records.jsonl --rules skills@1.1.0 --results theirs.jsonl",
-        "tallystick audit records.jsonl --rules skills@1.1.0 --results theirs.csv \\",
+        "tallystick audit records.jsonl --rules skills@1.2.0 --results theirs.jsonl",
+        "tallystick audit records.jsonl --rules skills@1.2.0 --results theirs.csv \\",
         "    --mapping theirs.toml --tolerance 0.000000001",
         "tallystick audit export.jsonl --checkpoint checkpoint.txt \\",
         "    --trust trust.toml --weights weights.json",
@@ -110,14 +110,14 @@ def audit(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """Score RECORDS again and compare RESULTS; or replay an EXPORT, and compare what follows.
+    """Score RECORDS again and compare RESULTS; or replay an EXPORT, and compare its weights.
 
-    Of records, it says whether every value that another published is the exact one as it is
-    written, or which record differs first, by how much, and every step behind its score;
-    --tolerance is for results that were computed in floats. Of the export of a state, it says
-    whether its log is the one of the --checkpoint, and its weights those of --weights. Of a FOLDER
-    that a subnet published, it says whether the weights that were set follow from it, and what that
-    does not show. The exit status is 1 when something differs.
+    For records, it reports whether every published value is exact as written, or the first record
+    that differs, by how much, and every step behind its score; --tolerance is for results that were
+    computed in floats. For the export of a state, it reports whether its log is the one of the
+    --checkpoint, and its weights those of --weights. For a FOLDER that a subnet published, it
+    reports whether the weights that were set follow from it, and what that does not show. The exit
+    status is 1 when something differs.
     """
     others = (results, mapping_file, every, checkpoint, trust, weights_file, line, where)
     if export_format is not None and (any(option is not None for option in others) or keys):

@@ -81,7 +81,7 @@ def checkpoint_command(  # noqa: PLR0913, PLR0917  # one argument for each optio
 
 @click.group("proof", cls=CommandGroup)
 def proof_group() -> None:
-    """Prove what is in a state, to who has a checkpoint of it: row, consistency."""
+    """Prove the contents of a state to the holder of a checkpoint of it: row, consistency."""
 
 
 @proof_group.command(

@@ -38,7 +38,7 @@ def dispute(  # noqa: PLR0913, PLR0917  # one argument for each option
     follow_links: bool,
     as_json: bool,
 ) -> None:
-    """Find where A and B differ first, and say who is wrong.
+    """Find the first difference between A and B, and who is wrong.
 
     Each is a state, the export of one, or a file of `tallystick state evidence`, which alone shows
     what its engine computed. States and exports are compared in the open epoch too: which claim of

@@ -119,7 +119,7 @@ def _line(found: EpochInfo) -> str:
     "number",
     type=number_type,
     metavar="N",
-    help="The epoch; without it, the command says which one is open and closes none.",
+    help="The epoch; without it, the command prints the open one and closes none.",
 )
 @at_option
 @click.option(
@@ -144,11 +144,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Close the epoch: update reputations, baselines and thresholds, and keep a snapshot.
 
-    --epoch says which, so that the command, given twice, closes one epoch: one that is closed
-    already stays as it is. It says what it counted, which reputations and thresholds moved, and
-    what waits in quarantine. A salt keeps the checkpoint from saying anything about scores before
-    it is published. Where what is carried depends on attributes of the round or of miners, --round
-    says them, or nothing is closed.
+    --epoch names it, so that the command, run twice, closes one epoch: one that is closed already
+    stays as it is. The output lists the records and events counted, the reputations and thresholds
+    that moved, and the claims that wait in quarantine. A salt keeps the checkpoint from revealing
+    scores before it is published. Where carried values depend on attributes of the round or of
+    miners, --round gives them, or nothing is closed.
     """
     from tallystick_state.reports import epoch_report
 

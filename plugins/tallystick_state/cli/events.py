@@ -50,15 +50,15 @@ def import_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """Record the events and records of a JSONL FILE; what is known already is left out.
+    """Record the events and records of a JSONL FILE; lines recorded before are left out.
 
     FILE can be -, the standard input. A line is a record, or {id, validator, hotkey, skill_type,
     task_id, round, epoch, event}. If a line is bad nothing is recorded and the exit status is 1.
-    A line that is good but contradicts another, or is of a validator that is not heard, is told and
-    left out; then the exit status is 1 too.
+    A valid line that contradicts another, or whose validator is not heard, is reported and left
+    out; then the exit status is 1 too.
 
-    A state with a trust file takes what its validator has signed: --signed is the batch that lists
-    it, and what the batch does not list is told and left out.
+    A state with a trust file takes only lines that its validator has signed: --signed is the batch
+    that lists them. Lines that it does not list are reported and left out.
 
     With --groups records get the consensus that their groups compute, as by `round close`.
     """

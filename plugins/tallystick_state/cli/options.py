@@ -64,11 +64,11 @@ at_epoch_option = click.option(
     type=click.IntRange(1, _LAST_NUMBER),
     required=True,
     metavar="N",
-    help="The first epoch of what is adopted; it must not have begun.",
+    help="The first epoch of the adoption; it must not have begun.",
 )
 """The option that names the epoch of an adoption."""
 major_option = click.option(
-    "--major", is_flag=True, help="Allow RULES to take away what others name."
+    "--major", is_flag=True, help="Allow RULES to remove values that others name."
 )
 """The option that allows a major change."""
 as_option = click.option(
@@ -145,7 +145,7 @@ def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The envelope that allows it; a state with a trust file asks for one.",
     )
     return signed_option(
-        block_option("The block at which it is done; what is signed may expire by blocks.")(command)
+        block_option("The current block; signatures may expire by blocks.")(command)
     )
 
 

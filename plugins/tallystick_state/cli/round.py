@@ -181,11 +181,11 @@ def close_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Score the RECORDS of a round with its snapshot, record their events, print round scores.
 
     RECORDS can be -, the standard input. If a record is bad nothing is recorded and the exit status
-    is 1. In a state that names its validator, records of this one close rounds and displace what
-    others said in its name; records of others are taken as `events import` takes them.
+    is 1. In a state that names its validator, that validator's records close rounds and displace
+    claims by others in its name; records of others are taken as `events import` takes them.
 
     With --groups the records get the consensus that their groups compute, and must give none of
-    their own. How alike the members are is kept, and whose submissions are to be run again.
+    their own. The similarities of the members are kept, and the submissions to be run again.
     """
     from tallystick_state.reports import round_report
 

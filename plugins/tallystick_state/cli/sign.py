@@ -43,7 +43,7 @@ def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
 def sign() -> None:
     """Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.
 
-    Every command writes a DSSE envelope around an in-toto statement, and shows what it says.
+    Every command writes a DSSE envelope around an in-toto statement, and prints the statement.
     """
 
 
@@ -56,7 +56,7 @@ def sign() -> None:
 @click.argument("reference", metavar="RULES")
 @_signing
 def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
-    """Sign RULES: its name and version, the digest of what it means, and that of its file."""
+    """Sign RULES: its name and version, the digest of its meaning, and that of its file."""
     by = signer_needed(signer)
     from tallystick.canonical import digest_of_bytes  # loads what signs
     from tallystick.plugins.registry import installed_plugins
@@ -75,7 +75,7 @@ def rule_set_command(reference: str, signer: Signer | None, **options: Any) -> N
 @sign.command(
     "adoption",
     epilog=examples(
-        "tallystick sign adoption skills@1.1.0 --at-epoch 20 --state subnet.db \\",
+        "tallystick sign adoption skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --key alice.pem -o adoption.json",
     ),
 )
@@ -94,9 +94,9 @@ def adoption_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     signer: Signer | None,
     **options: Any,  # noqa: ANN401  # of `_write`
 ) -> None:
-    """Sign that the state adopts RULES; its trust file says how many have to.
+    """Sign the adoption of RULES by the state; its trust file sets how many signatures it needs.
 
-    The state is any validator's of the network: what is signed is the same for all that began alike
+    The state is any validator's of the network: the statement is the same for all that began alike
     and adopted alike.
     """
     by = signer_needed(signer)
@@ -293,7 +293,7 @@ def trust_command(path: Path, signer: Signer | None, **options: Any) -> None:  #
 @click.argument("path", metavar="ENVELOPE", type=PATH)
 @_signing
 def add_command(path: Path, signer: Signer | None, **options: Any) -> None:  # noqa: ANN401  # of `_write`
-    """Add a signature to ENVELOPE, whose statement must be sound; read what it says."""
+    """Add a signature to ENVELOPE, whose statement must be sound; read the statement first."""
     by = signer_needed(signer)
     _write(_read(path).signed(by), **options)
 

@@ -54,11 +54,11 @@ def state() -> None:
 @state.command(
     "init",
     epilog=examples(
-        "tallystick state init --rules skills@1.1.0 --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --state subnet.db",
         "tallystick state init --rules mine.toml --state postgresql://me@host/subnet",
-        "tallystick state init --rules skills@1.1.0 --rules workflow@1.1.0 \\",
+        "tallystick state init --rules skills@1.2.0 --rules workflow@1.2.0 \\",
         "    --state subnet.db",
-        "tallystick state init --rules skills@1.2.0 --rules workflow@1.1.0 \\",
+        "tallystick state init --rules skills@1.2.0 --rules workflow@1.2.0 \\",
         "    --pool skills=0.7 --pool workflow=0.3 --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine --hear 5Peer \\",
         "    --hear 5Other --state subnet.db",
@@ -71,7 +71,7 @@ def state() -> None:
 @click.option(
     "--validator",
     metavar="HOTKEY",
-    help="The validator of the state: its own rounds stand above what others say in its name.",
+    help="The validator of the state: its own rounds outrank claims by others in its name.",
 )
 @click.option(
     "--hear",
@@ -94,12 +94,12 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     as_json: bool,
     held: Held,
 ) -> None:
-    """Begin a state under a rule set; the store keeps the rule set, whole, and who is heard.
+    """Begin a state under a rule set; the store keeps the whole rule set and the validators heard.
 
     A state can have several lines, such as skills and workflow: one rule set of each. They share
     the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
-    adoptions and weights; --pool makes one vector of these. With a trust file, it says whom the
-    state hears and whose signatures it asks for.
+    adoptions and weights; --pool makes one vector of these. A trust file lists the validators
+    that the state hears and whose signatures it requires.
     """
     from tallystick_state.ledger import Ledger
 
@@ -193,8 +193,8 @@ def show_command(
 ) -> None:
     """Show the miner HOTKEY: reputations, ranks, rounds of the last hours.
 
-    The hours end at --at, by default at the latest recorded round. With --as it is what the miner
-    sees of itself, as the rule set says; without, the operator's view, which is whole.
+    The hours end at --at, by default at the latest recorded round. With --as it prints what the
+    rule set lets the miner see of itself; without, the operator's view, which is whole.
     """
     from tallystick_state.leaderboard import WHOLE, seen_by
     from tallystick_state.ledger import Ledger
@@ -328,7 +328,7 @@ def import_command(file: Path, where: str, trust: Path | None, as_json: bool, he
     """Begin a store with the state of FILE, replaying and checking every entry.
 
     FILE brings its own trust file. With --trust it is refused unless it began with that one. The
-    state of an older format is made again in this one: it says which snapshots are others now.
+    state of an older format is made again in this one: it lists the snapshots that differ now.
     """
     from tallystick_state.transfer import import_state
 
@@ -421,9 +421,9 @@ def verify_command(
 ) -> None:
     """Replay the log from its first entry and compare every snapshot.
 
-    With --checkpoint also compare the log of epochs with what it was: that finds a history that was
-    rewritten whole, or cut back. The exit status is 1 when something that is stored does not follow
-    from the log, or the log from the checkpoint.
+    With --checkpoint also compare the log of epochs with the checkpoint: that finds a history that
+    was rewritten whole, or cut back. The exit status is 1 when something that is stored does not
+    follow from the log, or the log from the checkpoint.
     """
     from tallystick_state.ledger import Ledger
     from tallystick_state.replay import verify

@@ -68,7 +68,7 @@ def trust() -> None:
     "--after",
     type=PATH,
     metavar="FILE",
-    help="The trust file in force, which it follows; what no option says is taken from it.",
+    help="The trust file in force, which it follows; values without an option are taken from it.",
 )
 @as_json
 def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
