@@ -176,7 +176,7 @@ def test_a_byte_that_was_changed_is_told_with_the_file(  # noqa: PLR0913, PLR091
             assert "\n" not in said
         elif form == "facts" and not key <= place < key + len(KEY):
             assert (place, output.read_bytes()) == (place, expected)
-    assert told > 2 * pages
+    assert told > pages
 
 
 def _said(scorer: tallystick.Scorer, source: Path, output: Path) -> str:
