@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -44,7 +45,11 @@ class Finished:
 def run(*arguments: str | Path) -> Finished:
     """The command in this process; an exception that leaves it fails the test."""
     out, err = io.StringIO(), io.StringIO()
+    log = logging.getLogger("tallystick")
     with (
+        # a run that is logged leaves its log to the process, which ends; here another run follows
+        mock.patch.object(log, "handlers", [*log.handlers]),
+        mock.patch.object(log, "level", log.level),
         mock.patch.object(sys, "argv", ["tallystick", *map(str, arguments)]),
         redirect_stdout(out),
         redirect_stderr(err),
@@ -103,7 +108,7 @@ def walk(
     """A command and every command below it, each with its path."""
     yield path, command
     if isinstance(command, click.Group):
-        context = click.Context(command)
+        context = click.Context(command, **cli.context_settings)
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None

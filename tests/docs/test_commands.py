@@ -7,13 +7,13 @@ import click
 from manual.options import OF_EVERY_COMMAND
 from manual.page import Page, pages
 
-from tallystick.cli.main import LazyGroup
+from tallystick.cli.main import LazyGroup, cli
 
 
 def _commands(
     group: click.Group, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(group)
+    context = click.Context(group, **cli.context_settings)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -70,7 +70,7 @@ def test_the_options_that_every_command_takes_are_documented() -> None:
 def test_there_are_commands_of_every_group() -> None:
     found = {command.split()[0] for command in _COMMANDS}
     group = LazyGroup(name="tallystick")
-    assert found == set(group.list_commands(click.Context(group)))
+    assert found == set(group.list_commands(click.Context(group, **cli.context_settings)))
 
 
 def test_every_page_is_on_the_front_page() -> None:

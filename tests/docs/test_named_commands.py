@@ -48,7 +48,7 @@ def _named(name: str) -> Iterator[tuple[str, ...]]:
 def _checked(words: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
     """The command that words begin with, and those of its words that it lacks."""
     command: click.Command = cli
-    context, path = click.Context(cli), list[str]()
+    context, path = click.Context(cli, **cli.context_settings), list[str]()
     for word in words:
         if not isinstance(command, click.Group) or word.startswith("-"):
             break
