@@ -74,7 +74,7 @@ def early(p: Parameters) -> Node:
 
 @measure("parcels/above@1", within=UNIT)
 def above(_p: Parameters) -> Node:
-    """What a miner has above the middle."""
+    """The part of a raised value above the middle."""
     apart = published("raised") - published("middle")
     return cases((apart > 0, apart), otherwise=0)
 

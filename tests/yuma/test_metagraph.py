@@ -71,3 +71,10 @@ def test_what_says_no_stake_is_refused(tmp_path: Path, text: str, message: str) 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         validators_of(tmp_path / "none.csv")
+
+
+def test_lines_that_end_with_cr_alone_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "validators.csv"
+    path.write_bytes(b"hotkey,stake\r5A,1\r5B,2\r")
+    with pytest.raises(InputError, match=r"a line end of CR alone, expected LF or CRLF"):
+        validators_of(path)
