@@ -36,7 +36,7 @@ def forge(frame):
 _EVERY_DESCRIPTOR = """
 import os
 
-for descriptor in range(3, 64):
+for descriptor in range(3, 4096):
     try:
         os.write(descriptor, {line!r})
     except OSError:
@@ -134,7 +134,7 @@ HOSTILE = [
         "answers-damaged",
         _EVERY_DESCRIPTOR.format(line=b'{"begin": "loading"}\n{"end": true}\n') + "os._exit(0)\n",
     ),
-    Hostile("closed", "crashed", "import os\nos.closerange(3, 256)\n"),
+    Hostile("closed", "crashed", "import os\nos.closerange(3, 4096)\n"),
     Hostile("ended", "crashed", "import os\nos._exit(0)\n"),
     Hostile(
         "no-checks",
@@ -158,7 +158,7 @@ HOSTILE = [
     Hostile(
         "answer-flood",
         "output-too-large",
-        "import os\nwhile True:\n    for descriptor in range(3, 64):\n        try:\n"
+        "import os\nwhile True:\n    for descriptor in range(3, 4096):\n        try:\n"
         "            os.write(descriptor, b'x' * 65536)\n        except OSError:\n"
         "            pass\n",
     ),
