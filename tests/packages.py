@@ -15,6 +15,9 @@ FLOORS = (
     "tallystick_state",
     "tallystick_conformance",
     "tallystick_governance",
+    "tallystick_chain",
+    "tallystick_service",
+    "tallystick_validator",
 )
 """From the lowest: a floor imports modules of the core, itself and floors below it."""
 PACKAGES = (CORE, *sorted((*FLOORS, *SKILL_TYPES)))

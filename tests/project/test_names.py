@@ -63,6 +63,9 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "primary": _ROLE,
         "tool": "a key of SARIF",
     },
+    "tallystick_chain": {},
+    "tallystick_service": {},
+    "tallystick_validator": {},
 }
 """The words of each floor's own subject that rule sets use too, but those of its own files."""
 BY_CHANCE: Mapping[tuple[str, str], str] = {

@@ -1,0 +1,1 @@
+"""Service: pages and answers over HTTP about a state, for miners and for machines."""
