@@ -214,7 +214,9 @@ class Intake:
         """
         return self._call(lambda: self._lines(epoch))
 
-    def settle(self, epoch: int, *, counted: bool, refused: Mapping[int, str] | None = None) -> None:
+    def settle(
+        self, epoch: int, *, counted: bool, refused: Mapping[int, str] | None = None
+    ) -> None:
         """End the batch of an epoch: its records are closed, or wait for the next batch.
 
         Once it is settled, the same again changes nothing.
@@ -472,7 +474,9 @@ class Intake:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            if getattr(error, "sqlite_errorname", "").startswith(
+                ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+            ):
                 raise self._damaged(str(error)) from error
             raise StoreError(
                 f"{self.path}: the intake cannot be used ({error}): look at the disk and at the "
