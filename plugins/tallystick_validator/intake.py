@@ -26,20 +26,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import attrs
 
 from tallystick.errors import InputError, StoreError
 from tallystick.io.text import json_text
-from tallystick.plugins.logger import logger_of
 from tallystick.records.rejects import Reject
 from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
 
 MAX_WAITING_BYTES = 1 << 30
 """Maximum size of all records that are not closed, in bytes, by default."""
-MAX_BATCH_BYTES = 32 << 20
-"""Maximum size of a batch, in bytes, each line with its end; the rest waits for the next one."""
+MAX_BATCH_BYTES, MAX_BATCH_LINES = 32 << 20, 100_000
+"""Maximum size of a batch, in bytes with the ends of lines, and in lines; the rest waits for the
+next one."""
 KEPT_EPOCHS = 64
 """Epochs for which the digests of closed records are kept."""
 
@@ -49,7 +49,7 @@ _APPLICATION_ID = 0x7A11_1A7E
 _VERSION = 1
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
-_LOG = logger_of(__name__)
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _Result = TypeVar("_Result")
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -232,13 +232,13 @@ class Intake:
         """
         self._call(lambda: self._settle(epoch, counted, refused or {}))
 
-    def is_settled(self, epoch: int) -> bool:
-        """Return whether the batch of an epoch is settled.
+    def unsettled(self, before: int) -> tuple[int, ...]:
+        """Return the epochs before another one whose batches are not settled, ascending.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        return self._call(lambda: self._counted(epoch) is not None)
+        return self._call(lambda: self._unsettled(before))
 
     def counts(self) -> IntakeCounts:
         """Return how much the intake has.
@@ -255,7 +255,7 @@ class Intake:
             self._work.put(None)
         self._writer.join()
 
-    def __enter__(self) -> Intake:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -363,8 +363,9 @@ class Intake:
         self._db.execute(
             "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
             "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
-            "WHERE batch IS NULL AND closed IS NULL AND epoch <= ?) WHERE total <= ?)",
-            (epoch, epoch, self._batch_bytes),
+            "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
+            "WHERE total <= ?)",
+            (epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
         )
 
     def _lines(self, epoch: int) -> tuple[bytes, ...]:
@@ -399,6 +400,10 @@ class Intake:
         select = "SELECT counted FROM batch WHERE epoch = ?"
         row = self._db.execute(select, (epoch,)).fetchone()
         return None if row is None or row[0] is None else bool(row[0])
+
+    def _unsettled(self, before: int) -> tuple[int, ...]:
+        select = "SELECT epoch FROM batch WHERE counted IS NULL AND epoch < ? ORDER BY epoch"
+        return tuple(epoch for (epoch,) in self._db.execute(select, (before,)))
 
     def _counts(self) -> IntakeCounts:
         waiting, batched, oldest = self._db.execute(
