@@ -35,14 +35,14 @@ who was away for longer needs an archive node; see docs/exchange.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from fractions import Fraction
-from typing import Literal, Protocol
+from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 
 import attrs
 
 from tallystick.errors import StateError
 from tallystick_chain.chain import Commitment, Neuron
+from tallystick_chain.network import Exchange
 
 FORMAT = 1
 """First byte of a ballot."""
@@ -55,22 +55,6 @@ _HEAD_BYTES = 1 + _EPOCH_BYTES + _DIGEST_BYTES
 UID_LIMIT = 8 * (MAX_BYTES - _HEAD_BYTES)
 """The uids below it fit into the bits of a ballot; no batch of another uid can count."""
 _NO_BATCH = bytes(_DIGEST_BYTES)
-
-
-class Electorate(Protocol):
-    """The part of the network file that says whose ballots count, and how many."""
-
-    @property
-    def quorum(self) -> Fraction:
-        """More than this share of the stake of the heard validators has to hold a batch."""
-
-    @property
-    def hear(self) -> Literal["permit"] | Sequence[str]:
-        """``permit``, or the hotkeys of those that are heard."""
-
-    @property
-    def minimum_stake_rao(self) -> int:
-        """The least stake of who is heard, in rao."""
 
 
 @attrs.frozen
@@ -100,7 +84,9 @@ class Ballot:
             message = f"found the epoch {self.epoch}, expected 0 to {LAST_EPOCH} in a ballot"
             raise StateError(message)
         if any(not 0 <= uid < UID_LIMIT for uid in self.holds):
-            message = f"found the uid {max(self.holds)}, expected at most {UID_LIMIT - 1} in a ballot"
+            message = (
+                f"found the uid {max(self.holds)}, expected at most {UID_LIMIT - 1} in a ballot"
+            )
             raise StateError(message)
         digest = _NO_BATCH if self.batch is None else bytes.fromhex(self.batch)
         bits = sum(1 << uid for uid in self.holds)
@@ -130,20 +116,15 @@ def ballot_of(data: bytes) -> Ballot | None:
     )
 
 
-def heard(neurons: Iterable[Neuron], electorate: Electorate) -> tuple[Neuron, ...]:
+def heard(neurons: Iterable[Neuron], exchange: Exchange) -> tuple[Neuron, ...]:
     """Return the validators that a network hears, by uid.
 
     Args:
         neurons: those at the end of the epoch.
-        electorate: of the network file.
+        exchange: of the network file.
     """
-    hear = electorate.hear
-    return tuple(
-        neuron
-        for neuron in sorted(neurons, key=lambda neuron: neuron.uid)
-        if neuron.stake_rao >= electorate.minimum_stake_rao
-        and (neuron.permit if hear == "permit" else neuron.hotkey in hear)
-    )
+    by_uid = sorted(neurons, key=attrgetter("uid"))
+    return tuple(neuron for neuron in by_uid if exchange.is_heard(neuron))
 
 
 @attrs.frozen
@@ -189,7 +170,7 @@ def tally(
     committed: Iterable[Commitment],
     voted: Iterable[Commitment],
     neurons: Iterable[Neuron],
-    electorate: Electorate,
+    exchange: Exchange,
 ) -> tuple[Tally, ...]:
     """Return the votes for each committed batch of an epoch, by uid; see the law above.
 
@@ -198,9 +179,9 @@ def tally(
         committed: the newest commitment of each hotkey at the commit block.
         voted: those at the vote block.
         neurons: those at the block at which the epoch ends.
-        electorate: of the network file.
+        exchange: of the network file.
     """
-    validators = heard(neurons, electorate)
+    validators = heard(neurons, exchange)
     batches = batches_at(epoch, committed, validators)
     ballots = _ballots(epoch, voted)
     votes = [
@@ -224,7 +205,7 @@ def tally(
                 holders=tuple(holder.hotkey for holder in holders),
                 stake_rao=stake,
                 of_rao=total,
-                counts=stake > Fraction(electorate.quorum) * total,
+                counts=stake > exchange.quorum * total,
             )
         )
     return tuple(tallies)
@@ -235,10 +216,10 @@ def counted(
     committed: Iterable[Commitment],
     voted: Iterable[Commitment],
     neurons: Iterable[Neuron],
-    electorate: Electorate,
+    exchange: Exchange,
 ) -> tuple[Tally, ...]:
     """Return the batches that an epoch counts, by uid; arguments are those of `tally`."""
-    return tuple(t for t in tally(epoch, committed, voted, neurons, electorate) if t.counts)
+    return tuple(t for t in tally(epoch, committed, voted, neurons, exchange) if t.counts)
 
 
 @attrs.frozen

@@ -177,9 +177,7 @@ def parse(data: bytes, expected: str) -> Batch:
     )
 
 
-def check(
-    batch: Batch, epoch: int, validator: str, network: Network, state: StoredState
-) -> None:
+def check(batch: Batch, epoch: int, validator: str, network: Network, state: StoredState) -> None:
     """Refuse a batch that its validator cannot have committed for an epoch of a network.
 
     Args:
@@ -313,7 +311,9 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
     root = state.in_force.root
     if root is not None:
         if signer is None:
-            message = "found no key to sign the batch with, expected one: the state has a trust file"
+            message = (
+                "found no key to sign the batch with, expected one: the state has a trust file"
+            )
             raise TrustError(f"{message}, so name the key of {validator}", code="unsigned")
         statement_of_batch = statement.events(
             genesis=state.in_force.genesis,

@@ -1,25 +1,17 @@
 """Histories of commitments: what hotkeys published at which blocks, and reads of it at a block."""
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Iterable
+from typing import Any
 
 import attrs
 from hypothesis import strategies as st
 
 from tallystick_chain.chain import Commitment, Neuron
+from tallystick_chain.network import Exchange
 from tallystick_validator.ballots import UID_LIMIT, Ballot
 
 EPOCH = 7
 END, COMMIT, VOTE = 100, 120, 140
-
-
-@attrs.frozen
-class Rules:
-    """The part of a network file that a tally reads."""
-
-    quorum: Fraction = Fraction(1, 2)
-    hear: str | Sequence[str] = "permit"
-    minimum_stake_rao: int = 0
 
 
 @attrs.frozen
@@ -38,6 +30,11 @@ def read(history: Iterable[Published], block: int) -> tuple[Commitment, ...]:
         if each.block <= block:
             newest[each.hotkey] = each
     return tuple(Commitment(h, p.block, p.data) for h, p in sorted(newest.items()))
+
+
+def rules(**changes: Any) -> Exchange:  # noqa: ANN401  # of any kind
+    """The part of a network file that a tally reads."""
+    return Exchange(COMMIT - END, VOTE - END, **changes)
 
 
 def digest_of(number: int) -> str:
