@@ -228,7 +228,6 @@ def _check(configuration: Configuration, source: TomlSource) -> None:
         raise source.error(("checkpoints", "password_file"), f"found a file, expected {expected}")
 
 
-
 def reread(current: Configuration) -> tuple[Configuration, tuple[str, ...], tuple[str, ...]]:
     """Return the configuration of now with what may change live, and the names of what differs.
 
@@ -241,4 +240,3 @@ def reread(current: Configuration) -> tuple[Configuration, tuple[str, ...], tupl
     newer = Configuration.load(current.path)
     live, rest = current.changed(newer)
     return current.with_live(newer), live, rest
-

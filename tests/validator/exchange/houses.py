@@ -136,7 +136,7 @@ class House:
                 if not neuron.permit
             ]
             closing = close(self.ledger, self.network, counted, slots)
-            self.intake.settle(epoch, counted=counted.has(self.hotkey))
+            self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
             self.exchange.closed(epoch, closing.snapshot, closing.rules)
 
     def counted(self, epoch: int) -> tuple[str, ...]:
