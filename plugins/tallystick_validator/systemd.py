@@ -1,4 +1,4 @@
-"""systemd: readiness, status and watchdog by the socket of ``$NOTIFY_SOCKET``, without a library."""
+"""systemd: readiness, status and watchdog by ``$NOTIFY_SOCKET``, without a library."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import asyncio
 import os
 import shutil
 import time
+import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -30,19 +31,24 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import Chain, ChainError, Neuron
+from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
+from tallystick_chain.setter import journal_subject
+from tallystick_chain.submission import Outcome
+from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
-from tallystick_validator.closing import EpochClosing, close, due
+from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
+from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
 if TYPE_CHECKING:
-    from tallystick_service.metrics import Observations
+    from tallystick_service.metrics import Observations, ReceiptKind
     from tallystick_state.ledger import Ledger
     from tallystick_state.trust.keys import Signer
 
@@ -51,6 +57,7 @@ POLL_SECONDS = 6.0
 MIN_FREE_BYTES = 256 << 20
 """Free space of a disk below which health speaks of it, in bytes."""
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
+ROWS, EXCHANGE = "rows.jsonl", "exchange"
 """Names within the folder of the daemon."""
 
 _LOG = logger_of(__name__)
@@ -178,7 +185,8 @@ class Validator:
         """
         self.network = network if isinstance(network, Network) else Network.load(network)
         connect = chain if callable(chain) else lambda: chain
-        self.chain = BoundedChain(connect, deadline_s)
+        self.chain, self._deadline_s = BoundedChain(connect, deadline_s), deadline_s
+        self._rows: RowSender | None = None
         self.options = options or Options()
         self.watch = Watch()
         self._state, self.folder = state, path_of(folder, "the folder of a daemon")
@@ -253,6 +261,8 @@ class Validator:
             lock = real.with_name(f"{real.name}.daemon")
             stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
         self._check_state()
+        self._opened, self._weights = stack, dict[int, WeightsToSet]()
+        self._rows = None
         admission = Admission(self.ledger.scorer, self.network, self.hotkey)
         self._admits_by = self.ledger.in_force.seq
         self.intake = stack.enter_context(
@@ -273,7 +283,7 @@ class Validator:
     def _agreement(self) -> Agreement:
         if self.network.exchange is None or self._make_agreement is None:
             return Alone(self.intake, self.hotkey)
-        folder = self.folder / "exchange"
+        folder = self.folder / EXCHANGE
         folder.mkdir(mode=0o700, exist_ok=True)
         parts = Parts(
             network=self.network,
@@ -369,6 +379,7 @@ class Validator:
             opened = await self._on(self._in_state, self.ledger.open_epoch)
             await self._stage("agreement", self._in_peers, self._advance, finalized, opened)
             waits = not await self._close_all(finalized, opened, closed)
+            await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("weights", self._in_calls, self._send_row, finalized)
         open_epoch = await self._on(self._in_state, self.ledger.open_epoch)
         self.watch.put("peers", self.agreement.problems())
@@ -400,8 +411,8 @@ class Validator:
             self._fail(name, "not-locked" if name == "lock" else "closing-failed", error)
         except TallystickError as error:
             self._fail(name, _CODES.get(name, "state"), error)
-        except Exception as error:
-            _LOG.exception("a step failed", extra={"stage": name})
+        except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
+            _LOG.error("a defect", extra={"stage": name, "trace": traceback.format_exc()})
             self._fail(name, "internal", error)
         else:
             if not isinstance(result, _Told):
@@ -478,7 +489,7 @@ class Validator:
 
     async def _close_all(self, finalized: int, open_epoch: int, closed: list[int]) -> bool:
         """Close every epoch that is due; False where one of them cannot be closed yet."""
-        epochs = due(self.network, open_epoch, finalized).epochs
+        epochs = epochs_due(self.network, open_epoch, finalized)
         for epoch in epochs:
             if self._stop is not None and self._stop.is_set():
                 return False
@@ -486,6 +497,8 @@ class Validator:
                 self._behind(finalized, epoch)
                 return False
             closed.append(epoch)
+            if self.network.weights_block(epoch + 1) > finalized:
+                await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("agreement", self._in_peers, self._advance, finalized, epoch + 1)
         self._behind(finalized, epochs.stop)
         return True
@@ -584,8 +597,32 @@ class Validator:
             for file in files:
                 file.write(text)
 
-    def _send_row(self, finalized: int) -> None:
-        """Send the row of the newest closed epoch, once it is due."""
+    def _weigh(self) -> None:
+        """Compute the weights of the newest closed epoch, and keep those of the one before."""
+        with self.ledger.queries() as queries:
+            epoch = queries.state.epoch - 1
+            if epoch >= 0 and epoch not in self._weights:
+                # its row may be due after the next epoch is closed
+                kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
+                self._weights = {**kept, epoch: weights_to_set(queries)}
+
+    def _send_row(self, finalized: int) -> _Told:
+        """Send the row of the newest epoch whose row is due, and watch those before it."""
+        if self._rows is None:
+            subject = journal_subject(self.network, self.hotkey)
+            journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
+            self._rows = RowSender(self.chain, self.network, journal, self._deadline_s)
+        epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
+        weights = None if epoch is None else self._weights.get(epoch)
+        problems = self._rows.send(weights if self.options.sets_weights else None, self._row_became)
+        self.watch.put("weights", problems)
+        self.watch.know(rows={str(epoch): what for epoch, what in self._rows.outcomes.items()})
+        return _TOLD
+
+    def _row_became(self, outcome: Outcome) -> None:
+        kind = _RECEIPTS.get(outcome)
+        if self.observations is not None and kind is not None:
+            self.observations.received(kind)
 
 
 def slots_of(
@@ -602,7 +639,8 @@ def slots_of(
     for neuron in neurons:
         declared = [name for name in network.miners.types_of(neuron, types) if name in types]
         if declared:
-            slots.append({"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared})
+            slot = {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared}
+            slots.append({**slot, "registered_block": neuron.registered_block})
     return slots
 
 
@@ -611,6 +649,15 @@ class _Told:
 
 
 _TOLD = _Told()
+_RECEIPTS: Mapping[Outcome, ReceiptKind] = {
+    Outcome.SET: "set",
+    Outcome.COMMITTED: "committed",
+    Outcome.REVEALED_OTHER: "revealed-other",
+    Outcome.VANISHED: "vanished",
+    Outcome.REFUSED: "refused",
+    Outcome.LAPSED: "unknown",
+    Outcome.UNKNOWN: "unknown",
+}
 _CODES = {
     "adoptions": "adoption-refused",
     "agreement": "peers",
@@ -619,6 +666,7 @@ _CODES = {
     "intake": "intake",
     "records": "intake",
     "settling": "intake",
+    "weighing": "weights",
     "weights": "weights",
 }
 """Codes of what goes wrong in a part of a step, unless the chain does."""
