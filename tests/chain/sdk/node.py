@@ -263,7 +263,7 @@ class Node:
             nonce=extrinsic["nonce"],
             tip=extrinsic["tip"],
             genesis_hash=self.genesis,
-            era_block_hash=self.hash_of(_birth(data)),
+            era_block_hash=self.hash_of(_birth(_era(data), self.best - 2)),
         )
         found = extrinsic["signature"]
         signature = found["Sr25519"] if isinstance(found, dict) else found
@@ -281,9 +281,10 @@ class Node:
         }
 
 
-def _birth(data: bytes) -> int:
-    era = _era(data)
-    return (98 - era["phase"]) // era["period"] * era["period"] + era["phase"]
+def _birth(era: dict[str, int], current: int) -> int:
+    """The newest block at which a call of some mortality can have been born."""
+    period, phase = era["period"], era["phase"]
+    return (max(current, phase) - phase) // period * period + phase
 
 
 def _era(data: bytes) -> dict[str, int]:
