@@ -381,6 +381,7 @@ class Validator:
             waits = not await self._close_all(finalized, opened, closed)
             await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("weights", self._in_calls, self._send_row, finalized)
+        await self._stage("counts", self._in_peers, self._count_records)
         open_epoch = await self._on(self._in_state, self.ledger.open_epoch)
         self.watch.put("peers", self.agreement.problems())
         self.watch.know(finalized=finalized, open_epoch=open_epoch)
@@ -481,6 +482,8 @@ class Validator:
             counted = self.agreement.counted(epoch)
             if isinstance(counted, Counted):
                 self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
+
+    def _count_records(self) -> None:
         counts = self.intake.counts()
         self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
 
@@ -663,6 +666,7 @@ _CODES = {
     "agreement": "peers",
     "closing": "closing-failed",
     "counted": "closing-failed",
+    "counts": "intake",
     "intake": "intake",
     "records": "intake",
     "settling": "intake",
