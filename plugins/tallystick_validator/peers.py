@@ -44,7 +44,7 @@ _EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
 _JSONL = "application/jsonl"
 
 _Text = Annotated[str, msgspec.Meta(max_length=256)]
-_Sha256 = Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
+_Sha256 = Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
 _Number = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
@@ -91,7 +91,7 @@ class Listed:
         size: in bytes.
     """
 
-    batch: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    batch: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
     size: _Number
 
 

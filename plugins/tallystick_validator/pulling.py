@@ -168,8 +168,8 @@ class Peer:
             if answer.status == _PARTIAL and start:
                 place = _beginning(answer, start)
             elif answer.status == _UNSATISFIABLE and start:
-                # it has no more: what came before is of another length than its batch
-                raise PeerError("has fewer bytes of the batch than came before")
+                # it has no more: what came before is whole, or wrong
+                return
             elif answer.status != _OK:
                 raise PeerError(f"answered {answer.status} for a batch, expected {_OK}")
             for piece in _pieces(answer, MAX_BATCH_BYTES - place):
@@ -351,14 +351,15 @@ class Puller:
                     sources.intersection_update({peer.url})
                 file.write(piece)
         data = part.read_bytes()
-        part.unlink(missing_ok=True)
         self._sources.pop(name, None)
         if digest_of(data) != item.digest:
+            part.unlink(missing_ok=True)
             if len(sources) == 1:
                 peer.lies.add(item.digest)
             self._alone.add(item.digest)
             raise PeerError(f"gave other bytes than those of the batch {item.digest}")
         self._alone.discard(item.digest)
+        self._shelf.drop_parts_of(item.digest)
         take(item, data)
 
 

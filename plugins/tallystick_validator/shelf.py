@@ -111,8 +111,6 @@ class Shelf:
         """
         with atomic_files(self._in(epoch, f"{digest}{_SUFFIX}")) as (file,):
             file.write(data)
-        with suppress(OSError):
-            self.part(digest).unlink()
 
     def put_own(self, epoch: int, data: bytes) -> None:
         """Keep the own batch of an epoch, which is this one from now on.
@@ -207,6 +205,12 @@ class Shelf:
             for path in self._folder.joinpath(_PARTS).iterdir():
                 if path.name.partition(".")[0] not in needed:
                     path.unlink(missing_ok=True)
+
+    def drop_parts_of(self, digest: str) -> None:
+        """Take away the bytes so far of a batch that is whole now."""
+        with suppress(OSError):
+            for path in self._folder.joinpath(_PARTS).glob(f"{digest}*"):
+                path.unlink(missing_ok=True)
 
     def _in(self, epoch: int, name: str) -> Path:
         folder = self._folder / str(epoch)
