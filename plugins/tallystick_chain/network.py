@@ -7,9 +7,7 @@ have one digest. All blocks follow from it by whole numbers.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Collection, Mapping
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -17,14 +15,12 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from tallystick.canonical import digest
-from tallystick.errors import InputError, RuleSetError
-from tallystick.io.documents import read_text
-from tallystick.io.json_schema import first_problem
 from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers import ratio
-from tallystick.rules.findings import dotted, shown
-from tallystick.rules.toml import KeyPath, Positions, UnusableNumber, parse, scan
+from tallystick.rules.findings import shown
+from tallystick.rules.toml import KeyPath
 from tallystick_chain.chain import Neuron
+from tallystick_chain.toml_source import TomlSource
 
 SEED_DELAY = 2
 """Blocks before the first of a round whose hash is the seed of its groups, by default."""
@@ -158,15 +154,7 @@ class Network:
             InputError: the file cannot be read, is no network file, or contradicts itself; the
                 message has the file, the line, the path of the value, and what was expected.
         """
-        file = path_of(path, "a network file")
-        try:
-            text = read_text(file)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(
-                f"{file}: a network file cannot be read ({reason}): check the name"
-            ) from error
-        return cls.parse(text, str(file))
+        return cls._of(TomlSource.read(path_of(path, "a network file"), "a network file"))
 
     @classmethod
     def parse(cls, text: str, where: str) -> Network:
@@ -179,13 +167,12 @@ class Network:
         Raises:
             InputError: as `load`.
         """
-        try:
-            tables, positions = parse(text, where).data, scan(text)
-        except RuleSetError as error:
-            raise InputError(str(error)) from None
-        source = _Source(where, positions)
-        source.check(tables)
-        network = _network(tables, source)
+        return cls._of(TomlSource.parse(text, where))
+
+    @classmethod
+    def _of(cls, source: TomlSource) -> Network:
+        source.check("network-1")
+        network = _network(source.tables, source)
         _check_blocks(network, source)
         return network
 
@@ -307,53 +294,7 @@ class Network:
         return value
 
 
-@attrs.frozen
-class _Source:
-    """The file that is read, for errors."""
-
-    where: str
-    positions: Positions
-
-    def error(self, path: KeyPath, message: str) -> InputError:
-        """Return the error of a value: file, line, path and message."""
-        line = self.positions.line(path)
-        place = f"{self.where}:{line}" if line else self.where
-        return InputError(f"{place}: {dotted(path) or 'the file'}: {message}")
-
-    def check(self, tables: Mapping[str, Any]) -> None:
-        """Refuse tables that do not fit the schema.
-
-        Raises:
-            InputError: the first problem.
-        """
-        problem = first_problem("network-1", self._plain(tables, ()))
-        if problem is not None:
-            paths = {dotted(path): path for path in self.positions.lines}
-            path = problem.path
-            # a key that lacks in a table of an array has no place of its own
-            while path and path not in paths:
-                path = path[: max(path.rfind("."), path.rfind("["), 0)]
-            line = self.positions.line(paths.get(path, ()))
-            place = f"{self.where}:{line}" if line else self.where
-            raise InputError(f"{place}: {problem.path or 'the file'}: {problem.message}")
-
-    def _plain(self, value: Any, path: KeyPath) -> Any:  # noqa: ANN401  # any value of a document
-        """Return the value as JSON; the exact decimals are only compared with bounds there.
-
-        Raises:
-            InputError: a date, or a number that is too fine or too large.
-        """
-        if isinstance(value, dict):
-            return {key: self._plain(item, (*path, key)) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._plain(item, (*path, index)) for index, item in enumerate(value)]
-        if isinstance(value, dt.date | dt.time | UnusableNumber):
-            expected = "a number of at most nine decimal places, or text: no dates"
-            raise self.error(path, f"found {shown(value)}, expected {expected}")
-        return float(value) if isinstance(value, Decimal) else value
-
-
-def _network(tables: Mapping[str, Any], source: _Source) -> Network:
+def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
     network = tables["network"]
     return Network(
         name=network["name"],
@@ -381,7 +322,7 @@ def _exchange(table: Mapping[str, Any]) -> Exchange:
     )
 
 
-def _miners(table: Mapping[str, Any], source: _Source) -> MinerRules:
+def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
     by_hotkey, by_uid = dict[str, Types](), dict[int, Types]()
     for index, rule in enumerate(table.get("rule", ())):
         types = _types(rule["types"])
@@ -405,7 +346,7 @@ def _add(
     keys: Collection[Any],
     types: Types,
     path: KeyPath,
-    source: _Source,
+    source: TomlSource,
 ) -> None:
     """Note the types of some hotkeys or uids.
 
@@ -418,7 +359,7 @@ def _add(
         by_key[key] = types
 
 
-def _check_blocks(network: Network, source: _Source) -> None:
+def _check_blocks(network: Network, source: TomlSource) -> None:
     """Refuse blocks that are out of order.
 
     Raises:
