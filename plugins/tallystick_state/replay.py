@@ -72,6 +72,7 @@ class _Miner(TypedDict):
     hotkey: str
     uid: Number
     types: list[str]
+    block: NotRequired[Number]
 
 
 class _Retired(TypedDict):
@@ -367,7 +368,10 @@ _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
     {
         "genesis": _EntryKind(dict[str, Any], lambda log, _, __: log.begin()),
         "miner": _EntryKind(
-            _Miner, lambda log, body, _: log.register(body["hotkey"], body["uid"], body["types"])
+            _Miner,
+            lambda log, body, _: log.register(
+                body["hotkey"], body["uid"], body["types"], body.get("block")
+            ),
         ),
         "retire": _EntryKind(_Retired, lambda log, body, _: log.retire(body["hotkey"])),
         "clear": _EntryKind(_Cleared, lambda log, body, _: log.clear(body["hotkey"], body["at"])),
