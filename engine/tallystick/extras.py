@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXTRAS = {
+    "bittensor": ("bittensor", "a chain"),
     "sr25519": ("chain", "the keys of a chain's wallets"),
     "distributed": ("cluster", "a cluster"),
     "psycopg": ("postgres", "PostgreSQL"),
