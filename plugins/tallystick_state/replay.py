@@ -34,10 +34,11 @@ from tallystick_state.checkpoints import check_leaves, check_signed
 from tallystick_state.claims import Rank
 from tallystick_state.event import Number, StateEvent
 from tallystick_state.event_log import RANKS, EventLog
+from tallystick_state.genesis import CARRIED, renewed
 from tallystick_state.ingest import refusal
 from tallystick_state.pools import read_pools
 from tallystick_state.rules import GENESIS
-from tallystick_state.rules_in_force import load_rules, renewed
+from tallystick_state.rules_in_force import load_rules
 from tallystick_state.store.integrity import check_integrity
 from tallystick_state.store.integrity import data_checksums as checksums_of_pages
 from tallystick_state.store.store import Store
@@ -291,18 +292,28 @@ def _unlike(log: EventLog, entry: Entry) -> DamagedError:
 
 
 def _run(entry: Entry) -> tuple[str, int]:
-    """Return the key of entries that are applied together: events in a row share one."""
+    """Return the key of entries that are applied together: those of one run share one.
+
+    Runs are events in a row, and the first entry with the carried records after it.
+    """
     if entry.kind == FLAGS:
         return FLAGS, 0
+    if entry.kind in {GENESIS, CARRIED}:
+        return GENESIS, 0
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
 
 
 def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
+    if chunk[0].kind == GENESIS:
+        _begin(log, chunk, envelopes)
+        return
     if chunk[0].kind not in RANKS:
         _apply_one(log, chunk[0], envelopes)
         return
     events, allowed = [StateEvent.from_line(entry.body) for entry in chunk], log.allowed
     for entry, event in zip(chunk, events, strict=True):
+        if event.round < 0:
+            raise StateError(f"found the round {event.round}, expected a whole number from 0")
         refused = refusal(log.state, log.in_force, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
@@ -314,6 +325,13 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
     if rank is Rank.OWN and not all(map(allowed.is_own, events)):
         raise StateError("found an own claim of another validator than the state's own")
     log.record(events, rank)
+
+
+def _begin(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
+    """Apply the first entry, with the carried records after it."""
+    body = msgspec.json.decode(chunk[0].body, type=_Stating)
+    records = [StateEvent.from_line(entry.body) for entry in chunk[1:]]
+    log.begin(records, authority_of(body, envelopes))
 
 
 def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
@@ -365,7 +383,6 @@ class _EntryKind:
 
 _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
     {
-        "genesis": _EntryKind(dict[str, Any], lambda log, _, __: log.begin()),
         "miner": _EntryKind(
             _Miner, lambda log, body, _: log.register(body["hotkey"], body["uid"], body["types"])
         ),

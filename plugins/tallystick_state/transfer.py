@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -35,10 +36,11 @@ from tallystick_state.authority import (
 )
 from tallystick_state.chain import Entry, check
 from tallystick_state.event_log import EventLog
+from tallystick_state.genesis import FORMAT as STATE_FORMAT
+from tallystick_state.genesis import format_of, genesis_validators
 from tallystick_state.replay import Renewal, replay
-from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import FORMAT as STATE_FORMAT
-from tallystick_state.rules_in_force import format_of, genesis_validators, read
+from tallystick_state.rules import GENESIS, StateRules
+from tallystick_state.rules_in_force import read
 from tallystick_state.store.store import PLACE, Store
 from tallystick_state.store.transaction import STATING, Transaction
 from tallystick_state.stored_state import StoredState
@@ -119,7 +121,7 @@ def export_state(
 
 def _statement_of(entry: Entry) -> str | None:
     """Return the signed statement that an entry names, if it does."""
-    if entry.kind not in STATING:
+    if entry.kind != GENESIS and entry.kind not in STATING:
         return None
     statement: str | None = json.loads(entry.body).get("statement")
     return statement
@@ -210,12 +212,11 @@ def _imported(
                 "again with tallystick state import, and export that one"
             )
         renewal = Renewal() if header.older else None
-        rules = read(genesis, (), str(path), registry)
+        rules = read(genesis, (), str(path), registry, lines.envelope)
         with Store.create(where) as (_, transaction):
             log = EventLog(transaction, rules, genesis_validators(genesis, str(path)))
-            replay(log, [genesis], renewal=renewal)
             try:
-                replay(log, entries, lines.envelopes_of(transaction), renewal)
+                replay(log, chain([genesis], entries), lines.envelopes_of(transaction), renewal)
             except TrustError as error:
                 raise TrustError(f"{path}: {error}", code=error.code) from error
             last = Exported(log.entries, lines.last, lines.signed, header.older)
@@ -310,6 +311,10 @@ class _Lines:
                 raise _bad_line(self._path, number, line)
             before, self.last = None, entry.hash
             yield entry
+
+    def envelope(self, statement: str) -> Envelope | None:
+        """Return an envelope that was read and not yet used."""
+        return self._kept.get(statement)
 
     def envelopes_of(self, transaction: Transaction) -> Envelopes:
         """Return the envelopes: those read and not yet used, and those of the store."""

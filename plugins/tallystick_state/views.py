@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Synced,
     )
     from tallystick_state.claims import AllowedValidators
+    from tallystick_state.genesis import Origin
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
@@ -50,6 +51,16 @@ def begun(
 ) -> View:
     """Return a state that was begun."""
     return {**_under(rules), **pools(shared), "epoch": 0, **json_value(allowed), **trusted(root)}
+
+
+def origin(began: Origin) -> View:
+    """Return the values with which a state began beside its rules, if there are any."""
+    view: View = {} if began.network is None else {"network": began.network}
+    if began.carry is not None:
+        carry = began.carry
+        counts = {"miners": len(carry.state.miners), "records": carry.records}
+        view |= {"carry": {"digest": carry.digest, **counts}}
+    return view
 
 
 def pools(shares: Pools | None) -> View:

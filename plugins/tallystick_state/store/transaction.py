@@ -378,7 +378,8 @@ class Transaction:
     def newest_rounds(self, limit: int) -> list[int]:
         """Return the highest rounds with records, so many at most, the last first."""
         query = (
-            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? ORDER BY round DESC LIMIT ?"
+            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? AND round >= 0 "
+            "ORDER BY round DESC LIMIT ?"
         )
         return [number for (number,) in self.connection.rows(query, (True, limit))]
 
