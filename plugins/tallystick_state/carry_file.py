@@ -19,6 +19,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import InputError, StateError
 from tallystick.io.documents import read_json
 from tallystick.io.json_schema import first_problem
+from tallystick.io.text import visible
 from tallystick.numbers.nano import from_decimal, from_text
 from tallystick.records.messages import shown
 from tallystick_allocation.rules import ALLOCATION, EMISSION, QUALITY, Collect
@@ -231,7 +232,7 @@ class CarryFile:
         return rules.type_rules[name]
 
     def _bad(self, place: str, problem: str) -> StateError:
-        return StateError(f"{self.path}: {shown(place)}: {problem}", code=CODE)
+        return StateError(f"{self.path}: {visible(place)}: {problem}", code=CODE)
 
 
 def _either(names: Iterable[str]) -> str:

@@ -140,6 +140,9 @@ class Ledger(StoredState):
             raise StateError("found a signature without a carry file, expected both or neither")
         origin = Origin(None if network is None else checked_digest(network), content)
         in_force = attrs.evolve(in_force, origin=origin)
+        if content is not None:
+            # before anything is made at the place
+            in_force.check_carry(authority)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, allowed)
             log.begin(records, authority)
