@@ -417,6 +417,9 @@ class EventLog:
         every = self.in_force.at(epoch)
         rules = every.of_type(skill_type)
         rotation = rules.groups.rotation
+        point = self.transaction.pruned()
+        if point is not None and rotation.enabled:
+            point.check_round(number)
         streaks = {
             hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
             for hotkey in (self.state.miners if rotation.enabled else ())
@@ -590,6 +593,14 @@ class EventLog:
             return
         own = (e for e in self.transaction.claimed() if self.in_force.line_of(e.skill_type) == line)
         last = max(own, key=attrgetter("epoch"), default=None)
+        point = self.transaction.pruned()
+        pruned = -1 if point is None else point.named.get(line, -1)
+        if pruned >= epoch and (last is None or pruned > last.epoch):
+            raise StateError(
+                f"found a pruned claim that names the epoch {pruned}, expected none of {epoch} or "
+                f"later, as the rules before have scored it: choose one after {pruned}",
+                code="epoch-named",
+            )
         if last is not None and last.epoch >= epoch:
             is_left = last.epoch < LAST_EPOCH
             advice = f"choose one after {last.epoch}" if is_left else "no later one is left"

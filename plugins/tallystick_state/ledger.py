@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tallystick_consensus.run import GroupLike
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Bad, Ingested, Rounds
+    from tallystick_state.prune import Pruning
     from tallystick_state.replay import Verified
     from tallystick_state.transfer import Exported
     from tallystick_state.trust.checkpoint import Checkpoint
@@ -491,6 +492,21 @@ class Ledger(StoredState):
         with self._writing() as log:
             pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
             return log.select_group(skill_type, dispatched, seed, pinned)
+
+    def prune(self, before_epoch: int) -> Pruning:
+        """Remove the records that epochs before one have counted; see `prune`.
+
+        Args:
+            before_epoch: the first epoch whose records stay whole; at most the open one.
+
+        Raises:
+            DamagedError: the store is damaged; nothing has changed.
+            StateError: the epoch has not begun, or rules need all records.
+            StoreError: the store cannot be written.
+        """
+        from tallystick_state.prune import prune
+
+        return prune(self, whole(before_epoch, "epoch"))
 
     def verify(
         self, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()

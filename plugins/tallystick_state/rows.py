@@ -105,6 +105,7 @@ COMMANDS = CommandRows(
                 "info",
                 "init",
                 "proof",
+                "prune",
                 "restore",
                 "rules",
                 "show",

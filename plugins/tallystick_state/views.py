@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
     from tallystick_state.pools import Pools, PoolsChange, PoolsInForce
+    from tallystick_state.prune import Pruning
     from tallystick_state.replay import Verified
     from tallystick_state.rules import EpochRules
     from tallystick_state.rules_in_force import Adoption, RulesInForce
@@ -61,6 +62,19 @@ def origin(began: Origin) -> View:
         counts = {"miners": len(carry.state.miners), "records": carry.records}
         view |= {"carry": {"digest": carry.digest, **counts}}
     return view
+
+
+def pruning(pruned: Pruning) -> View:
+    """Return the outcome of a pruning."""
+    return {
+        "epoch": pruned.epoch,
+        "already": pruned.already,
+        "entries": pruned.entries,
+        "events": pruned.events,
+        "left": pruned.left,
+        "bytes_before": pruned.bytes_before,
+        "bytes_after": pruned.bytes_after,
+    }
 
 
 def pools(shares: Pools | None) -> View:
@@ -343,6 +357,8 @@ def verified(result: Verified) -> View:
         view |= {"data_checksums": result.data_checksums}
     if result.epochs is not None:
         view |= {"epochs": result.epochs, "signed_by": sorted(map(str, result.signers))}
+    if result.pruned is not None:
+        view |= {"pruned": {"before_epoch": result.pruned.epoch, "entry": result.pruned.seq}}
     return view
 
 

@@ -33,6 +33,8 @@ from tallystick_state.cli.options import (
     at_option,
     authority_of,
     authority_options,
+    number_type,
+    opened,
     pools_options,
     read_checkpoint_file,
     signed_checkpoint_options,
@@ -436,6 +438,56 @@ def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
 
 
 @state.command(
+    "prune",
+    epilog=examples(
+        "tallystick state prune --before-epoch 40 --state subnet.db",
+        "tallystick state prune --keep 30 --state subnet.db",
+    ),
+)
+@click.option(
+    "--before-epoch",
+    "epoch",
+    type=number_type,
+    metavar="E",
+    help="The first epoch whose records stay whole.",
+)
+@click.option(
+    "--keep",
+    type=number_type,
+    metavar="N",
+    help="How many closed epochs stay whole, the last ones.",
+)
+@state_option
+@locked_options
+@as_json
+def prune_command(
+    epoch: int | None, keep: int | None, where: str, as_json: bool, held: Held
+) -> None:
+    """Remove the records of old epochs, whose roots stay; first it verifies what it removes.
+
+    What windows, rotations, flags or claims in quarantine still read stays; the digest of the state
+    and the roots of its epochs are as they were, and the state goes on as if nothing was removed.
+    What is gone is gone: take a backup first.
+    """
+    if (epoch is None) == (keep is None):
+        raise click.UsageError("found --before-epoch and --keep, or neither: expected one of them")
+    with opened(where, held) as ledger, working("verifying what is removed"):
+        first = ledger.open_epoch() - (keep or 0) if epoch is None else epoch
+        pruned = ledger.prune(first)
+    if as_json:
+        print_json(views.pruning(pruned))
+        return
+    if pruned.already:
+        echo(f"nothing to do: the records before epoch {pruned.epoch} are pruned")
+        return
+    echo(
+        f"removed {numbered(pruned.events, 'event')} before epoch {pruned.epoch}; {pruned.left} "
+        "stay, as something reads them still",
+        f"{pruned.bytes_before} bytes before, {pruned.bytes_after} after",
+    )
+
+
+@state.command(
     "verify",
     epilog=examples(
         "tallystick state verify --state subnet.db",
@@ -479,6 +531,12 @@ def verify_command(
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.pruned is not None:
+            point = verified.pruned
+            echo(
+                f"entries up to {point.seq} were not replayed, as the records before epoch "
+                f"{point.epoch} were pruned: their snapshots and roots are as they were then"
+            )
         if verified.data_checksums is False:
             echo("PostgreSQL has no checksums of its pages: pg_checksums --enable makes them")
         if verified.epochs is not None:
