@@ -153,16 +153,25 @@ class EventLog:
         begun_with = self.in_force.genesis if origin.digests else None
         self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest, genesis=begun_with))
 
-    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:
+    def register(
+        self, hotkey: str, uid: int, types: Iterable[str], block: int | None = None
+    ) -> None:
         """Register a miner; a registration that changes nothing is not written.
+
+        Args:
+            hotkey: of the miner.
+            uid: the slot.
+            types: the skill types that it declares.
+            block: of its registration on the chain; None where it is not known.
 
         Raises:
             StateError: as `miners.register`.
         """
-        after = register(self.state, self.rules, hotkey, uid, types)
+        after = register(self.state, self.rules, hotkey, uid, types, block)
         if after != self.state:
             miner = after.miners[hotkey]
-            self._write("miner", {"hotkey": hotkey, "types": list(miner.types), "uid": uid})
+            body = {"hotkey": hotkey, "types": list(miner.types), "uid": uid}
+            self._write("miner", body if block is None else {**body, "block": block})
             self.state = after
 
     def retire(self, hotkey: str) -> None:

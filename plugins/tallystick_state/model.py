@@ -53,6 +53,8 @@ class MinerEntry:
         flags: collusion flags since they were last cleared.
         flagged_by: how many of them each validator gave, where the rule set asks for a quorum of
             validators; otherwise empty, and no part of the canonical form.
+        registered_block: the block of the chain at which the hotkey registered, where its list of
+            miners has one; otherwise None, and no part of the canonical form.
     """
 
     hotkey: str
@@ -61,6 +63,7 @@ class MinerEntry:
     reputation: Mapping[str, Nano]
     flags: int = 0
     flagged_by: Mapping[str, int] = attrs.field(factory=dict)
+    registered_block: int | None = None
 
 
 @attrs.frozen
@@ -138,12 +141,13 @@ def _converter() -> cattrs.Converter:
 
 
 def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
-    """Leave out the hotkey of what a hotkey is the key of, and who flagged it if nobody did."""
+    """Leave out the hotkey of what a hotkey is the key of, flags of nobody, and no block."""
     write = make_dict_unstructure_fn(
         MinerEntry,
         converter,
         hotkey=override(omit=True),
         flagged_by=override(omit_if_default=True),
+        registered_block=override(omit_if_default=True),
     )
     read = make_dict_structure_fn(MinerEntry, converter)
 

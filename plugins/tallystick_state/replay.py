@@ -76,6 +76,7 @@ class _Miner(TypedDict):
     hotkey: str
     uid: Number
     types: list[str]
+    block: NotRequired[Number]
 
 
 class _Retired(TypedDict):
@@ -424,7 +425,10 @@ class _EntryKind:
 _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
     {
         "miner": _EntryKind(
-            _Miner, lambda log, body, _: log.register(body["hotkey"], body["uid"], body["types"])
+            _Miner,
+            lambda log, body, _: log.register(
+                body["hotkey"], body["uid"], body["types"], body.get("block")
+            ),
         ),
         "retire": _EntryKind(_Retired, lambda log, body, _: log.retire(body["hotkey"])),
         "clear": _EntryKind(_Cleared, lambda log, body, _: log.clear(body["hotkey"], body["at"])),
