@@ -1,0 +1,219 @@
+"""Routes: one row for each address of the service, from which its routing and its API are made.
+
+A row's function answers a `Question`. One that reads the state runs in a thread, inside one
+transaction, and its answer is a function of the state, its rules and who asks: it is kept and
+answered again until one of them changes. One that is a coroutine reads no state, and is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import attrs
+
+from tallystick.io.text import json_text, visible
+from tallystick.json_values import JsonObject
+from tallystick_service.access import Viewer
+
+if TYPE_CHECKING:
+    from tallystick_service.site import Site
+    from tallystick_state.queries import StateQueries
+    from tallystick_state.stored_state import StoredState
+
+_T = TypeVar("_T")
+
+JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
+
+
+@attrs.frozen
+class Answer:
+    """An answer.
+
+    Attributes:
+        body: its bytes.
+        media_type: their kind.
+        status: of HTTP.
+        headers: others that it has.
+    """
+
+    body: bytes
+    media_type: str = JSON
+    status: int = HTTPStatus.OK
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+
+
+def json_answer(view: Any, status: int = HTTPStatus.OK) -> Answer:  # noqa: ANN401  # any JSON value
+    """Return a JSON value as an answer, as ``--json`` prints it."""
+    return Answer(f"{json_text(view, indent=2)}\n".encode(), JSON, status)
+
+
+class RefusedQuestionError(Exception):
+    """A question that is not answered.
+
+    Attributes:
+        status: of HTTP.
+        code: the stable name of the reason.
+        found: what the question has.
+        expected: what it should have.
+        remedy: what to do.
+        headers: that the answer has.
+    """
+
+    def __init__(  # noqa: PLR0913  # the parts of an error
+        self,
+        status: int,
+        code: str,
+        found: str,
+        expected: str,
+        remedy: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.status, self.code, self.headers = int(status), code, dict(headers or {})
+        self.found, self.expected, self.remedy = visible(found), visible(expected), visible(remedy)
+        super().__init__(f"found {self.found}, expected {self.expected}: {self.remedy}")
+
+    def view(self) -> JsonObject:
+        """Return the error as a JSON object."""
+        names = ("code", "found", "expected", "remedy")
+        return {"error": {name: getattr(self, name) for name in names}}
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """A value that a question has in its path or its query.
+
+    Attributes:
+        name: its name.
+        meaning: what it is.
+        kind: text, or a whole number from 0.
+        example: a value.
+        required: whether a question without it is refused; always of one in the path.
+        choices: the texts that it may be; empty for any.
+    """
+
+    name: str
+    meaning: str
+    kind: Literal["text", "number"] = "text"
+    example: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Question:
+    """A request, read.
+
+    Attributes:
+        site: what answers have in common: settings, templates, processes that score.
+        route: the row that answers it.
+        values: the values of the parameters that it has, by name.
+        viewer: who asks.
+        body: of a posted question.
+        address: of the request, with its query, for links to itself.
+        version: of the state; None where the row reads none.
+    """
+
+    site: Site
+    route: Route
+    values: Mapping[str, str]
+    viewer: Viewer
+    body: bytes = b""
+    address: str = ""
+    version: Version | None = None
+    _queries: StateQueries | None = None
+
+    @property
+    def queries(self) -> StateQueries:
+        """Queries that all see the state at one instant; only where the row reads the state."""
+        assert self._queries is not None  # noqa: S101  # the row says that it reads
+        return self._queries
+
+    @property
+    def state(self) -> StoredState:
+        """The state; a transaction of its own sees a later instant than `queries`."""
+        return self.site.state
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the value of a parameter."""
+        return self.values.get(name, default)
+
+    def number(self, name: str) -> int | None:
+        """Return the value of a parameter that is a number; None where it is not given."""
+        value = self.values.get(name)
+        return None if value is None else int(value)
+
+    def once(self, key: object, compute: Callable[[], _T]) -> _T:
+        """Return a value that is computed once for this version of the state, whoever asks.
+
+        Args:
+            key: names it: a tuple of what it depends on beside the state.
+            compute: returns it.
+        """
+        assert self.version is not None  # noqa: S101  # as `queries`
+        return self.version.once(key, compute)
+
+    def page(self, template: str, /, **values: object) -> Answer:
+        """Return a page; see `Site.page`."""
+        return self.site.page(template, question=self, **values)
+
+
+@attrs.define(eq=False)
+class Version:
+    """A state between two changes.
+
+    Attributes:
+        log: hash of the last entry of its log.
+        digest: of the state.
+        rules: digest of the rules in force and scheduled.
+        epoch: the open one.
+    """
+
+    log: str
+    digest: str
+    rules: str
+    epoch: int
+    _values: dict[object, Any] = attrs.field(factory=dict, repr=False)
+
+    def once(self, key: object, compute: Callable[[], _T]) -> _T:
+        """Return a value that is computed once; two threads may both compute it."""
+        if key not in self._values:
+            self._values[key] = compute()
+        value: _T = self._values[key]
+        return value
+
+
+Answering: TypeAlias = Callable[[Question], Answer | Coroutine[Any, Any, Answer]]
+"""A function that answers questions; it raises `RefusedQuestionError`."""
+
+
+@attrs.frozen(kw_only=True)
+class Route:
+    """An address of the service.
+
+    Attributes:
+        path: its path; a name in braces stands for one part, whatever it is.
+        name: the name of the operation.
+        sentence: what it answers.
+        answer: the function that does.
+        subject: what it shows, a key of `tallystick_service.access.ACCESS`.
+        of: the type of its JSON; None of pages and files.
+        media_type: of its answer.
+        parameters: of its path and its query; others are refused.
+        posted: what the body is; empty for a route that is asked by GET.
+        reads: whether it reads the state.
+        refuses: the statuses with which it refuses, beside those that every route has.
+    """
+
+    path: str
+    name: str
+    sentence: str
+    answer: Answering
+    subject: str
+    of: Any = None
+    media_type: str = JSON
+    parameters: tuple[Parameter, ...] = ()
+    posted: str = ""
+    reads: bool = True
+    refuses: tuple[int, ...] = ()
