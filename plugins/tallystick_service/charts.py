@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from tallystick.numbers.nano import NANO
+from tallystick.numbers.nano import NANO, to_fraction
 from tallystick.numbers.text import fraction
-from tallystick.numbers.nano import to_fraction
 
 WIDTH, HEIGHT = 720, 220
 """Size of the box, in pixels before scaling."""
@@ -129,7 +128,7 @@ def chart(
     if len(epochs) < 2:
         return None
     values = [value for line in series for _, value in line.values]
-    frame = _Frame.around(epochs[0], epochs[-1], [*values, *(value for _, value in marks)])
+    frame = _Frame.around(epochs[0], epochs[-1], [*values, *_near(values, marks)])
     return Chart(
         title,
         description,
@@ -142,6 +141,13 @@ def chart(
             if frame.low <= value <= frame.high
         ),
     )
+
+
+def _near(values: Sequence[int], marks: Sequence[tuple[str, int]]) -> Iterator[int]:
+    """Yield the marks that are near the values: a far one would flatten the lines."""
+    low, high = min(values), max(values)
+    span = high - low
+    yield from (value for _, value in marks if low - span <= value <= high + span)
 
 
 def _text(nano: int) -> str:

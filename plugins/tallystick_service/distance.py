@@ -6,8 +6,17 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.numbers.nano import to_fraction
+from tallystick.numbers.nano import NANO, to_fraction
+from tallystick.numbers.real import decimal
 from tallystick.numbers.text import fraction
+
+_PLACES = 9
+"""Places of a number that no nine places hold: the rest is left out as ``…``."""
+
+
+def exact_text(value: Fraction) -> str:
+    """Return the shortest decimal of a number where nine places hold it, else nine and ``…``."""
+    return decimal(value, _PLACES) if NANO % value.denominator else fraction(value)
 
 
 @attrs.frozen
@@ -39,14 +48,14 @@ class Distance:
         difference = self.value - self.at
         if not difference:
             return f"exactly at {self.edge}"
-        return f"{fraction(abs(difference))} {'above' if difference > 0 else 'below'} {self.edge}"
+        return f"{exact_text(abs(difference))} {'above' if difference > 0 else 'below'} {self.edge}"
 
     @property
     def value_text(self) -> str:
         """The value as a short exact decimal."""
-        return fraction(self.value)
+        return exact_text(self.value)
 
     @property
     def edge_text(self) -> str:
         """The edge as a short exact decimal."""
-        return fraction(self.at)
+        return exact_text(self.at)

@@ -55,6 +55,9 @@ _TURNS = 64
 _CONFIRMED = 4
 """Maximum number of values of a counted fact of which a record is looked for."""
 
+_BESIDE = 1000
+"""Maximum distance of a shorter decimal from the nearest value that is worth as much, in nano."""
+
 _SCALARS = frozenset({"number", "integer", "flag", "choice"})
 """Readers of which a record with another value is the record with another value at the path."""
 _PRESENCE = frozenset({"given", "itemised"})
@@ -470,18 +473,20 @@ class _Search:
             best = min((low, *new, best, high), key=self._order)
 
     def _nearest(self, best: int) -> int:
-        """Return the shortest decimal among the nearest values that are worth as much as the best."""
+        """Return the nearest value that is worth as much, or a shorter decimal right beside it."""
         worth = self.worth(best)
         near = self._first(best, lambda value: self.worth(value) >= worth)
         if near is None:
             return best
-        low, high = sorted((near, best))
-        for power in range(len(str(high)), 0, -1):
-            step = self.unit * 10**power
-            first, last = -(-low // step) * step, high // step * step
-            if first <= last:
-                shortest = first if near == low else last
-                return shortest if self.worth(shortest) >= worth else near
+        if scale_of(self.fact) != NANO:
+            return near
+        # what is worth the same to nine places may differ from a round number in the last ones
+        for power in range(len(str(NANO)), 0, -1):
+            step = 10**power
+            for short in {near // step * step, -(-near // step) * step}:
+                is_near = abs(short - near) <= _BESIDE and self.low <= short <= self.high
+                if is_near and self.worth(short) >= worth:
+                    return short
         return near
 
     def _first(self, best: int, holds: Callable[[int], bool]) -> int | None:
