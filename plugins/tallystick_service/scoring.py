@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -21,6 +21,8 @@ from tallystick.canonical import canonical_bytes
 from tallystick_service.route import RefusedQuestionError
 from tallystick_service.settings import Settings
 
+Verb: TypeAlias = Literal["explain", "score"]
+"""Every step of a score, or the scores alone."""
 _LENGTH = 8
 """Bytes of the length before each message to and from a process."""
 _LARGEST_ANSWER = 64 << 20
@@ -39,7 +41,7 @@ class Order:
         rule_set: the text of a rule set, in place of a reference.
     """
 
-    do: Literal["explain", "score"]
+    do: Verb
     record: bytes
     rules: str = ""
     rule_set: str | None = None

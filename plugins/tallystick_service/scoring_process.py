@@ -13,19 +13,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from tallystick.errors import InputError, TallystickError
-from tallystick.json_values import JsonObject, error_value, json_value
-from tallystick.records.rejects import Reject
-from tallystick.rules.loading import shipped
+from tallystick.json_values import JsonObject, error_value
 from tallystick.plugins.registry import installed
+from tallystick.rules.loading import shipped
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.stored_state import StoredState
 
 _LENGTH = 8
+_LARGEST_FILE = 64 << 20
 
 
 def main() -> None:
@@ -49,8 +50,8 @@ def _read(source: IO[bytes]) -> bytes:
 def _limit(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # a record makes no file
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    # enough for what a reader of SQLite writes beside a store
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
 
 
 def _state(place: str | None) -> StoredState | None:
@@ -96,7 +97,12 @@ def _shipped(reference: str) -> Scorer:
 
 @lru_cache(maxsize=8)
 def _of_text(text: str) -> Scorer:
-    raise NotImplementedError
+    """Return the rule set of a text, which a stranger may have written."""
+    from tallystick.rules.reading import read_text
+    from tallystick.scoring.scorer import bind
+
+    registry = installed()
+    return bind(read_text(text, Path("posted.toml"), registry), registry)
 
 
 if __name__ == "__main__":
