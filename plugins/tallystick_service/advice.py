@@ -31,16 +31,24 @@ class Advice:
     moves: tuple[Move, ...]
 
     def to_dict(self) -> JsonObject:
-        """Return the outcome, the distances and the moves as JSON values."""
+        """Return the explanation, the outcome, the distances and the moves as JSON values."""
         return {
-            "result": json_value(self.explanation)["result"],
+            "explanation": self.explanation.to_dict(),
             "outcome": json_value(self.outcome),
-            "distances": [
-                {"edge": d.edge, "value": d.value_text, "at": d.edge_text, "passed": d.passed, "words": d.words}
-                for d in self.distances
-            ],
-            "moves": [{**json_value(move), "sentence": sentence(move)} for move in self.moves],
+            "distances": [_distance_view(distance) for distance in self.distances],
+            "moves": [{"sentence": sentence(move), **json_value(move)} for move in self.moves],
         }
+
+
+def _distance_view(distance: Distance) -> JsonObject:
+    return {
+        "words": distance.words,
+        "edge": distance.edge,
+        "value_text": distance.value_text,
+        "edge_text": distance.edge_text,
+        "passed": distance.passed,
+        "meaning": distance.meaning,
+    }
 
 
 def advice(scorer: Scorer, record: RecordLike) -> Advice:

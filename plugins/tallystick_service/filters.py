@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from tallystick.numbers.nano import from_decimal, to_fraction, to_text
+from tallystick.numbers.nano import from_decimal, from_text, to_fraction, to_text
 from tallystick.numbers.text import UNDEFINED, fraction, percent
-from tallystick_service.advice import sentence
 
 _TEXT_PLACES = 10
 """Characters of nine places with their point."""
@@ -30,10 +29,11 @@ def number(value: Any) -> Markup | str:  # noqa: ANN401  # nano, or a decimal, o
     return Markup(f'<span class="number">{short.replace("-", "−")}{tail}</span>')  # noqa: S704  # digits alone
 
 
-def change(nano: int | None) -> Markup | str:
-    """Return a change in nano with its sign, and whether it is a gain."""
-    if nano is None:
+def change(value: int | str | None) -> Markup | str:
+    """Return a change with its sign, of nano or text of nine places, and whether it is a gain."""
+    if value is None:
         return UNDEFINED
+    nano = from_text(value) if isinstance(value, str) else value
     sign = "+" if nano > 0 else "−" if nano < 0 else ""
     kind = "gain" if nano > 0 else "loss" if nano < 0 else "none"
     return Markup(f'<span class="number {kind}">{sign}{to_text(abs(nano))}</span>')  # noqa: S704  # digits alone
@@ -87,7 +87,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
         of_decimal,
         ordinal,
         part,
-        sentence,
         share,
         words,
     )

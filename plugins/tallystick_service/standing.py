@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,7 +18,6 @@ from tallystick_allocation.rules import Average, CapStep, Collect, Filter, Share
 from tallystick.rules.structure import table_of
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
-from tallystick_service.history import EpochStart, reputation_of
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
 from tallystick_state.queries import StateQueries
@@ -124,16 +123,20 @@ def type_standing(
     queries: StateQueries,
     miner: MinerEntry,
     skill_type: str,
-    starts: tuple[EpochStart, ...],
-    *,
-    sees_history: bool,
+    history: Sequence[tuple[int, int]] = (),
 ) -> TypeStanding:
-    """Return where a miner stands in a type, with its reputation over epochs where that is seen."""
+    """Return where a miner stands in a type.
+
+    Args:
+        queries: of the state.
+        miner: the miner.
+        skill_type: the type.
+        history: its reputation by epoch, in nano, as far as that is seen.
+    """
     rules, reputation = queries.rules.type_rules.get(skill_type), miner.reputation.get(skill_type)
     board = _board(queries, skill_type, rules)
     rank = next((standing.rank for standing in board or () if standing.hotkey == miner.hotkey), None)
     distances = () if rules is None else (*_edges(rules, miner, reputation, board or ()),)
-    history = reputation_of(starts, miner.hotkey, skill_type) if sees_history else ()
     return TypeStanding(
         skill_type,
         skill_type in miner.types,
@@ -224,7 +227,7 @@ def _edges(
 
 
 def _reputation_chart(
-    skill_type: str, rules: StateRules | None, history: tuple[tuple[int, int], ...]
+    skill_type: str, rules: StateRules | None, history: Sequence[tuple[int, int]]
 ) -> Chart | None:
     if not history:
         return None

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from http import HTTPStatus
 from urllib.parse import quote
-from weakref import WeakKeyDictionary
 
 import attrs
 
-from tallystick.errors import RecordError, StateError, TallystickError
+from tallystick.errors import TallystickError
+from tallystick.json_values import JsonObject
+from tallystick.numbers.nano import from_decimal
 from tallystick.scoring.scorer import Scorer
-from tallystick_service.access import condition, has_public_boards, own_values
-from tallystick_service.advice import Advice, advice
+from tallystick_service.access import condition, own_values
+from tallystick_service.advice import advice
 from tallystick_service.examples import example_of
-from tallystick_service.history import History
-from tallystick_service.route import CSV, Answer, Parameter, Question, RefusedQuestionError, Route
+from tallystick_service.route import CSV, Answer, Parameter, Question, Route
+from tallystick_service.shown import history_of, sees_board, unknown_miner
 from tallystick_service.standing import Pay, TypeStanding, pays, public_standing, type_standing
 from tallystick_service.tables import csv_answer
 from tallystick_state.leaderboard import Standing
-from tallystick_state.queries import StateQueries
 from tallystick_state.sections.groups import GROUPS
-from tallystick_state.stored_state import StoredState, StoredSnapshots
+from tallystick_state.stored_state import StoredSnapshots
 
-_HISTORIES: WeakKeyDictionary[StoredState, History] = WeakKeyDictionary()
-"""What is kept of the epochs of each state that is served."""
 _FOUND = 50
 """Maximum number of miners that a search shows."""
 
 
-def history_of(question: Question) -> History:
-    """Return what is kept of the epochs of the state."""
-    return _HISTORIES.setdefault(question.state, History())
+History = list[tuple[int, dict[str, Decimal]]]
+"""Reputations of a miner by skill type, by epoch."""
 
 
 @attrs.frozen
@@ -106,7 +104,7 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
             if standing.hotkey == hotkey
         }
         if not of_public:
-            raise _nobody(hotkey)
+            raise unknown_miner(hotkey)
         types = tuple(
             public_standing(standing, name, len(boards[name]))
             for name, standing in of_public.items()
@@ -114,16 +112,21 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
         uid = next(iter(of_public.values())).uid
         return MinerPage(hotkey, uid, types, None, (), sight)
     if entry is None:
-        raise _nobody(hotkey)
-    starts = history_of(question).of(queries) if sight.history else ()
+        raise unknown_miner(hotkey)
+    history = history_of(question, hotkey) if sight.history else []
     names = sorted({*entry.types, *entry.reputation})
     standings = (
-        _shown(type_standing(queries, entry, name, starts, sees_history=sight.history), sight)
+        _shown(type_standing(queries, entry, name, _of_type(history, name)), sight)
         for name in names
     )
     rounds = queries.profile(hotkey).rounds if "dispatched_rounds" in sight.own else None
     of_lines = tuple(pays(queries, hotkey)) if sight.pay else ()
     return MinerPage(hotkey, entry.uid, tuple(standings), rounds, of_lines, sight)
+
+
+def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:
+    """Return the reputation in a type by epoch, in nano."""
+    return [(epoch, from_decimal(own[skill_type])) for epoch, own in history if skill_type in own]
 
 
 def _shown(standing: TypeStanding, sight: Sight) -> TypeStanding:
@@ -136,16 +139,6 @@ def _shown(standing: TypeStanding, sight: Sight) -> TypeStanding:
     return standing
 
 
-def _nobody(hotkey: str) -> RefusedQuestionError:
-    return RefusedQuestionError(
-        HTTPStatus.NOT_FOUND,
-        "unknown-miner",
-        f"the hotkey {hotkey[:100]}",
-        "a miner on a public leaderboard, or your own with a proof",
-        "search at /miners",
-    )
-
-
 def public_boards(question: Question) -> Mapping[str, list[Standing]]:
     """Return the leaderboards that the asker sees, by skill type."""
     queries = question.queries
@@ -156,7 +149,7 @@ def public_boards(question: Question) -> Mapping[str, list[Standing]]:
             name: queries.board(name)
             for name, rules in queries.rules.type_rules.items()
             if rules.rule_set.section(GROUPS) is not None
-            and (sees_all or has_public_boards(queries, name))
+            and sees_board(question, name)
         },
     )
 
@@ -166,17 +159,17 @@ def scorer_at(question: Question) -> Scorer:
     return question.state.scorer.with_snapshots(StoredSnapshots(question.queries.transaction))
 
 
-def example_advice(question: Question, skill_type: str) -> Advice | None:
+def example_advice(question: Question, skill_type: str) -> JsonObject | None:
     """Return the advice about an example record of a type, by the rules and thresholds of now."""
 
-    def computed() -> Advice | None:
+    def computed() -> JsonObject | None:
         scorer, epoch = scorer_at(question), question.queries.state.epoch
         record = example_of(scorer, skill_type, epoch)
         if record is None:
             return None
         try:
-            return advice(scorer, record)
-        except (RecordError, TallystickError):
+            return advice(scorer, record).to_dict()
+        except TallystickError:
             return None
 
     return question.once(("example", skill_type), computed)
@@ -193,7 +186,7 @@ def _miner_csv(question: Question) -> Answer:
     """Return the reputation of a miner by epoch and type as CSV."""
     hotkey = question.text("hotkey")
     if not Sight.of(question, hotkey).history:
-        raise _nobody(hotkey)
+        raise unknown_miner(hotkey)
     view = miner_view(question, hotkey)
     rows = [
         (epoch, standing.skill_type, value)
