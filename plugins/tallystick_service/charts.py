@@ -13,9 +13,9 @@ import attrs
 from tallystick.numbers.nano import NANO, to_fraction
 from tallystick.numbers.text import fraction
 
-WIDTH, HEIGHT = 720, 220
+WIDTH, HEIGHT = 560, 200
 """Size of the box, in pixels before scaling."""
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 16, 14, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 14, 32
 """Room around the plot: numbers of the axes stand there."""
 _STEPS = (1, 2, 5)
 _TICKS = 4

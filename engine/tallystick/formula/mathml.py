@@ -92,12 +92,18 @@ def _name(text: str) -> str:
     return f"<mi>{_escaped(text)}</mi>" if len(text) == 1 else _text(text)
 
 
+_TALL = ("<mfrac>", "<mtable>")
+"""Elements that are taller than a line: brackets around them grow, and others keep their size."""
+
+
 def _bracketed(body: str) -> str:
-    return _row("<mo>(</mo>", body, "<mo>)</mo>")
+    return _fence("(", body, ")")
 
 
 def _fence(left: str, body: str, right: str) -> str:
-    return _row(f'<mo fence="true">{left}</mo>', body, f'<mo fence="true">{right}</mo>')
+    grows = "true" if any(element in body for element in _TALL) else "false"
+    form = f'fence="true" stretchy="{grows}"'
+    return _row(f"<mo {form}>{left}</mo>", body, f"<mo {form}>{right}</mo>")
 
 
 def _number(value: Fraction) -> str:
