@@ -41,6 +41,7 @@ from tallystick_service.route import (
     RefusedQuestionError,
     Route,
     Version,
+    parts_of,
 )
 from tallystick_service.settings import Settings
 from tallystick_service.site import Site
@@ -50,7 +51,6 @@ from tallystick_state.trust.keys import Signer
 ROUTES: tuple[Route, ...] = (*API, *PAGES)
 """Every address of the service about a state."""
 _FOR_EVER = "public, max-age=31536000, immutable"
-_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?", re.DOTALL)
 _NUMBER = re.compile("[0-9]{1,18}")
 _VARY = "Authorization"
 
@@ -252,8 +252,7 @@ def _bad_value(found: str, expected: str) -> RefusedQuestionError:
 def _refused(error: TallystickError) -> RefusedQuestionError:
     """Return the refusal of a question that the state, or its rules, have no answer to."""
     text = masked(str(error))
-    parts = _PARTS.search(text)
-    found, expected, remedy = (text, "an answer", "") if parts is None else parts.groups("")
+    found, expected, remedy = parts_of(text)
     is_broken = isinstance(error, StoreError)
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_broken else HTTPStatus.NOT_FOUND
     code = "no-state" if is_broken else getattr(error, "code", "") or "not-there"
