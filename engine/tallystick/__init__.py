@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tallystick_allocation.allocate import Allocation
     from tallystick_allocation.allocation import allocate
     from tallystick_consensus.run import consensus
+    from tallystick_service.client import Client
     from tallystick_state.answers import (
         ClaimInfo,
         ClosedEpoch,
@@ -53,6 +54,7 @@ __all__ = [
     "Allocation",
     "AllocationError",
     "ClaimInfo",
+    "Client",
     "ClosedEpoch",
     "ClosedRound",
     "EpochInfo",
@@ -88,6 +90,7 @@ __all__ = [
 _HOMES = {
     "Allocation": "tallystick_allocation.allocate",
     "ClaimInfo": "tallystick_state.answers",
+    "Client": "tallystick_service.client",
     "ClosedEpoch": "tallystick_state.answers",
     "ClosedRound": "tallystick_state.answers",
     "EpochInfo": "tallystick_state.answers",

@@ -8,6 +8,7 @@ EXTRAS = {
     "distributed": ("cluster", "a cluster"),
     "psycopg": ("postgres", "PostgreSQL"),
     "z3": ("prove", "proofs"),
+    "anyio": ("serve", "a service"),
     "prometheus_client": ("serve", "metrics"),
     "starlette": ("serve", "a service"),
     "uvicorn": ("serve", "a service"),

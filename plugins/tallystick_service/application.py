@@ -41,6 +41,7 @@ from tallystick_service.route import (
     RefusedQuestionError,
     Route,
     Version,
+    parts_of,
 )
 from tallystick_service.settings import Settings
 from tallystick_service.site import Site
@@ -50,9 +51,7 @@ from tallystick_state.trust.keys import Signer
 ROUTES: tuple[Route, ...] = (*API, *PAGES)
 """Every address of the service about a state."""
 _FOR_EVER = "public, max-age=31536000, immutable"
-_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?", re.DOTALL)
 _NUMBER = re.compile("[0-9]{1,18}")
-_LONGEST_VALUE = 4096
 _VARY = "Authorization"
 
 
@@ -235,8 +234,8 @@ def _check_value(parameter: Parameter, value: str | None) -> None:
         if parameter.required:
             raise _bad_value(f"no {parameter.name}", parameter.meaning)
         return
-    if len(value) > _LONGEST_VALUE:
-        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{_LONGEST_VALUE}")
+    if len(value) > parameter.longest:
+        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{parameter.longest}")
     if parameter.kind == "number" and not _NUMBER.fullmatch(value):
         raise _bad_value(f"the {parameter.name} {value[:60]}", "a whole number from 0")
     if parameter.choices and value not in parameter.choices:
@@ -253,8 +252,7 @@ def _bad_value(found: str, expected: str) -> RefusedQuestionError:
 def _refused(error: TallystickError) -> RefusedQuestionError:
     """Return the refusal of a question that the state, or its rules, have no answer to."""
     text = masked(str(error))
-    parts = _PARTS.search(text)
-    found, expected, remedy = (text, "an answer", "") if parts is None else parts.groups("")
+    found, expected, remedy = parts_of(text)
     is_broken = isinstance(error, StoreError)
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_broken else HTTPStatus.NOT_FOUND
     code = "no-state" if is_broken else getattr(error, "code", "") or "not-there"

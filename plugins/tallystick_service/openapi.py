@@ -15,7 +15,7 @@ import msgspec
 
 from tallystick.json_values import JsonObject
 from tallystick_service.answers import ErrorAnswer
-from tallystick_service.proof import SCHEME
+from tallystick_service.challenge import SCHEME
 from tallystick_service.route import JSON, Parameter, Route
 
 _REF = "#/components/schemas/{name}"

@@ -7,6 +7,7 @@ answered again until one of them changes. One that is a coroutine reads no state
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tallystick_state.stored_state import StoredState
 
 _T = TypeVar("_T")
+
+_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?$", re.DOTALL)
 
 JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
 
@@ -91,6 +94,12 @@ class RefusedQuestionError(Exception):
         return {"error": view}
 
 
+def parts_of(message: str) -> tuple[str, str, str]:
+    """Return of a message of the engine what was found, what was expected, and what to do."""
+    parts = _PARTS.search(message)
+    return (message, "another question", "") if parts is None else parts.groups("")  # type: ignore[return-value]
+
+
 @attrs.frozen(kw_only=True)
 class Parameter:
     """A value that a question has in its path or its query.
@@ -102,6 +111,7 @@ class Parameter:
         example: a value.
         required: whether a question without it is refused; always of one in the path.
         choices: the texts that it may be; empty for any.
+        longest: maximum number of its characters.
     """
 
     name: str
@@ -110,6 +120,7 @@ class Parameter:
     example: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
+    longest: int = 4096
 
 
 @attrs.frozen(eq=False)

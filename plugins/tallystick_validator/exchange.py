@@ -129,6 +129,7 @@ class BatchExchange:
         self._newest = -1
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._differences: dict[str, Problem] = {}
+        self._compared: dict[str, int] = {}
 
     # the interface of the loop
 
@@ -159,7 +160,7 @@ class BatchExchange:
         self._puller.pull([i for i in lacking if i.digest not in self._refused], self._take)
         for number in open_windows:
             self._publish_due(number, finalized)
-        self._puller.each(self._puller.ready(), self._compare)
+        self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
         still = [item for item in lacking if not self.shelf.has(item.epoch, item.digest)]
         self._tell("wanted", (self._lack(item, finalized) for item in still))
         self._tell("peers", self._peer_problems())
@@ -380,6 +381,12 @@ class BatchExchange:
                 self.shelf.put_closed(number, data, rules or "")
         self._newest = max(self._newest, epoch)
 
+    def _is_to_compare(self, peer: Peer) -> bool:
+        """Return whether a peer has to be asked: it failed, differs, or an epoch was closed."""
+        compared = self._compared.get(peer.url)
+        is_equal = not peer.failure and peer.url not in self._differences
+        return compared is None or compared < self._newest or not is_equal
+
     def _compare(self, peer: Peer) -> None:
         """Compare the own digests with those of a peer.
 
@@ -400,6 +407,7 @@ class BatchExchange:
 
     def _compare_closed(self, peer: Peer, newest: Newest | None) -> None:
         common = -1 if newest is None else min(newest.epoch, self._newest)
+        self._compared[peer.url] = common
         own = self.shelf.closed(common) if common >= 0 else None
         if newest is None or own is None:
             self._differences.pop(peer.url, None)

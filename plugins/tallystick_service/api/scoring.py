@@ -13,6 +13,7 @@ from tallystick_service.route import (
     RefusedQuestionError,
     Route,
     json_answer,
+    parts_of,
 )
 from tallystick_service.scoring import Order, Verb
 
@@ -50,12 +51,13 @@ async def value_of(question: Question, order: Order) -> JsonObject:
         return value
     error = scored["refused"]
     is_record = error["error"] == "RecordError"
+    found, expected, remedy = parts_of(error["message"])
     raise RefusedQuestionError(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         error.get("code") or "not-scored",
-        error["value"] if is_record else error["message"],
-        error["expected"] if is_record else "a record that the rules score",
-        "see what is wrong in problems, and post it again",
+        error["value"] if is_record else found,
+        error["expected"] if is_record else expected,
+        remedy or "see what is wrong in problems, and post it again",
         path=error.get("path", ""),
         problems=error.get("problems", ()),
     )

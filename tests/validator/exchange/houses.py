@@ -5,9 +5,11 @@ makes.
 """
 
 import asyncio
+import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,13 @@ from state.subnet import Record, record
 
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
+from tallystick_chain.simulated.hotkeys import address_of as address_of_key
+from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
-from tallystick_state.trust.keys import Signer
+from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_validator.agreement import Counted, Waiting
 from tallystick_validator.closing import close
 from tallystick_validator.exchange import BatchExchange
@@ -37,20 +41,21 @@ QUICK = Limits(
     pull_seconds=4.0,
     backoff_seconds=0.0,
 )
+SETTINGS = Settings(rate=10_000, burst=10_000)
 TYPE = "executable_python"
 MINERS = ("hk-1", "hk-2")
 
 
 def network(**changes: Any) -> Network:  # noqa: ANN401  # any key of a network file
-    """Epochs of 20 blocks, of two rounds each."""
+    """Epochs of 10 blocks, of two rounds each."""
     values: dict[str, Any] = {
         "name": "subnet-test",
         "netuid": NETUID,
         "anchor_block": 10,
-        "round_blocks": 10,
+        "round_blocks": 5,
         "epoch_rounds": ROUNDS,
-        "weights_at": 14,
-        "exchange": Exchange(commit_by=6, vote_by=12),
+        "weights_at": 9,
+        "exchange": Exchange(commit_by=4, vote_by=8),
     }
     return Network(**values | changes)
 
@@ -109,6 +114,7 @@ class House:
     exchange: BatchExchange
     folder: Path
     waits: Waiting | None = None
+    recorded: list[int] = attrs.field(factory=list)
 
     @property
     def hotkey(self) -> str:
@@ -136,6 +142,8 @@ class House:
                 if not neuron.permit
             ]
             closing = close(self.ledger, self.network, counted, slots)
+            assert not closing.refused, closing.refused
+            self.recorded.append(closing.recorded)
             self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
             self.exchange.closed(epoch, closing.snapshot, closing.rules)
 
@@ -188,28 +196,135 @@ def house_of(
 
 
 @contextmanager
-def served(app: ASGIApp | Callable[[], ASGIApp]) -> Iterator[str]:
-    """An application on a socket of this machine, in a thread; its address."""
-    listener = bound("127.0.0.1", 0)
-    url, ready, done = address_of(listener), threading.Event(), threading.Event()
-    settings = Settings(rate=10_000, burst=10_000)
+def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
+    """An application on a socket, in a thread."""
+    ready, done = threading.Event(), threading.Event()
 
     async def main() -> None:
-        async with serving(app, settings, listener):
+        async with serving(app, SETTINGS, listener):
             ready.set()
             while not done.is_set():
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.005)
 
     thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()
     assert ready.wait(60)
     try:
-        yield url
+        yield
     finally:
         done.set()
         thread.join()
 
 
+class Wire:
+    """A way from one validator to another over real sockets, which can be cut."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self._target, self.is_cut = target, False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = address_of(self._listener)
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End it."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.is_cut:
+                connection.close()
+                continue
+            threading.Thread(target=self._carry, args=(connection,), daemon=True).start()
+
+    def _carry(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError), socket.create_connection(self._target) as other:
+            # one request each: its head, then the answer until it ends
+            head = b""
+            while b"\r\n\r\n" not in head and (piece := connection.recv(65536)):
+                head += piece
+            other.sendall(head)
+            while not self.is_cut and (piece := other.recv(65536)):
+                connection.sendall(piece)
+
+
+@attrs.define
+class Subnet:
+    """Some validators of one chain that can reach each other."""
+
+    chain: SimulatedChain
+    network: Network
+    houses: list[House]
+    wires: dict[tuple[int, int], Wire]
+    away: set[int] = attrs.field(factory=set)
+
+    def cut_off(self, who: int, *, is_cut: bool = True) -> None:
+        """Cut one off from all others, or let it back; all still reach the chain."""
+        for pair, wire in self.wires.items():
+            if who in pair:
+                wire.is_cut = is_cut
+
+    def until(self, block: int, order: Sequence[int] | None = None) -> None:
+        """Make blocks until one is finalized; after each of them all validators act."""
+        while self.chain.finalized < block:
+            self.chain.advance()
+            for index in order or range(len(self.houses)):
+                if index not in self.away:
+                    self.houses[index].step()
+
+    def close(self, epoch: int, order: Sequence[int] | None = None) -> None:
+        """Go on until an epoch can be closed."""
+        self.until(self.network.closing_block(epoch), order)
+
+    def digests(self) -> set[str]:
+        """The digests of all states."""
+        return {house.snapshot() for house in self.houses}
+
+
+@contextmanager
+def subnet(  # noqa: PLR0913  # what a test changes
+    folder: Path,
+    *,
+    keys: Sequence[str | PairSigner] = tuple(map(hotkey_of, ("ann", "ben", "cem"))),
+    signers: Sequence[Signer | None] = (None, None, None),
+    stakes: Sequence[int] = (10, 10, 10),
+    trust: Path | None = None,
+    networks: Sequence[Network] = (network(),) * 3,  # noqa: B008  # a value
+    chain: SimulatedChain | None = None,
+) -> Iterator[Subnet]:
+    """Three validators with a server each, and a wire from each to each other."""
+    hotkeys = [key if isinstance(key, str) else address_of_key(key) for key in keys]
+    chain = chain_of(hotkeys, stakes) if chain is None else chain
+    listeners = [bound("127.0.0.1", 0) for _ in keys]
+    with ExitStack() as stack:
+        wires = {
+            (asks, answers): Wire(listeners[answers].getsockname()[:2])
+            for asks, answers in permutations(range(len(keys)), 2)
+        }
+        for wire in wires.values():
+            stack.callback(wire.close)
+        houses = []
+        for index, key in enumerate(keys):
+            house = house_of(
+                folder / str(index),
+                chain.as_hotkey(key),
+                peers=[wire.url for (asks, _), wire in wires.items() if asks == index],
+                signer=signers[index],
+                trust=trust,
+                network=networks[index],
+            )
+            houses.append(house)
+            stack.enter_context(served(app_of(house), listeners[index]))
+        yield Subnet(chain, networks[0], houses, wires)
+
+
 def app_of(house: House) -> ASGIApp:
     """What a validator gives its peers."""
-    return application(house.exchange.routes(), Settings(rate=10_000, burst=10_000))
+    return application(house.exchange.routes(), SETTINGS)

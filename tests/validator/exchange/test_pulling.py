@@ -176,9 +176,7 @@ LISTS: dict[str, Callable[[Request, Liar], Said]] = {
     "deep JSON": lambda *_: answer(b"[" * 100_000),
     "a list": lambda *_: answer(b"[]"),
     "10,000 batches": lambda *_: listing(3, *((f"{i:064x}", 5) for i in range(10_000))),
-    "one more than fit": lambda *_: listing(
-        3, *((f"{i:064x}", 5) for i in range(MAX_BATCHES + 1))
-    ),
+    "one more than fit": lambda *_: listing(3, *((f"{i:064x}", 5) for i in range(MAX_BATCHES + 1))),
     "a path as digest": lambda *_: listing(3, ("../../../../etc/passwd", 5)),
     "a digest with a line end": lambda *_: listing(3, (f"{DIGEST}\n", 5)),
     "capital digits": lambda *_: listing(3, (DIGEST.upper(), 5)),
