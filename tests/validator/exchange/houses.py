@@ -173,7 +173,7 @@ class House:
             return queries.digest()
 
 
-def house_of(
+def house_of(  # noqa: PLR0913  # what a test changes
     folder: Path,
     chain: Chain,
     *,
@@ -186,10 +186,8 @@ def house_of(
     """A validator; in a folder that was used before it goes on."""
     folder.mkdir(exist_ok=True)
     where = folder / "state.db"
-    if where.exists():
-        ledger = Ledger.open(where)
-    else:
-        ledger = Ledger.create(where, RULES, trust=trust)
+    is_new = not where.exists()
+    ledger = Ledger.create(where, RULES, trust=trust) if is_new else Ledger.open(where)
     # binding takes longer than all the rest
     ledger.scorer = bound_rules()
     intake = Lines()
@@ -309,7 +307,7 @@ def subnet(  # noqa: PLR0913  # what a test changes
     signers: Sequence[Signer | None] = (None, None, None),
     stakes: Sequence[int] = (10, 10, 10),
     trust: Path | None = None,
-    networks: Sequence[Network] = (network(),) * 3,  # noqa: B008  # a value
+    networks: Sequence[Network] = (network(),) * 3,  # a value
     chain: SimulatedChain | None = None,
 ) -> Iterator[Subnet]:
     """Three validators with a server each, and a wire from each to each other."""
