@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tallystick_state.trust.envelope import Envelope
     from tallystick_validator.health import Problem
+    from tallystick_validator.intake import Intake
 
 
 @attrs.frozen
@@ -48,9 +49,9 @@ class Counted:
     epoch: int
     batches: tuple[CountedBatch, ...]
 
-    def has(self, validator: str) -> bool:
-        """Return whether a batch of a validator counts."""
-        return any(batch.validator == validator for batch in self.batches)
+    def of(self, validator: str) -> CountedBatch | None:
+        """Return the batch of a validator; None where none counts."""
+        return next((batch for batch in self.batches if batch.validator == validator), None)
 
 
 @attrs.frozen
@@ -103,3 +104,34 @@ class Agreement(Protocol):
 
     def routes(self) -> Sequence[Any]:
         """Return the Starlette routes for peers."""
+
+
+class Alone:
+    """The agreement of a validator alone: its own batch counts, at the end of each epoch."""
+
+    def __init__(self, intake: Intake, validator: str) -> None:
+        self._intake, self._validator = intake, validator
+
+    def advance(self, finalized: int, epoch: int) -> None:
+        """Do nothing: nobody is to be told."""
+
+    def counted(self, epoch: int) -> Counted:
+        """Return the validator's own batch, which holds what waits now, once for ever.
+
+        Raises:
+            StoreError: the intake cannot be used.
+        """
+        self._intake.freeze(epoch)
+        lines = self._intake.lines(epoch)
+        return Counted(epoch, (CountedBatch(self._validator, lines),) if lines else ())
+
+    def closed(self, epoch: int, digest: str, rules: str) -> None:
+        """Do nothing: nobody compares."""
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return nothing: there are no peers."""
+        return ()
+
+    def routes(self) -> Sequence[Any]:
+        """Return no route."""
+        return ()

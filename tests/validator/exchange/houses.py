@@ -154,7 +154,7 @@ class House:
             closing = close(self.ledger, self.network, counted, slots)
             assert not closing.refused, closing.refused
             self.recorded.append(closing.recorded)
-            self.intake.settle(epoch, counted=counted.has(self.hotkey))
+            self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
             self.exchange.closed(epoch, closing.snapshot, closing.rules)
 
     def counted(self, epoch: int) -> tuple[str, ...]:
