@@ -22,7 +22,6 @@ _BACKLOG = 256
 _KEEP_ALIVE_S = 5
 _LAST_ANSWERS_S = 5
 """Seconds that answers under way may still take once the server ends."""
-_LARGEST_HEAD = 16 * 1024
 
 
 def check_installed() -> None:
@@ -86,6 +85,7 @@ async def serving(
     """
     import uvicorn
 
+    from tallystick_service.guard import LARGEST_HEAD
     from tallystick_service.protocol import protocol_of
 
     class Server(uvicorn.Server):
@@ -99,6 +99,8 @@ async def serving(
         ws="none",
         lifespan="on",
         log_config=None,
+        # a warning for each bad request would be a log that strangers write
+        log_level="error",
         access_log=False,
         server_header=False,
         date_header=True,
@@ -106,7 +108,7 @@ async def serving(
         limit_concurrency=settings.connections,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_LAST_ANSWERS_S,
-        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
         backlog=_BACKLOG,
     )
     server = Server(config)
