@@ -78,7 +78,8 @@ def _operation(row: Route, by_type: dict[Any, JsonObject]) -> JsonObject:
     for status in sorted({*_ALWAYS, *map(HTTPStatus, row.refuses)}):
         answer = refusal
         if row.name == "health" and status == HTTPStatus.SERVICE_UNAVAILABLE:
-            answer = {JSON: {"schema": {"anyOf": [by_type[row.of], by_type[ErrorAnswer]]}}}
+            either = [by_type[row.of], by_type[ErrorAnswer]]
+            answer = {JSON: {"schema": {"anyOf": either}}}
         responses[str(int(status))] = {"description": status.phrase, "content": answer}
     operation: JsonObject = {
         "operationId": row.name,

@@ -31,7 +31,12 @@ def check_installed() -> None:
         InputError: a library of it is missing.
     """
     for module in _NEEDED:
-        if find_spec(module) is None:
+        try:
+            is_there = find_spec(module) is not None
+        except ValueError:
+            # a module that is kept from being imported
+            is_there = False
+        if not is_there:
             raise InputError(missing(module))
 
 
@@ -49,13 +54,14 @@ def bound(host: str, port: int) -> socket.socket:
     Raises:
         InputError: it cannot be had.
     """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host.strip("[]"), port))
         listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
+        listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
             f"found that {host}:{port} cannot be listened on ({reason}), expected a free port of "

@@ -183,9 +183,14 @@ def test_a_body_without_an_end_is_not_read_for_ever(service: Live) -> None:
     head = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     with socket.create_connection(service.place, timeout=60) as connection:
         connection.sendall(head)
-        with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            for _ in range(1000):
+        sent = 0
+        try:
+            while sent < 1000:
                 connection.sendall(chunk)
+                sent += 1
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    assert sent < 1000
 
 
 def test_a_body_that_says_it_is_huge_is_refused_unread(service: Live) -> None:
@@ -219,9 +224,7 @@ def hurried(state: Path) -> Iterator[Live]:
         b"GET /api/v1/state HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ",
     ],
 )
-def test_a_client_that_never_ends_the_head_loses_its_connection(
-    hurried: Live, data: bytes
-) -> None:
+def test_a_client_that_never_ends_the_head_loses_its_connection(hurried: Live, data: bytes) -> None:
     assert hurried.raw(data) == b""
 
 

@@ -124,7 +124,9 @@ def test_the_operators_secret_shows_everything(service: Live, value: str) -> Non
     assert service.ask("/api/v1/miners", {"authorization": value}).status == 200
 
 
-@pytest.mark.parametrize("value", ["Bearer x", "Bearer", "Basic !!!", "Basic b3BlcmF0b3I6", "Basic"])
+@pytest.mark.parametrize(
+    "value", ["Bearer x", "Bearer", "Basic !!!", "Basic b3BlcmF0b3I6", "Basic"]
+)
 def test_another_secret_is_refused(service: Live, value: str) -> None:
     reply = service.ask("/api/v1/state", {"authorization": value})
     assert (reply.status, reply.code) == (401, "not-the-operator")

@@ -73,9 +73,7 @@ def test_every_answer_is_of_its_type(
 def test_every_address_for_machines_is_described_and_no_other(
     description: dict[str, Any],
 ) -> None:
-    described = {
-        (path, method) for path, item in description["paths"].items() for method in item
-    }
+    described = {(path, method) for path, item in description["paths"].items() for method in item}
     assert described == {(row.path, "post" if row.posted else "get") for row in ROWS}
     assert description["openapi"] == "3.1.0"
     for schema in description["components"]["schemas"].values():
