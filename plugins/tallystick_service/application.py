@@ -52,7 +52,6 @@ ROUTES: tuple[Route, ...] = (*API, *PAGES)
 """Every address of the service about a state."""
 _FOR_EVER = "public, max-age=31536000, immutable"
 _NUMBER = re.compile("[0-9]{1,18}")
-_LONGEST_VALUE = 4096
 _VARY = "Authorization"
 
 
@@ -235,8 +234,8 @@ def _check_value(parameter: Parameter, value: str | None) -> None:
         if parameter.required:
             raise _bad_value(f"no {parameter.name}", parameter.meaning)
         return
-    if len(value) > _LONGEST_VALUE:
-        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{_LONGEST_VALUE}")
+    if len(value) > parameter.longest:
+        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{parameter.longest}")
     if parameter.kind == "number" and not _NUMBER.fullmatch(value):
         raise _bad_value(f"the {parameter.name} {value[:60]}", "a whole number from 0")
     if parameter.choices and value not in parameter.choices:

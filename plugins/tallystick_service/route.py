@@ -111,6 +111,7 @@ class Parameter:
         example: a value.
         required: whether a question without it is refused; always of one in the path.
         choices: the texts that it may be; empty for any.
+        longest: maximum number of its characters.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Parameter:
     example: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
+    longest: int = 4096
 
 
 @attrs.frozen(eq=False)

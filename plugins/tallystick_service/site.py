@@ -24,6 +24,7 @@ from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
 from tallystick_service.access import OPERATOR, Viewer
 from tallystick_service.assets import Assets
+from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
 from tallystick_service.route import HTML, Answer, Question, Version
@@ -242,6 +243,7 @@ def environment(assets: Assets) -> Environment:
         auto_reload=False,
     )
     templates.filters.update({function.__name__: function for function in _FILTERS})
+    templates.filters.update(FILTERS)
     templates.globals["asset"] = assets.address
     return templates
 
