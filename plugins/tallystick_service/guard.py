@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick_service.route import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.settings import Settings
 
 CONTENT_SECURITY_POLICY = (

@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from tallystick.json_values import JsonObject
+from tallystick_service.answer import JSON
 from tallystick_service.answers import ErrorAnswer
 from tallystick_service.challenge import SCHEME
-from tallystick_service.route import JSON, Parameter, Route
+from tallystick_service.route import Parameter, Route
 
 _REF = "#/components/schemas/{name}"
 _ALWAYS = (

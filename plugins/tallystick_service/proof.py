@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from tallystick.errors import TrustError
 from tallystick_service.access import OPERATOR, PUBLIC, Viewer
+from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.challenge import SCHEME, Challenge
-from tallystick_service.route import RefusedQuestionError
 from tallystick_service.settings import Settings
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.keys import KEY_TYPES, PublicKey

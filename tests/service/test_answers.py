@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service.live import EPOCHS, TYPES, Live, history, live, made
 
-from tallystick_service.route import Answer
+from tallystick_service.answer import Answer
 from tallystick_service.settings import Settings
 from tallystick_service.site import KeptAnswers
 from tallystick_state.ledger import Ledger

@@ -21,7 +21,8 @@ from service.conftest import OPERATOR
 from service.live import HOSTILE, OWN, TYPES, Live, history
 from service.test_routes import ROWS, VALUES
 
-from tallystick_service.route import JSON, Parameter, Route
+from tallystick_service.answer import JSON
+from tallystick_service.route import Parameter, Route
 
 SCHEMATHESIS = "schemathesis>=4.4,<5"
 RECORD = next(history().lines(1)).rstrip()

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.guard import SECURITY_HEADERS, Buckets, check_host, check_path
-from tallystick_service.route import RefusedQuestionError
 from tallystick_service.settings import MIB, Settings
 
 

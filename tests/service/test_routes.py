@@ -11,8 +11,9 @@ from jsonschema import Draft202012Validator
 from service.conftest import OPERATOR
 from service.live import EPOCHS, OWN, TYPES, Live, Reply, history
 
+from tallystick_service.answer import JSON
 from tallystick_service.application import ROUTES
-from tallystick_service.route import JSON, Route
+from tallystick_service.route import Route
 from tallystick_state.ledger import Ledger
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition, own_values
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     CheckpointAnswer,
     EpochAnswer,
@@ -16,14 +17,7 @@ from tallystick_service.answers import (
     RowProofAnswer,
     WeightsAnswer,
 )
-from tallystick_service.route import (
-    Answer,
-    Parameter,
-    Question,
-    RefusedQuestionError,
-    Route,
-    json_answer,
-)
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import closings_of, not_shown, sees_board
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof

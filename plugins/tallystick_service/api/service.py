@@ -8,11 +8,12 @@ from anyio import to_thread
 
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject, json_value
+from tallystick_service.answer import Answer, json_answer
 from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
 from tallystick_service.health import Health, Problem
 from tallystick_service.proof import ask_operator
-from tallystick_service.route import Answer, Question, Route, json_answer
+from tallystick_service.route import Question, Route
 
 _UNREADABLE = Problem(
     "state-unreadable",
