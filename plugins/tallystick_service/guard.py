@@ -49,7 +49,6 @@ LARGEST_HEAD = 16 * 1024
 _LENGTH_DIGITS = 20
 _DRAINED = 16 << 20
 """Bytes of a body that is too large which are taken and dropped before it is refused."""
-_QUIET = frozenset({"GET", "HEAD"})
 
 
 class Guard:
@@ -126,8 +125,6 @@ class Guard:
             RefusedQuestionError: it is too large, or comes too slowly.
         """
         most = self._settings.bodies.get(scope["path"], self._settings.body_bytes)
-        if scope["method"] in _QUIET:
-            most = 0
         length = Headers(scope=scope).get("content-length")
         try:
             async with asyncio.timeout(self._settings.seconds):
@@ -168,7 +165,7 @@ def _too_large(most: int) -> RefusedQuestionError:
         "too-large",
         "a larger body",
         f"at most {most} bytes",
-        "send less" if most else "send no body with GET",
+        "send less",
     )
 
 

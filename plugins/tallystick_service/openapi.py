@@ -5,6 +5,7 @@ https://spec.openapis.org/oas/v3.1.1
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -93,7 +94,7 @@ def _operation(row: Route, by_type: dict[Any, JsonObject]) -> JsonObject:
         operation["requestBody"] = {
             "description": row.posted,
             "required": True,
-            "content": {JSON: {"schema": {}}},
+            "content": {JSON: {"schema": {"type": "object"}}},
         }
     return operation
 
@@ -110,10 +111,16 @@ def _parameter(row: Route, parameter: Parameter) -> JsonObject:
         "in": "path" if in_path else "query",
         "required": parameter.required or in_path,
         "description": parameter.meaning,
-        "schema": schema,
+        **_form(parameter, schema),
         **({"example": _example(parameter)} if parameter.example else {}),
     }
 
 
-def _example(parameter: Parameter) -> str | int:
-    return int(parameter.example) if parameter.kind == "number" else parameter.example
+def _form(parameter: Parameter, schema: JsonObject) -> JsonObject:
+    if parameter.kind != "texts":
+        return {"schema": schema}
+    return {"content": {JSON: {"schema": {"type": "array", "items": {"type": "string"}}}}}
+
+
+def _example(parameter: Parameter) -> Any:  # noqa: ANN401  # any JSON value
+    return parameter.example if parameter.kind == "text" else json.loads(parameter.example)

@@ -29,7 +29,7 @@ class Parameter:
     Attributes:
         name: its name.
         meaning: what it is.
-        kind: text, or a whole number from 0.
+        kind: text, a whole number from 0, or an array of texts as JSON.
         example: a value.
         required: whether a question without it is refused; always of one in the path.
         choices: the texts that it may be; empty for any.
@@ -38,7 +38,7 @@ class Parameter:
 
     name: str
     meaning: str
-    kind: Literal["text", "number"] = "text"
+    kind: Literal["text", "number", "texts"] = "text"
     example: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()

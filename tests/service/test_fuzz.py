@@ -25,6 +25,12 @@ from tallystick_service.answer import JSON
 from tallystick_service.route import Parameter, Route
 
 SCHEMATHESIS = "schemathesis>=4.4,<5"
+CONFIGURATION = """
+# which records are valid is said by the rule set, not by the description
+[[operations]]
+include-path-regex = "/(explain|score)$"
+checks.positive_data_acceptance.expected-statuses = [200, 422]
+"""
 RECORD = next(history().lines(1)).rstrip()
 _TEXTS = st.one_of(
     st.text(max_size=30),
@@ -106,13 +112,14 @@ def schemathesis(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_schemathesis_finds_nothing(
     service: Live, schemathesis: Path, tmp_path: Path, secret: str
 ) -> None:
+    (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
     who = ["--header", f"Authorization: Bearer {secret}"] if secret else []
     done = subprocess.run(
         [
             schemathesis,
             "run",
             f"{service.address}/api/v1/openapi.json",
-            *("--checks", "all", "--max-examples", "60", "--seed", "1", "--no-color"),
+            *("--checks", "all", "--max-examples", "40", "--seed", "1", "--no-color"),
             # anyone may ask: an answer without a proof is the public one
             *("--exclude-checks", "ignored_auth"),
             *who,

@@ -198,8 +198,9 @@ def test_a_body_that_says_it_is_huge_is_refused_unread(service: Live) -> None:
     assert status_of(service.raw(head.encode())) == 413
 
 
-def test_a_question_by_get_has_no_body(service: Live) -> None:
-    assert service.ask("/api/v1/state", body=b"x").code == "too-large"
+def test_a_body_of_a_question_by_get_is_bounded_too(service: Live) -> None:
+    assert service.ask("/api/v1/state", body=b"x").status == 200
+    assert service.ask("/api/v1/state", body=b"x" * (MIB + 1)).code == "too-large"
 
 
 def test_heads_that_are_too_large_are_refused(service: Live) -> None:

@@ -214,8 +214,8 @@ def _growth(question: Question) -> Answer:
         size = len(log.closed)
         if not 0 < old <= new <= size:
             raise RefusedQuestionError(
-                HTTPStatus.BAD_REQUEST,
-                "bad-parameter",
+                HTTPStatus.NOT_FOUND,
+                "no-such-checkpoints",
                 f"checkpoints of {old} and {new} epochs",
                 f"1 to {size}, the older one first",
                 "see /api/v1/checkpoint",
@@ -294,6 +294,7 @@ ROUTES: tuple[Route, ...] = (
             Parameter(
                 name="key",
                 meaning="the key of the row, a JSON array of texts",
+                kind="texts",
                 example='["rag_knowledge","baseline"]',
                 required=True,
             ),
@@ -311,5 +312,6 @@ ROUTES: tuple[Route, ...] = (
             _size("old", "epochs of the older checkpoint", "2"),
             _size("new", "epochs of the newer checkpoint", "3"),
         ),
+        refuses=(404,),
     ),
 )
