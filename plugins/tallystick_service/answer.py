@@ -17,6 +17,41 @@ _PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?$", re.DOTALL)
 JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
 
 
+CODES: Mapping[str, str] = {
+    # what no address takes
+    "bad-path": "the path has empty parts, dots, or an encoding that is none",
+    "other-host": "the request names a host that is not the service's",
+    "two-lengths": "the request says two lengths of its body",
+    "large-head": "the headers are larger than 16 KiB",
+    "too-large": "the body is larger than the address takes",
+    "slow-request": "the body did not end in time",
+    "too-many-requests": "one client asks more often than it may",
+    "other-method": "the address is asked by another method",
+    "no-such-address": "the service has no such address",
+    "bad-parameter": "a parameter is unknown, missing, doubled, or of another kind",
+    # who asks
+    "bad-proof": "a miner's proof does not hold, is over, or is for another service",
+    "not-the-operator": "the secret is not the operator's, or comes from another machine",
+    "not-shown": "the rule set does not show this to the asker",
+    "embargo": "the weights of the epoch are not public yet",
+    # what is not there
+    "no-state": "the state cannot be read",
+    "not-there": "the state has no such thing",
+    "no-such-miner": "there is no such miner, or none that the asker sees",
+    "no-such-type": "the rules have no such skill type",
+    "no-such-epoch": "the epoch has not begun, or is not closed",
+    "no-such-checkpoints": "the log has no such sizes, or the older one is larger",
+    "no-such-rule-set": "the state follows no such rule set, and none is shipped",
+    "no-such-rules": "a page is asked for rules that are not there",
+    # a posted record
+    "not-scored": "the rules cannot be loaded or do not score the record",
+    "busy": "many records wait to be scored",
+    "too-slow": "scoring the record takes too long",
+    "too-large-to-score": "scoring the record takes too much memory",
+}
+"""Codes of refusals, beside those of records and states."""
+
+
 @attrs.frozen
 class Answer:
     """An answer.
