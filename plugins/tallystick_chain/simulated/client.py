@@ -288,7 +288,7 @@ class Control:
         Raises:
             ChainError: it is refused, or no answer came.
         """
-        return self._call(name, Any, **arguments)  # type: ignore[arg-type]  # any JSON value
+        return self._call(name, Any, **arguments)
 
     def inject(self, fault: Fault) -> None:
         """Let the next call that a fault fits meet it."""
