@@ -264,5 +264,5 @@ def within(seconds: float, call: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001  # raised again where it is waited for
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name="tallystick-sdk", daemon=True).start()
     return future.result(seconds)

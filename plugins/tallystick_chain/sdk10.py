@@ -1,8 +1,9 @@
 """SDK 10: the chain through `bittensor` 10.5, as one validator with its hotkey sees it.
 
 Of the SDK this takes what passes integers on: storage, calls of the runtime, and signed calls. Its
-metagraph has stakes as 32-bit floats, its gate before a row reads another mechanism's block and is
-one block late, and its responses are true when they have failed; so none of these is used.
+metagraph has stakes as 32-bit floats, its reads turn errors of a node into defaults, its gate before
+a row reads another mechanism's block and is one block late, and its responses are true when they
+have failed; so none of these is used.
 
 The SDK sends a call again when its connection is lost. What comes of that is unknown, whatever it
 says; a call is signed once, so that the chain takes it at most once.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import attrs
 
@@ -137,18 +138,27 @@ class _Node:
         return self._subtensor
 
     def hash_of(self, block: int) -> str:
-        """Return the hash of a block."""
-        found = self.subtensor.substrate.get_block_hash(block)
+        """Return the hash of a block; never a remembered one, which a fork may have taken back."""
+        found = self._asked("chain_getBlockHash", [block])
         if found is None or found == _MISSING_HASH:
             raise ChainError(f"found no block {block}", Refusal.NO_BLOCK)
         return str(found)
 
     def value(self, name: str, *key: object, block: int) -> Any:  # noqa: ANN401  # any item
-        """Return an item of the storage of subnets."""
-        found = self.subtensor.substrate.query(
-            _PALLET, name, list(key), block_hash=self.hash_of(block)
-        )
-        return _plain(found)
+        """Return an item of the storage of subnets.
+
+        The SDK's own query takes every error of a node for an item that is not set, and returns the
+        item's default. So the node is asked without it, and the query only for a default.
+        """
+        substrate, block_hash = self.subtensor.substrate, self.hash_of(block)
+        place = substrate.create_storage_key(_PALLET, name, list(key), block_hash=block_hash)
+        data = self._asked("state_getStorageAt", [place.to_hex(), block_hash])
+        if data is None:
+            return _plain(substrate.query(_PALLET, name, list(key), block_hash=block_hash))
+        return _plain(substrate.decode_scale(place.value_scale_type, bytes.fromhex(data[2:])))
+
+    def _asked(self, method: str, parameters: list[object]) -> Any:  # noqa: ANN401  # JSON
+        return self.subtensor.substrate.rpc_request(method, parameters)["result"]
 
     def count(self, name: str, *key: object, block: int) -> int:
         """Return an item that is a whole number or a truth value."""
@@ -275,15 +285,14 @@ class Sdk10:
             refusal = _gate(node, netuid, mechanism, pairs, self.hotkey(), block)
             if refusal is not None:
                 return refusal
-            if node.count("CommitRevealWeightsEnabled", netuid, block=block):
-                return self._commit_row(node, netuid, mechanism, pairs, version_key)
-            arguments = {
-                "netuid": netuid,
-                "mecid": mechanism,
+            row = {
                 "dests": [uid for uid, _ in pairs],
                 "weights": [weight for _, weight in pairs],
                 "version_key": version_key,
             }
+            if node.count("CommitRevealWeightsEnabled", netuid, block=block):
+                return self._commit_row(node, netuid, mechanism, row, block)
+            arguments = {"netuid": netuid, "mecid": mechanism, **row}
             return self._send(node, _PALLET, "set_mechanism_weights", arguments)
 
         return self._write(ask, deadline_s)
@@ -307,7 +316,14 @@ class Sdk10:
         """Return the validator's hotkey, as SS58."""
         return self._hotkey.address
 
-    def _send(self, node: _Node, pallet: str, name: str, arguments: dict[str, Any]) -> Receipt:
+    def _send(
+        self,
+        node: _Node,
+        pallet: str,
+        name: str,
+        arguments: dict[str, Any],
+        reveal_round: int | None = None,
+    ) -> Receipt:
         """Sign a call, submit it, and wait until its block is final."""
         call = node.subtensor.substrate.compose_call(
             call_module=pallet, call_function=name, call_params=arguments
@@ -323,34 +339,41 @@ class Sdk10:
             wait_for_inclusion=True,
             wait_for_finalization=True,
         )
-        return _receipt(response)
+        return _receipt(response, reveal_round)
 
     def _commit_row(
-        self, node: _Node, netuid: int, mechanism: int, pairs: Pairs, version_key: int
+        self, node: _Node, netuid: int, mechanism: int, row: dict[str, Any], block: int
     ) -> Receipt:
         """Seal a row until the round of the beacon at which the chain reveals it."""
-        from bittensor.core.extrinsics.weights import (
-            commit_timelocked_weights_extrinsic,
-        )
+        # a part of the SDK, whose own call would take 12 seconds a block and defaults for granted
+        from bittensor_drand import get_encrypted_commit_v2
 
-        response = commit_timelocked_weights_extrinsic(
-            node.subtensor,
-            wallet=_CallWallet(_CallSigner(self._hotkey, node.left)),
-            netuid=netuid,
-            mechid=mechanism,
-            uids=[uid for uid, _ in pairs],
-            weights=[weight for _, weight in pairs],
-            # the SDK takes 12 seconds for granted, and so another round on a faster chain
+        def count(name: str) -> int:
+            return node.count(name, netuid, block=block)
+
+        sealed, reveal_round = get_encrypted_commit_v2(
+            uids=row["dests"],
+            weights=row["weights"],
+            version_key=row["version_key"],
+            last_epoch_block=count("LastEpochBlock"),
+            pending_epoch_at=count("PendingEpochAt"),
+            subnet_epoch_index=count("SubnetEpochIndex"),
+            tempo=count("Tempo"),
+            blocks_since_last_step=count("BlocksSinceLastStep"),
+            current_block=block,
+            subnet_reveal_period_epochs=count("RevealPeriodEpochs"),
             block_time=node.seconds_per_block(),
-            commit_reveal_version=_COMMIT_VERSION,
-            version_key=version_key,
-            mev_protection=False,
-            period=PERIOD,
-            raise_error=False,
-            wait_for_inclusion=True,
-            wait_for_finalization=True,
+            hotkey=self._hotkey.public.data,
         )
-        return _receipt(response)
+        arguments = {
+            "netuid": netuid,
+            "mecid": mechanism,
+            "commit": sealed,
+            "reveal_round": reveal_round,
+            "commit_reveal_version": _COMMIT_VERSION,
+        }
+        name = "commit_timelocked_mechanism_weights"
+        return self._send(node, _PALLET, name, arguments, int(reveal_round))
 
     def _call(self, ask: Ask[T], seconds: float) -> T:
         """Return an answer; a connection that gave none in time, or was lost, is left behind."""
@@ -381,7 +404,7 @@ class Sdk10:
             return ChainError(f"{self._network}: {text or kind}", Refusal.UNREACHABLE)
         if _is_of_old_runtime(error):
             return ChainError(f"{self._network}: {text}", Refusal.OLD_RUNTIME)
-        if kind in {"StateDiscardedError", "BlockNotFound"}:
+        if kind in {"StateDiscardedError", "BlockNotFound"} or "already discarded" in text:
             return ChainError(f"{self._network}: {text}", Refusal.NO_BLOCK)
         return ChainError(f"{self._network}: {kind}: {text}", Refusal.OTHER)
 
@@ -503,17 +526,13 @@ def _gate(  # noqa: PLR0913, PLR0917  # each is a part of what the chain asks
     return None
 
 
-def _receipt(response: Any) -> Receipt:  # noqa: ANN401  # of the SDK
+def _receipt(response: Any, reveal_round: int | None) -> Receipt:  # noqa: ANN401  # of the SDK
     """Return the receipt of the SDK's response, which is true also when it has failed."""
-    receipt = response.extrinsic_receipt
-    block_hash = getattr(receipt, "block_hash", None)
+    block_hash = getattr(response.extrinsic_receipt, "block_hash", None)
     if response.success is not True:
         return failed(_name_of(response.error), str(response.message), block_hash)
-    data = response.data if isinstance(response.data, dict) else {}
-    reveal_round = data.get("reveal_round")
-    if reveal_round is None:
-        return Receipt("included", block_hash=block_hash)
-    return Receipt("committed", block_hash=block_hash, reveal_round=int(reveal_round))
+    kind: Literal["included", "committed"] = "included" if reveal_round is None else "committed"
+    return Receipt(kind, block_hash=block_hash, reveal_round=reveal_round)
 
 
 def _name_of(error: Any) -> str | None:  # noqa: ANN401  # of the SDK
