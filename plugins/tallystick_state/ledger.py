@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -159,6 +160,22 @@ class Ledger(StoredState):
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
+
+    @contextmanager
+    def together(self) -> Iterator[Self]:
+        """Yield the same ledger for several changes that happen whole or not at all.
+
+        Queries of it see the changes so far; every other ledger of the state sees them once the
+        block is left.
+
+        Raises:
+            StoreError: a change in the block failed, though its error was caught; nothing changed.
+        """
+        with self.store.together() as store:
+            joined = copy(self)
+            joined.store = store
+            yield joined
+        self._known = joined._known
 
     def __enter__(self) -> Self:
         return self

@@ -51,16 +51,37 @@ class LogEntry:
         block: in which it happened.
         block_hash: of that block.
         hotkey: whose it is.
-        call: the row or the commitment.
+        netuid: of the subnet.
+        mechanism: of a row.
+        pairs: the row.
+        version_key: that the row names.
+        data: the bytes of a commitment.
         reason: why a row vanished, as the chain names it.
+        is_signed: whether the caller has shown that it has the hotkey's key.
     """
 
     kind: Literal["row", "committed", "revealed", "vanished", "commitment"]
     block: int
     block_hash: str
     hotkey: str
-    call: Call
+    netuid: int
+    mechanism: int = 0
+    pairs: Pairs = ()
+    version_key: int = 0
+    data: bytes = b""
     reason: str = ""
+    is_signed: bool = False
+
+    @property
+    def call(self) -> Call | None:
+        """The call that it is of; None for a reveal, which nobody calls."""
+        match self.kind:
+            case "row" | "committed":
+                return RowCall(self.netuid, self.mechanism, self.pairs, self.version_key)
+            case "commitment":
+                return CommitmentCall(self.netuid, self.data)
+            case _:
+                return None
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ import hashlib
 from itertools import count
 
 from tallystick_state.trust.encoding import ss58_text
-from tallystick_state.trust.keys import PairSigner
+from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_state.trust.points import is_ristretto_key
 from tallystick_state.trust.sr25519 import Pair
 
@@ -18,7 +18,7 @@ def hotkey_of(name: str) -> str:
     """Return the SS58 address of a name, of which nobody has the key; it needs no library.
 
     >>> hotkey_of("alice")[:2]
-    '5F'
+    '5G'
 
     Args:
         name: any text.
@@ -42,6 +42,6 @@ def signer_of(name: str) -> PairSigner:
     return PairSigner.of(Pair.of_seed(hashlib.sha256(_SEED + name.encode()).digest()))
 
 
-def address_of(signer: PairSigner) -> str:
+def address_of(signer: Signer) -> str:
     """Return the hotkey of a key, as SS58."""
     return ss58_text(signer.public.data)

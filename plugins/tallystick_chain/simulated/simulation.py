@@ -44,7 +44,7 @@ from tallystick_chain.simulated.model import (
     MechanismState,
     SubnetState,
 )
-from tallystick_state.trust.keys import PairSigner
+from tallystick_state.trust.keys import Signer
 
 MAX_HOTKEY_LENGTH = 128
 """Maximum length of a hotkey, in characters."""
@@ -108,7 +108,7 @@ class SimulatedChain:
         self._blocks = {first_block: first}
         self._finalized = first_block
         self._log, self._retracted = list[LogEntry](), list[LogEntry]()
-        self._late = list[tuple[int, str, Call]]()
+        self._late = list[tuple[int, str, Call, bool]]()
         self._faults = list[Fault]()
         self._building = first.state
         self._begin_block()
@@ -154,13 +154,13 @@ class SimulatedChain:
                 raise ChainError(message, Refusal.NO_BLOCK)
             return block
 
-    def as_hotkey(self, key: str | PairSigner) -> HotkeyView:
+    def as_hotkey(self, key: str | Signer) -> HotkeyView:
         """Return the chain as the validator of a hotkey sees it.
 
         Args:
             key: its hotkey, which cannot sign, or its key of sr25519.
         """
-        if isinstance(key, PairSigner):
+        if not isinstance(key, str):
             return HotkeyView(self, address_of(key), key)
         return HotkeyView(self, key, None)
 
@@ -202,8 +202,8 @@ class SimulatedChain:
             self._building = self._blocks[parent].state
             self._begin_block()
             for entry in lost if replay else ():
-                if entry.kind in {"row", "committed", "commitment"}:
-                    self._try(entry.hotkey, entry.call)
+                if entry.call is not None:
+                    self._try(entry.hotkey, entry.call, entry.is_signed)
 
     def _seal(self) -> None:
         number = self.building
@@ -224,10 +224,10 @@ class SimulatedChain:
             for reveal in reveals:
                 row = reveal.row
                 call = RowCall(netuid, reveal.mechanism, row.pairs, row.version_key)
-                kind: Literal["revealed", "vanished"] = "vanished"
                 if reveal.refusal is None:
-                    kind = "revealed"
-                self._note(kind, row.hotkey, call, reveal.refusal or "")
+                    self._note("revealed", row.hotkey, call)
+                else:
+                    self._note("vanished", row.hotkey, call, reason=reveal.refusal)
             if subnet is not before:
                 self._building = self._building.with_subnet(netuid, subnet)
         for netuid, subnet in sorted(self._building.subnets.items()):
@@ -237,10 +237,10 @@ class SimulatedChain:
                 epochs += 1
                 changed = rules.run_epoch(subnet, number)
                 self._building = self._building.with_subnet(netuid, changed)
-        due = [(hotkey, call) for at, hotkey, call in self._late if at <= number]
+        due = [late[1:] for late in self._late if late[0] <= number]
         self._late = [late for late in self._late if late[0] > number]
-        for hotkey, late_call in due:
-            self._try(hotkey, late_call)
+        for hotkey, late_call, is_signed in due:
+            self._try(hotkey, late_call, is_signed)
 
     def _next_digest(self) -> str:
         newest = self._blocks[self.best]
@@ -248,23 +248,26 @@ class SimulatedChain:
 
     # calls
 
-    def call(self, hotkey: str, call: Call) -> tuple[Receipt, Fault | None]:
+    def call(
+        self, hotkey: str, call: Call, *, is_signed: bool = False
+    ) -> tuple[Receipt, Fault | None]:
         """Make a call of a hotkey, and return its receipt and the fault that it met.
 
         Args:
             hotkey: who calls.
             call: what it calls.
+            is_signed: whether the caller has shown that it has the hotkey's key.
         """
         with self._lock:
             kind = "row" if isinstance(call, RowCall) else "commitment"
             fault = self._next_fault(kind, hotkey)
             if fault is None:
-                return self._try(hotkey, call), None
+                return self._try(hotkey, call, is_signed), None
             match fault.outcome:
                 case "landed":
-                    self._try(hotkey, call)
+                    self._try(hotkey, call, is_signed)
                 case "late":
-                    self._late.append((self.building + fault.blocks, hotkey, call))
+                    self._late.append((self.building + fault.blocks, hotkey, call, is_signed))
                 case "wrong-fork":
                     digest = _digest(self._seed, self._next_digest(), self.building, -1)
                     return Receipt("included", block_hash=digest), fault
@@ -296,24 +299,24 @@ class SimulatedChain:
                 return self._faults.pop(index)
         return None
 
-    def _try(self, hotkey: str, call: Call) -> Receipt:
+    def _try(self, hotkey: str, call: Call, is_signed: bool) -> Receipt:
         """Make a call in the block that is built, or refuse it, which changes nothing."""
         try:
             subnet = self._subnet_called(call.netuid)
             if isinstance(call, CommitmentCall):
                 subnet = rules.publish(subnet, hotkey, call.data, self.building)
                 receipt = Receipt("included", block_hash=self._next_digest())
-                self._note("commitment", hotkey, call)
+                self._note("commitment", hotkey, call, is_signed=is_signed)
             elif subnet.hyperparameters.commit_reveal:
                 subnet, row = rules.commit_row(subnet, *_arguments(hotkey, call), self.building)
                 receipt = Receipt(
                     "committed", block_hash=self._next_digest(), reveal_round=row.reveal_round
                 )
-                self._note("committed", hotkey, call)
+                self._note("committed", hotkey, call, is_signed=is_signed)
             else:
                 subnet = rules.set_row(subnet, *_arguments(hotkey, call), self.building)
                 receipt = Receipt("included", block_hash=self._next_digest())
-                self._note("row", hotkey, call)
+                self._note("row", hotkey, call, is_signed=is_signed)
         except rules.RefusedCallError as refusal:
             return Receipt("refused", refusal.code, refusal.name)
         self._building = self._building.with_subnet(call.netuid, subnet)
@@ -332,9 +335,19 @@ class SimulatedChain:
         kind: Literal["row", "committed", "revealed", "vanished", "commitment"],
         hotkey: str,
         call: Call,
+        *,
         reason: str = "",
+        is_signed: bool = False,
     ) -> None:
-        entry = LogEntry(kind, self.building, self._next_digest(), hotkey, call, reason)
+        entry = LogEntry(
+            kind,
+            self.building,
+            self._next_digest(),
+            hotkey,
+            **attrs.asdict(call, recurse=False),
+            reason=reason,
+            is_signed=is_signed,
+        )
         self._log.append(entry)
 
     # governance: what validators cannot do, in the block that is built
@@ -494,9 +507,7 @@ class HotkeyView:
         signer: its key; None: it cannot sign.
     """
 
-    def __init__(
-        self, chain: SimulatedChain, hotkey: str, signer: PairSigner | None = None
-    ) -> None:
+    def __init__(self, chain: SimulatedChain, hotkey: str, signer: Signer | None = None) -> None:
         self._chain, self._hotkey, self._signer = chain, hotkey, signer
 
     def head(self) -> Head:
@@ -571,12 +582,12 @@ class HotkeyView:
         """Set or commit a row, as the subnet asks; the deadline is not waited for."""
         del deadline_s
         call = RowCall(netuid, mechanism, tuple(pairs), version_key)
-        return self._chain.call(self._hotkey, call)[0]
+        return self._call(call)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes; the deadline is not waited for."""
         del deadline_s
-        return self._chain.call(self._hotkey, CommitmentCall(netuid, bytes(data)))[0]
+        return self._call(CommitmentCall(netuid, bytes(data)))
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte sr25519 signature of a message by the hotkey.
@@ -593,6 +604,10 @@ class HotkeyView:
     def hotkey(self) -> str:
         """Return the validator's hotkey."""
         return self._hotkey
+
+    def _call(self, call: Call) -> Receipt:
+        is_signed = self._signer is not None
+        return self._chain.call(self._hotkey, call, is_signed=is_signed)[0]
 
     def _meet_fault(self) -> None:
         fault = self._chain.read_fault(self._hotkey)

@@ -1,0 +1,1 @@
+"""``tallystick run``: the daemon of a validator."""
