@@ -1,7 +1,7 @@
 """SDK 10: the chain through `bittensor` 10.5, as one validator with its hotkey sees it.
 
 Of the SDK this takes what passes integers on: storage, calls of the runtime, and signed calls. Its
-metagraph has stakes as 32-bit floats, its reads turn errors of a node into defaults, its gate before
+metagraph has stakes as 32-bit floats, its reads turn errors of a node into defaults, its gate for
 a row reads another mechanism's block and is one block late, and its responses are true when they
 have failed; so none of these is used.
 
@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any, Literal, TypeVar
 
 import attrs
 
-from tallystick.errors import TallystickError
-from tallystick.extras import missing
 from tallystick_chain.chain import (
     ChainError,
     Commitment,
@@ -35,11 +32,15 @@ from tallystick_chain.hotkey import Hotkey
 from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
+    CallSigner,
     commitment_info,
     commitments_of,
     failed,
+    installed,
+    is_of_old_runtime,
     is_over_limit,
     neurons_of,
+    no_subnet,
     pending_of,
     refused,
     row_defect,
@@ -82,7 +83,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
     """
-    sdk = _sdk()
+    sdk = installed(MAJOR, "bittensor>=10.5,<11")
 
     def opened() -> Any:  # noqa: ANN401  # of the SDK
         return sdk.Subtensor(
@@ -93,19 +94,6 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
         )
 
     return Sdk10(network, hotkey, read_s, subtensor or opened)
-
-
-def _sdk() -> ModuleType:
-    try:
-        import bittensor  # an extra, which takes seconds
-    except ImportError as error:
-        raise TallystickError(missing("bittensor")) from error
-    found = str(bittensor.__version__)
-    if found.partition(".")[0] != str(MAJOR):
-        message = f"found bittensor {found}, expected {MAJOR}, or a network named as sdk11:…"
-        raise TallystickError(f"{message}: run pip install 'bittensor>=10.5,<11'")
-    sdk: ModuleType = bittensor
-    return sdk
 
 
 class _Node:
@@ -238,7 +226,7 @@ class Sdk10:
         def ask(node: _Node) -> tuple[Neuron, ...]:
             graph = node.call("get_metagraph", netuid, block=block)
             if graph is None:
-                raise _no_subnet(netuid, 0, block)
+                raise no_subnet(netuid, 0, block)
             return neurons_of(graph)
 
         return self._read(ask)
@@ -330,7 +318,7 @@ class Sdk10:
         )
         response = node.subtensor.sign_and_send_extrinsic(
             call=call,
-            wallet=_CallWallet(_CallSigner(self._hotkey, node.left)),
+            wallet=_CallWallet(CallSigner(self._hotkey, node.left)),
             sign_with="hotkey",
             use_nonce=True,
             nonce_key="hotkey",
@@ -345,8 +333,8 @@ class Sdk10:
         self, node: _Node, netuid: int, mechanism: int, row: dict[str, Any], block: int
     ) -> Receipt:
         """Seal a row until the round of the beacon at which the chain reveals it."""
-        # a part of the SDK, whose own call would take 12 seconds a block and defaults for granted
-        from bittensor_drand import get_encrypted_commit_v2
+        # the SDK's own call around it takes 12 seconds a block, and defaults, for granted
+        from bittensor.core.extrinsics.weights import get_encrypted_commit_v2
 
         def count(name: str) -> int:
             return node.count(name, netuid, block=block)
@@ -402,7 +390,7 @@ class Sdk10:
             return ChainError(message, Refusal.UNREACHABLE)
         if _is_lost(error):
             return ChainError(f"{self._network}: {text or kind}", Refusal.UNREACHABLE)
-        if _is_of_old_runtime(error):
+        if is_of_old_runtime(error):
             return ChainError(f"{self._network}: {text}", Refusal.OLD_RUNTIME)
         if kind in {"StateDiscardedError", "BlockNotFound"} or "already discarded" in text:
             return ChainError(f"{self._network}: {text}", Refusal.NO_BLOCK)
@@ -418,48 +406,18 @@ class Sdk10:
         except TimeoutError as error:
             return unknown(str(error) or f"found no answer within {deadline_s:g} s")
         except Exception as error:  # noqa: BLE001  # each is a receipt
-            if _is_of_old_runtime(error):
+            if is_of_old_runtime(error):
                 return refused(Refusal.OLD_RUNTIME, str(error))
             return unknown(f"{type(error).__name__}: {error}")
-
-
-@attrs.frozen
-class _CallSigner:
-    """A hotkey as the SDK signs calls by it, until nobody waits for them any more."""
-
-    key: Hotkey
-    left: threading.Event
-    crypto_type: int = 1
-    ss58_format: int = 42
-
-    @property
-    def ss58_address(self) -> str:
-        """The address of the key."""
-        return self.key.address
-
-    @property
-    def public_key(self) -> bytes:
-        """The bytes of the public key."""
-        return self.key.public.data
-
-    def sign(self, data: Any) -> bytes:  # noqa: ANN401  # bytes, or an object of the SDK with them
-        """Return the signature of the payload of a call.
-
-        Raises:
-            TimeoutError: the deadline of the call has passed.
-        """
-        if self.left.is_set():
-            raise TimeoutError("found a call after its deadline, expected none to be signed")
-        return self.key.sign_call(bytes(getattr(data, "data", data)))
 
 
 @attrs.frozen
 class _CallWallet:
     """A wallet with nothing but an open hotkey."""
 
-    hotkey: _CallSigner
+    hotkey: CallSigner
 
-    def unlock_hotkey(self) -> _CallSigner:
+    def unlock_hotkey(self) -> CallSigner:
         """Return the hotkey, which is open."""
         return self.hotkey
 
@@ -469,7 +427,7 @@ def _subnet(node: _Node, netuid: int, mechanism: int, block: int) -> Subnet:
         return node.count(name, netuid, block=block)
 
     if not count("NetworksAdded") or mechanism >= count("MechanismCountCurrent"):
-        raise _no_subnet(netuid, mechanism, block)
+        raise no_subnet(netuid, mechanism, block)
     return Subnet(
         n=count("SubnetworkN"),
         tempo=count("Tempo"),
@@ -490,7 +448,7 @@ def _next_epoch(node: _Node, netuid: int, block: int) -> int | None:
     try:
         found = node.call("get_next_epoch_start_block", netuid, block=block)
     except ValueError as error:
-        if not _is_of_old_runtime(error):
+        if not is_of_old_runtime(error):
             raise
         return None
     return None if found is None else int(found)
@@ -541,18 +499,6 @@ def _name_of(error: Any) -> str | None:  # noqa: ANN401  # of the SDK
         name = error.get("name")
         return None if name is None else str(name)
     return None if error is None else type(error).__name__
-
-
-def _no_subnet(netuid: int, mechanism: int, block: int) -> ChainError:
-    message = f"found no mechanism {mechanism} of subnet {netuid} at block {block}"
-    return ChainError(message, Refusal.NO_SUBNET)
-
-
-def _is_of_old_runtime(error: Exception) -> bool:
-    """Return whether the runtime has no such storage or call: plain ValueErrors of the SDK."""
-    return type(error).__name__ == "StorageFunctionNotFound" or (
-        isinstance(error, ValueError) and "not found in registry" in str(error)
-    )
 
 
 def _is_lost(error: Exception) -> bool:
