@@ -23,7 +23,7 @@ from tallystick_chain.chain import (
     Receipt,
     Refusal,
 )
-from tallystick_chain.hotkey import Hotkey
+from tallystick_chain.hotkey import Hotkey, Watcher
 
 T = TypeVar("T")
 
@@ -39,6 +39,11 @@ _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
 """Maximum length of a message of the chain that is passed on, in characters."""
+
+
+class UnopenedError(Exception):
+    """A connection that cannot be opened, so that nothing is sent."""
+
 
 REFUSALS: Mapping[str, Refusal] = MappingProxyType(
     {
@@ -149,6 +154,13 @@ class CallSigner:
         if self.left.is_set():
             raise TimeoutError("found a call after its deadline, expected none to be signed")
         return self.key.sign_call(bytes(getattr(payload, "data", payload)))
+
+
+def watcher_defect(key: Hotkey | Watcher) -> Receipt | None:
+    """Return the refusal of a call by who has no key; None where there is one."""
+    if isinstance(key, Hotkey):
+        return None
+    return refused(Refusal.OTHER, f"found the address {key.address} alone, expected its key")
 
 
 def no_subnet(netuid: int, mechanism: int, block: int) -> ChainError:

@@ -28,11 +28,12 @@ from tallystick_chain.chain import (
     Refusal,
     Subnet,
 )
-from tallystick_chain.hotkey import Hotkey
+from tallystick_chain.hotkey import Hotkey, Watcher, hotkey_of
 from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
     CallSigner,
+    UnopenedError,
     commitment_info,
     commitments_of,
     failed,
@@ -48,8 +49,11 @@ from tallystick_chain.sdk import (
     shown,
     storage_index,
     unknown,
+    watcher_defect,
     within,
 )
+from tallystick_state.trust.encoding import ss58_bytes
+from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
 Ask = Callable[["_Node"], T]
@@ -63,7 +67,7 @@ _MISSING_HASH = f"0x{'0' * 64}"
 
 def connect(  # noqa: PLR0913  # each is an option of a connection
     network: str,
-    hotkey: Hotkey,
+    key: str | Signer,
     *,
     fallback_endpoints: Sequence[str] = (),
     archive_endpoints: Sequence[str] = (),
@@ -74,7 +78,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
-        hotkey: the validator's.
+        key: what signs as the validator's hotkey; or its address, which only reads.
         fallback_endpoints: nodes to ask where the first does not answer; none unless named here.
         archive_endpoints: nodes to ask about older blocks; likewise.
         read_s: the seconds that a read may take.
@@ -82,6 +86,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
+        TrustError: the key is of another scheme than sr25519.
     """
     sdk = installed(MAJOR, "bittensor>=10.5,<11")
 
@@ -93,7 +98,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
             retry_forever=False,
         )
 
-    return Sdk10(network, hotkey, read_s, subtensor or opened)
+    return Sdk10(network, hotkey_of(key), read_s, subtensor or opened)
 
 
 class _Node:
@@ -110,7 +115,10 @@ class _Node:
         """Return the answer to a question; the first one connects."""
         with self._lock:
             if self._subtensor is None:
-                self._subtensor = self._opened()
+                try:
+                    self._subtensor = self._opened()
+                except Exception as error:
+                    raise UnopenedError(str(error) or type(error).__name__) from error
             return ask(self)
 
     def close(self) -> None:
@@ -186,7 +194,7 @@ class Sdk10:
     """The chain through the SDK 10: a `tallystick_chain.chain.Chain`."""
 
     def __init__(
-        self, network: str, hotkey: Hotkey, read_s: float, subtensor: Callable[[], Any]
+        self, network: str, hotkey: Hotkey | Watcher, read_s: float, subtensor: Callable[[], Any]
     ) -> None:
         self._network = network
         self._hotkey = hotkey
@@ -264,7 +272,7 @@ class Sdk10:
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
     ) -> Receipt:
         """Set or commit a row of weights, as the subnet asks, within a deadline in seconds."""
-        defect = row_defect(pairs)
+        defect = watcher_defect(self._hotkey) or row_defect(pairs)
         if defect is not None:
             return defect
 
@@ -287,6 +295,9 @@ class Sdk10:
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
+        defect = watcher_defect(self._hotkey)
+        if defect is not None:
+            return defect
         try:
             info = commitment_info(data)
         except ValueError as error:
@@ -297,7 +308,11 @@ class Sdk10:
         )
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a statement by the hotkey."""
+        """Return the 64-byte sr25519 signature of a statement by the hotkey.
+
+        Raises:
+            TrustError: there is an address without its key, or the statement is wrapped already.
+        """
         return self._hotkey.sign(message)
 
     def hotkey(self) -> str:
@@ -313,6 +328,7 @@ class Sdk10:
         reveal_round: int | None = None,
     ) -> Receipt:
         """Sign a call, submit it, and wait until its block is final."""
+        assert isinstance(self._hotkey, Hotkey)  # noqa: S101  # a watcher sends no calls
         call = node.subtensor.substrate.compose_call(
             call_module=pallet, call_function=name, call_params=arguments
         )
@@ -351,7 +367,7 @@ class Sdk10:
             current_block=block,
             subnet_reveal_period_epochs=count("RevealPeriodEpochs"),
             block_time=node.seconds_per_block(),
-            hotkey=self._hotkey.public.data,
+            hotkey=ss58_bytes(self.hotkey()),
         )
         arguments = {
             "netuid": netuid,
@@ -403,6 +419,8 @@ class Sdk10:
         except ChainError as error:
             # of a read before anything was sent
             return refused(error.code, str(error))
+        except UnopenedError as error:
+            return refused(Refusal.UNREACHABLE, str(error))
         except TimeoutError as error:
             return unknown(str(error) or f"found no answer within {deadline_s:g} s")
         except Exception as error:  # noqa: BLE001  # each is a receipt
@@ -504,4 +522,4 @@ def _name_of(error: Any) -> str | None:  # noqa: ANN401  # of the SDK
 def _is_lost(error: Exception) -> bool:
     """Return whether the connection is lost, or was never there."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"OSError", "WebSocketException", "MaxRetriesExceeded"})
+    return bool(names & {"OSError", "WebSocketException", "MaxRetriesExceeded", "UnopenedError"})

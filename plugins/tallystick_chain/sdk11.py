@@ -28,11 +28,12 @@ from tallystick_chain.chain import (
     Refusal,
     Subnet,
 )
-from tallystick_chain.hotkey import Hotkey
+from tallystick_chain.hotkey import Hotkey, Watcher, hotkey_of
 from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
     CallSigner,
+    UnopenedError,
     commitment_info,
     commitments_of,
     failed,
@@ -48,7 +49,9 @@ from tallystick_chain.sdk import (
     shown,
     storage_index,
     unknown,
+    watcher_defect,
 )
+from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
 Ask = Callable[[Any], Awaitable[T]]
@@ -75,7 +78,7 @@ _BEFORE_SENDING = {
 
 def connect(  # noqa: PLR0913  # each is an option of a connection
     network: str,
-    hotkey: Hotkey,
+    key: str | Signer,
     *,
     fallback_endpoints: Sequence[str] = (),
     archive_endpoints: Sequence[str] = (),
@@ -86,7 +89,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
-        hotkey: the validator's.
+        key: what signs as the validator's hotkey; or its address, which only reads.
         fallback_endpoints: nodes to ask where the first does not answer; none unless they are
             named here, other than the SDK's own choice.
         archive_endpoints: nodes to ask about older blocks; likewise.
@@ -95,6 +98,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
+        TrustError: the key is of another scheme than sr25519.
     """
     options = {
         "policy": None,
@@ -104,7 +108,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
     }
     sdk = installed(MAJOR, "tallystick[bittensor]")
     connection = _Connection(lambda: sdk.Subtensor(network, **options))
-    return Sdk11(sdk, network, hotkey, read_s, connection)
+    return Sdk11(sdk, network, hotkey_of(key), read_s, connection)
 
 
 class _Connection:
@@ -179,7 +183,10 @@ class _Running:
         """Return the answer of the client, which is opened once."""
         if self._opening is None or (self._opening.done() and self._opening.exception()):
             self._opening = asyncio.ensure_future(_opened(self._subtensor))
-        client = await asyncio.shield(self._opening)
+        try:
+            client = await asyncio.shield(self._opening)
+        except Exception as error:
+            raise UnopenedError(str(error)) from error
         return await ask(client)
 
 
@@ -228,7 +235,7 @@ class Sdk11:
         self,
         sdk: ModuleType,
         network: str,
-        hotkey: Hotkey,
+        hotkey: Hotkey | Watcher,
         read_s: float,
         connection: _Connection,
     ) -> None:
@@ -324,7 +331,7 @@ class Sdk11:
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
     ) -> Receipt:
         """Set or commit a row of weights, as the subnet asks, within a deadline in seconds."""
-        defect = row_defect(pairs)
+        defect = watcher_defect(self._hotkey) or row_defect(pairs)
         if defect is not None:
             return defect
 
@@ -348,6 +355,9 @@ class Sdk11:
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
+        defect = watcher_defect(self._hotkey)
+        if defect is not None:
+            return defect
         try:
             info = commitment_info(data)
         except ValueError as error:
@@ -362,7 +372,11 @@ class Sdk11:
         return self._write(ask, deadline_s)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a statement by the hotkey."""
+        """Return the 64-byte sr25519 signature of a statement by the hotkey.
+
+        Raises:
+            TrustError: there is an address without its key, or the statement is wrapped already.
+        """
         return self._hotkey.sign(message)
 
     def hotkey(self) -> str:
@@ -370,6 +384,7 @@ class Sdk11:
         return self._hotkey.address
 
     def _signer(self) -> CallSigner:
+        assert isinstance(self._hotkey, Hotkey)  # noqa: S101  # a watcher sends no calls
         return CallSigner(self._hotkey)
 
     def _read(self, ask: Ask[T]) -> T:
@@ -386,7 +401,7 @@ class Sdk11:
         if isinstance(error, TimeoutError):
             message = f"{self._network}: found no answer within {self._read_s:g} s"
             return ChainError(message, Refusal.UNREACHABLE)
-        if isinstance(error, (OSError, self._sdk.RpcConnectionError)):
+        if isinstance(error, (OSError, UnopenedError, self._sdk.RpcConnectionError)):
             return ChainError(f"{self._network}: {text}", Refusal.UNREACHABLE)
         if is_of_old_runtime(error):
             return ChainError(f"{self._network}: {text} in {self._runtime()}", Refusal.OLD_RUNTIME)
@@ -406,6 +421,8 @@ class Sdk11:
         text = shown(str(error))
         if isinstance(error, TimeoutError):
             return unknown(text or f"found no answer within {deadline_s:g} s")
+        if isinstance(error, UnopenedError):
+            return refused(Refusal.UNREACHABLE, text)
         if isinstance(error, self._sdk.ChainError):
             code = _BEFORE_SENDING.get(error.code.value)
             if error.name is None and code is not None:

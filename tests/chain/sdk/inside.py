@@ -28,18 +28,24 @@ def main() -> None:
 
 def chain_of(url: str, seed: int = 1, **options: Any) -> Any:  # noqa: ANN401  # a Chain
     """The chain through the SDK that is installed here, as the validator of a seed."""
-    import bittensor
-
     from tallystick_chain.hotkey import Hotkey
 
-    hotkey = Hotkey.of_seed(bytes([seed]) * 32)
-    if str(bittensor.__version__).startswith("10."):
-        from tallystick_chain.sdk10 import connect
+    return chain_of_key(url, Hotkey.of_seed(bytes([seed]) * 32), **options)
 
-        return connect(url, hotkey, **options)
-    from tallystick_chain import sdk11
 
-    return sdk11.connect(url, hotkey, **options)
+def chain_of_key(url: str, key: Any, **options: Any) -> Any:  # noqa: ANN401  # a Chain
+    """The chain through the SDK that is installed here; the other adapter refuses it."""
+    import bittensor
+
+    from tallystick.errors import TallystickError
+    from tallystick_chain import sdk10, sdk11
+
+    is_ten = str(bittensor.__version__).startswith("10.")
+    right, wrong = (sdk10, sdk11) if is_ten else (sdk11, sdk10)
+    with contextlib.suppress(TallystickError):
+        wrong.connect(url, key)
+        raise AssertionError(wrong)
+    return right.connect(url, key, **options)
 
 
 def tried(call: Callable[[], object]) -> str:
@@ -101,8 +107,12 @@ def read(question: Any) -> Any:  # noqa: ANN401
         "pending": tried(lambda: chain.pending(NETUID, MECHANISM, chain.hotkey(), 98)),
         "commitments": tried(lambda: chain.commitments(NETUID, 98)),
         "block to come": tried(lambda: chain.row(NETUID, MECHANISM, 0, 5000)),
+        "node that is too busy": tried(lambda: chain.subnet(14, 0, 98)),
         "block long gone": tried(lambda: chain.row(NETUID, MECHANISM, 0, 30)),
     }
+    watcher = chain_of_key(question["url"], chain.hotkey())
+    found["row of a watcher"] = tried(lambda: watcher.row(NETUID, MECHANISM, 0, 98))
+    found["call of a watcher"] = tried(lambda: watcher.commit(NETUID, b"x", WRITE_S))
     chain.close()
     found["after its end"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
     return found

@@ -46,8 +46,10 @@ SUBNETS: dict[int, dict[str, Any]] = {
     11: {"MinAllowedWeights": 1024},
     12: {"MaxWeightsLimit": 32_767},
     13: {"silent": True},
+    14: {"busy": True},
 }
-"""Subnets by netuid: what differs from the first; the row of the last is never told."""
+"""Subnets by netuid, with what differs from the first: a row that is never told; a version key
+that the node is too busy to tell."""
 OLDEST_STATE = 40
 _GENESIS_BLOCK = 0
 _API, _PALLET = "SubnetInfoRuntimeApi", "SubtensorModule"
@@ -77,6 +79,7 @@ class Node:
         self.best = 100
         self._calls: list[dict[str, Any]] = []
         self._silent_keys: set[str] = set()
+        self._busy_keys: set[str] = set()
         self._released = asyncio.Event()
         self._later = set[asyncio.Task[None]]()
         self._storage: dict[str, list[tuple[int, str]]] = {}
@@ -110,6 +113,11 @@ class Node:
         entry = self.codec.storage_entry(pallet, item)
         self._silent_keys.add(f"0x{self.codec.storage_key(entry, key).hex()}")
 
+    def put_busy(self, pallet: str, item: str, key: list[Any]) -> None:
+        """Answer by an error who asks for an item."""
+        entry = self.codec.storage_entry(pallet, item)
+        self._busy_keys.add(f"0x{self.codec.storage_key(entry, key).hex()}")
+
     # blocks
 
     def hash_of(self, block: int) -> str:
@@ -131,6 +139,8 @@ class Node:
 
     def _value(self, key: str, block_hash: str | None) -> str | None:
         block = self._number(block_hash)
+        if key in self._busy_keys:
+            raise _Refused(-32_000, "Client error: too busy")
         if block < OLDEST_STATE:
             raise _Refused(-32000, f"Client error: State already discarded for {block_hash}")
         values = [value for since, value in self._storage.get(key, ()) if since <= block]
@@ -373,6 +383,8 @@ def node_of(golden: dict[str, Any]) -> Node:
             **own,
         }
         index = MECHANISM * 4096 + netuid
+        if items.pop("busy", False):
+            node.put_busy(_PALLET, "WeightsVersionKey", [netuid])
         if items.pop("silent", False):
             node.put_silent(_PALLET, "Weights", [index, 0])
         for item, value in items.items():

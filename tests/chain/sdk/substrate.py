@@ -94,7 +94,7 @@ class SimulatedSubstrate:
             return subnet is not None
         return self._item(subnet, block, mechanism, storage_function, list(params[1:]))
 
-    def _item(  # noqa: PLR0913, PLR0917  # what a key consists of
+    def _item(  # what a key consists of
         self, subnet: SubnetState, block: int, mechanism: int, name: str, key: list[Any]
     ) -> Any:  # noqa: ANN401  # any item
         rules = subnet.hyperparameters
