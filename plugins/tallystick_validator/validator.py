@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, TallystickError, TrustError
+from tallystick.errors import InputError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -416,8 +416,6 @@ class Validator:
             result = await self._on(pool, work, *arguments)
         except ChainError as error:
             self._fail(name, "chain-unreachable", error)
-        except TrustError as error:
-            self._fail(name, "not-locked" if name == "lock" else "closing-failed", error)
         except TallystickError as error:
             self._fail(name, _CODES.get(name, "state"), error)
         except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
@@ -534,6 +532,8 @@ class Validator:
             self.watch.put("counted", counted.problems)
         if not isinstance(counted, Counted):
             return False
+        if not await self._stage("lock", self._in_state, self._require_locked, epoch):
+            return False
         neurons = await self._stage("miners", self._in_calls, self._neurons, epoch)
         if neurons is None:
             return False
@@ -545,13 +545,21 @@ class Validator:
         done = await self._stage("settling", self._in_peers, self._settle, counted, closing)
         return done is not None
 
+    def _require_locked(self, epoch: int) -> bool:
+        """Require the rules of an epoch in the lock.
+
+        Raises:
+            TrustError: the lock lacks them.
+        """
+        for line in self.ledger.in_force.at(epoch).lines:
+            self._held.require(line)
+        return True
+
     def _neurons(self, epoch: int) -> tuple[Neuron, ...]:
         return self.chain.neurons(self.network.netuid, self.network.end_block(epoch))
 
     def _close(self, counted: Counted, neurons: Sequence[Neuron]) -> EpochClosing:
         rules = self.ledger.in_force.at(counted.epoch)
-        for line in rules.lines:
-            self._held.require(line)
         slots = slots_of(self.network, neurons, rules.type_rules)
         closing = close(self.ledger, self.network, counted, slots)
         _LOG.info(
@@ -676,6 +684,7 @@ _CODES = {
     "counted": "closing-failed",
     "counts": "intake",
     "intake": "intake",
+    "lock": "not-locked",
     "records": "intake",
     "settling": "intake",
     "weighing": "weights",

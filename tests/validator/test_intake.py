@@ -130,7 +130,9 @@ def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admi
     rows = lines(records(ALICE, 0, 6))
     with Intake(tmp_path / "i.db", admission, waiting_bytes=3 * len(rows[0]) + 100) as intake:
         answers = take(intake, rows)
-        kept = [row for row, answer in zip(rows, answers, strict=True) if answer.status == "recorded"]
+        kept = [
+            row for row, answer in zip(rows, answers, strict=True) if answer.status == "recorded"
+        ]
         assert 0 < len(kept) < len(rows)
         assert {answer.code for answer in answers} == {"", "intake-full"}
         intake.freeze(0)

@@ -188,9 +188,7 @@ def test_lines_in_any_pieces_are_the_same_lines(place: Path, intake: Intake) -> 
     assert asyncio.run(run()) == [{"line": n, "status": "recorded"} for n in range(1, 7)]
 
 
-def test_hostile_lines_are_answered_and_the_connection_goes_on(
-    place: Path, intake: Intake
-) -> None:
+def test_hostile_lines_are_answered_and_the_connection_goes_on(place: Path, intake: Intake) -> None:
     hostile = [b"\0" * 100, b"\xff\xfe", b"{" * 10_000, b"x" * (2 * MAX_LINE_BYTES), b"", b"null"]
     data = b"\n".join([*hostile, ROWS[0]]) + b"\n"
 
