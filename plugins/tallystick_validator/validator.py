@@ -16,7 +16,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -41,7 +41,8 @@ from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Counted, Waiting
 from tallystick_validator.alone import Alone
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
-from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
+from tallystick_validator.checkpoint_files import NEWEST, publish
+from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due, slots_of
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
@@ -63,7 +64,6 @@ ROWS, EXCHANGE = "rows.jsonl", "exchange"
 
 _LOG = logger_of(__name__)
 _MOST_TOLD = 20
-_NEWEST = "latest.txt"
 _Result = TypeVar("_Result")
 
 
@@ -294,7 +294,7 @@ class Validator:
             folder=folder,
             hotkey=self.hotkey,
             signer=self._signer,
-            checkpoint=self._checkpoints / _NEWEST,
+            checkpoint=self._checkpoints / NEWEST,
         )
         return self._make_agreement(parts)
 
@@ -576,7 +576,7 @@ class Validator:
                 "miners": closing.miners,
             },
         )
-        self._publish(closing.epoch)
+        publish(self.ledger, self._checkpoints, closing.epoch, self.options.checkpoint_signer)
         self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)
         return closing
 
@@ -598,23 +598,6 @@ class Validator:
         self.intake.settle(epoch, counted=own is not None, recorded=recorded)
         self.agreement.closed(epoch, closing.snapshot, closing.rules)
         return True
-
-    def _publish(self, epoch: int) -> None:
-        """Write the checkpoint of the closed epochs."""
-        from tallystick.io.atomic import atomic_files
-        from tallystick_state.checkpoints import checkpoint
-
-        folder = self._checkpoints
-        current = checkpoint(self.ledger)
-        signer = self.options.checkpoint_signer
-        text = (current if signer is None else current.signed(signer)).to_text().encode()
-        try:
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
-        with atomic_files(folder / f"{epoch:08d}.txt", folder / _NEWEST) as files:
-            for file in files:
-                file.write(text)
 
     def _weigh(self) -> None:
         """Compute the weights of the newest closed epoch, and keep those of the one before."""
@@ -642,25 +625,6 @@ class Validator:
         kind = _RECEIPTS.get(outcome)
         if self.observations is not None and kind is not None:
             self.observations.received(kind)
-
-
-def slots_of(
-    network: Network, neurons: Sequence[Neuron], types: Collection[str]
-) -> list[Mapping[str, Any]]:
-    """Return the miners among neurons, as `Ledger.sync_miners` takes them.
-
-    Args:
-        network: which says who is a miner, of which types.
-        neurons: of the subnet at a block.
-        types: of the rules in force; those that the network file names beside them are passed over.
-    """
-    slots = list[Mapping[str, Any]]()
-    for neuron in neurons:
-        declared = [name for name in network.miners.types_of(neuron, types) if name in types]
-        if declared:
-            slot = {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared}
-            slots.append({**slot, "registered_block": neuron.registered_block})
-    return slots
 
 
 class _Told:

@@ -179,7 +179,7 @@ def test_a_hup_changes_what_it_can_and_tells_the_rest(house: House, chain: Serve
     house.wait_for("closed an epoch", epoch=0)
 
 
-def test_two_daemons_share_neither_a_folder_nor_a_state(house: House, chain: ServedChain) -> None:
+def test_two_daemons_share_neither_a_folder_nor_a_state(house: House) -> None:
     house.start()
     other = house.folder / "other.toml"
     text = (house.folder / "validator.toml").read_text()

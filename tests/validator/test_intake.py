@@ -5,10 +5,10 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from examples import examples
@@ -27,7 +27,7 @@ ALICE = "alice"
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     with Ledger.create(tmp_path_factory.mktemp("state") / "a.db", RULES) as opened:
         yield opened
 
@@ -38,7 +38,7 @@ def admission(ledger: Ledger) -> Admission:
 
 
 @pytest.fixture
-def intake(tmp_path: Path, admission: Admission) -> Any:
+def intake(tmp_path: Path, admission: Admission) -> Iterator[Intake]:
     with Intake(tmp_path / "intake.db", admission) as opened:
         yield opened
 
@@ -358,7 +358,8 @@ def test_a_killed_intake_has_all_that_it_answered(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"".join(row + b"\n" for row in rows[answered:]))
         process.stdin.flush()
         for _ in range(limit):

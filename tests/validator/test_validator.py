@@ -31,8 +31,9 @@ from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.chain_calls import BoundedChain
+from tallystick_validator.closing import slots_of
 from tallystick_validator.health import CODES
-from tallystick_validator.validator import Options, Validator, slots_of
+from tallystick_validator.validator import Options, Step, Validator
 
 ALICE = hotkey_of("alice")
 NETWORK = network()
@@ -177,7 +178,7 @@ def killed_between(
     return asyncio.run(run())
 
 
-STAGES = ("_neurons", "_close", "_publish", "_settle", "_weigh", "_send_row", "_count_records")
+STAGES = ("_neurons", "_close", "_settle", "_weigh", "_send_row", "_count_records")
 
 
 def test_a_stop_between_any_two_stages_changes_nothing(
@@ -193,10 +194,10 @@ class Proxy:
     def __init__(self, chain: Chain, fails: Callable[[str], None]) -> None:
         self.chain, self.fails = chain, fails
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the chain has
         method = getattr(self.chain, name)
 
-        def called(*arguments: Any) -> Any:
+        def called(*arguments: Any) -> Any:  # noqa: ANN401  # of the method
             self.fails(name)
             return method(*arguments)
 
@@ -422,11 +423,11 @@ def test_a_refused_start_leaves_nothing_locked(
     asyncio.run(run())
 
 
-def test_stop_ends_a_run(validator: Validator, chain: SimulatedChain) -> None:
+def test_stop_ends_a_run(validator: Validator) -> None:
     seen = list[int | None]()
 
     async def run() -> None:
-        def after(step: Any) -> bool:
+        def after(step: Step) -> bool:
             seen.append(step.finalized)
             validator.stop()
             return True
