@@ -9,8 +9,8 @@ COMMANDS = CommandRows(
         Command(
             ("chain",),
             "tallystick_chain.cli.chain:chain",
-            "Show what a network file and its chain say.",
-            below=("network",),
+            "Show what a network file and its chain say, or run a simulated chain.",
+            below=("network", "simulate"),
             heading="state",
         ),
     ),

@@ -64,21 +64,18 @@ ACCESS = {
     row.subject: row
     for row in (
         Access("service", "health, metrics, the description of the API", "always", "always"),
-        Access(
-            "rules", "rule sets, in force and scheduled, and what is shipped", "always", "always"
-        ),
+        Access("rules", "rule sets: shipped, in force, scheduled", "always", "always"),
         Access("scoring", "scores of a record that the asker posts", "always", "always"),
-        Access("epochs", "epochs: digests, thresholds, roots, checkpoint", "always", "always"),
-        Access(
-            "board", "a leaderboard: rank, hotkey, slot, reputation", "leaderboards", "leaderboards"
-        ),
-        Access("miner", "one miner: reputation, rank, rounds of late", "leaderboards", "own"),
-        Access("history", "one miner: its reputation in each epoch", "never", "own"),
+        Access("epochs", "epochs: digests, thresholds, checkpoint", "always", "always"),
+        Access("leaf", "the roots of an epoch whose leaf has a salt", "embargo", "embargo"),
+        Access("board", "a leaderboard", "leaderboards", "leaderboards"),
+        Access("miner", "a miner: reputation, rank, rounds of late", "leaderboards", "own"),
+        Access("history", "a miner's reputation in each epoch", "never", "own"),
         Access("weights", "the weights of a closed epoch", "embargo", "embargo"),
         Access("pay", "every step from a miner's scores to its weight", "never", "embargo"),
-        Access("thresholds", "proofs of an epoch's thresholds", "always", "always"),
-        Access("reputations", "proofs of an epoch's reputations", "leaderboards", "leaderboards"),
-        Access("miners", "every miner, with flags; claims in quarantine", "never", "never"),
+        Access("reputations", "proofs of reputations", "leaderboards", "leaderboards"),
+        Access("live", "the weights that the open epoch leads to", "never", "never"),
+        Access("miners", "every miner, with flags and every reputation", "never", "never"),
     )
 }
 """Who sees what, by subject."""

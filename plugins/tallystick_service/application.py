@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -31,38 +31,37 @@ from tallystick_service.assets import PREFIX
 from tallystick_service.guard import Guard, refusal, send_answer
 from tallystick_service.health import HealthSource
 from tallystick_service.metrics import Observations
+from tallystick_service.openapi import description
 from tallystick_service.pages import ROUTES as PAGES
 from tallystick_service.proof import viewer_of
 from tallystick_service.route import (
-    HTML,
-    JSON,
     Answer,
     Parameter,
     Question,
     RefusedQuestionError,
     Route,
     Version,
-    json_answer,
+    parts_of,
 )
 from tallystick_service.settings import Settings
 from tallystick_service.site import Site
 from tallystick_state.stored_state import StoredState
+from tallystick_state.trust.keys import Signer
 
 ROUTES: tuple[Route, ...] = (*API, *PAGES)
 """Every address of the service about a state."""
 _FOR_EVER = "public, max-age=31536000, immutable"
-_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?", re.DOTALL)
 _NUMBER = re.compile("[0-9]{1,18}")
-_LONGEST_VALUE = 4096
 _VARY = "Authorization"
 
 
-def application(
+def application(  # noqa: PLR0913  # what a daemon gives beside
     state: StoredState,
     settings: Settings,
     *,
     health: HealthSource | None = None,
     observations: Observations | None = None,
+    signer: Signer | None = None,
     routes: Sequence[BaseRoute] = (),
 ) -> ASGIApp:
     """Return the application of a service.
@@ -72,10 +71,12 @@ def application(
         settings: whom it answers, what it shows, and its limits.
         health: returns the health of now; by default it is well as long as the state can be read.
         observations: what a daemon has observed, for the metrics.
+        signer: signs the checkpoint; by default nobody does.
         routes: routes of others, which come first; the guard is theirs, too. Their paths are as
             they were sent, percent-encoded.
     """
-    site = Site(state, settings, health, observations)
+    site = Site(state, settings, health, observations, signer)
+    site.description = description(ROUTES)
     limiter = CapacityLimiter(settings.threads)
     desk = _Desk(site, limiter)
 
@@ -94,11 +95,11 @@ def application(
     starlette = Starlette(
         routes=[*routes, *rows, static],
         lifespan=lifespan,
-        exception_handlers={HTTPException: partial(_unrouted, site)},  # type: ignore[dict-item]
+        exception_handlers={HTTPException: partial(_unrouted, site)},
     )
     starlette.router.redirect_slashes = False
     starlette.state.site = site
-    return Guard(starlette, settings)
+    return Guard(starlette, settings, site.answered)
 
 
 def _method(row: Route) -> str:
@@ -162,6 +163,9 @@ class _Desk:
             answer = row.answer(question)
             if inspect.isawaitable(answer):
                 answer = await answer
+            return answer, {"cache-control": "no-store"}
+        if not row.is_kept:
+            answer, _ = await self._in_thread(site.answer, question)
             return answer, {"cache-control": "no-store"}
         current = site.version_at_once() or await self._in_thread(site.look)
         etag = site.etag(current, viewer)
@@ -230,8 +234,8 @@ def _check_value(parameter: Parameter, value: str | None) -> None:
         if parameter.required:
             raise _bad_value(f"no {parameter.name}", parameter.meaning)
         return
-    if len(value) > _LONGEST_VALUE:
-        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{_LONGEST_VALUE}")
+    if len(value) > parameter.longest:
+        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{parameter.longest}")
     if parameter.kind == "number" and not _NUMBER.fullmatch(value):
         raise _bad_value(f"the {parameter.name} {value[:60]}", "a whole number from 0")
     if parameter.choices and value not in parameter.choices:
@@ -248,8 +252,7 @@ def _bad_value(found: str, expected: str) -> RefusedQuestionError:
 def _refused(error: TallystickError) -> RefusedQuestionError:
     """Return the refusal of a question that the state, or its rules, have no answer to."""
     text = masked(str(error))
-    parts = _PARTS.search(text)
-    found, expected, remedy = (text, "an answer", "") if parts is None else parts.groups("")
+    found, expected, remedy = parts_of(text)
     is_broken = isinstance(error, StoreError)
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_broken else HTTPStatus.NOT_FOUND
     code = "no-state" if is_broken else getattr(error, "code", "") or "not-there"
@@ -296,7 +299,7 @@ def error_answer(site: Site, error: RefusedQuestionError, scope: Scope) -> Answe
     accepted = Headers(scope=scope).get("accept", "")
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         try:
-            page = site.page("error.html", status=error.status, error=error)
+            page = site.page("error.html", None, error.status, error=error)
         except TemplateNotFound:
             return refusal(error)
         return attrs.evolve(page, headers=error.headers)

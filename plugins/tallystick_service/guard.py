@@ -11,7 +11,7 @@ import asyncio
 import ipaddress
 import re
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -23,18 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tallystick_service.route import Answer, RefusedQuestionError, json_answer
 from tallystick_service.settings import Settings
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """Nothing inline, nothing of others, in no frame."""
 SECURITY_HEADERS = {
@@ -59,9 +50,9 @@ _QUIET = frozenset({"GET", "HEAD"})
 class Guard:
     """An ASGI application around another, which gets sound requests alone."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        """Guard an application."""
-        self._app, self._settings = app, settings
+    def __init__(self, app: ASGIApp, settings: Settings, answered: Counter[str]) -> None:
+        """Guard an application, and count its answers by status."""
+        self._app, self._settings, self._answered = app, settings, answered
         self._hosts = {host.lower().rstrip(".") for host in settings.hosts}
         self._buckets = Buckets(settings.rate, settings.burst, settings.clients)
 
@@ -73,6 +64,7 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
+                self._answered[str(message["status"])] += 1
                 headers = MutableHeaders(raw=message.setdefault("headers", []))
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
@@ -117,7 +109,7 @@ class Guard:
             ip = ipaddress.ip_address(address)
         except ValueError:
             return "unknown"
-        if ip.version == 6 and ip.ipv4_mapped is None:  # noqa: PLR2004  # the version
+        if ip.version == 6 and ip.ipv4_mapped is None:  # the version
             return str(ipaddress.ip_network((ip, _IPV6_SUBNET), strict=False))
         return str(getattr(ip, "ipv4_mapped", None) or ip)
 

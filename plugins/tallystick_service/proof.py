@@ -1,17 +1,4 @@
-"""Proofs of who asks: a miner's signed challenge, and the secret of a local operator.
-
-Neither needs a cookie. A miner signs a text by its hotkey::
-
-    tallystick view 1
-    origin https://board.example
-    hotkey 5F…
-    expires 1795424400
-
-and sends it as ``Authorization: Tallystick hotkey="5F…", key-type="sr25519",
-origin="https://board.example", expires="1795424400", signature="…"``. It holds until it expires, at
-most `Settings.proof_seconds` from now, and for this origin alone; who copies it meanwhile sees what
-the miner may see of itself, and changes nothing.
-"""
+"""Proofs of who asks, as a request carries them: a signed challenge, or an operator's secret."""
 
 from __future__ import annotations
 
@@ -26,66 +13,22 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import attrs
-
 from tallystick.errors import TrustError
 from tallystick_service.access import OPERATOR, PUBLIC, Viewer
+from tallystick_service.challenge import SCHEME, Challenge
 from tallystick_service.route import RefusedQuestionError
 from tallystick_service.settings import Settings
 from tallystick_state.trust.encoding import ss58_bytes
-from tallystick_state.trust.keys import KEY_TYPES, KeyType, PublicKey, Signer
+from tallystick_state.trust.keys import KEY_TYPES, PublicKey
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-SCHEME = "Tallystick"
-"""The scheme of ``Authorization`` of a miner's proof."""
 _HEADER = re.compile(r'\s*([a-z-]+)="([^"\\]*)"\s*(?:,|$)')
 _SECONDS = re.compile("[1-9][0-9]{0,15}")
 _SIGNATURE = re.compile("[0-9a-f]{128}")
 _LONGEST = 2048
 _ASK = 'Basic realm="operator", charset="UTF-8"'
-
-
-@attrs.frozen
-class Challenge:
-    """What a miner signs to see its own view.
-
-    Attributes:
-        origin: of the service, such as ``https://board.example``.
-        hotkey: of the miner, as SS58.
-        expires: when the proof ends, in seconds since 1970.
-        key_type: of the hotkey.
-    """
-
-    origin: str
-    hotkey: str
-    expires: int
-    key_type: KeyType = "sr25519"
-
-    @property
-    def message(self) -> bytes:
-        """The bytes that are signed; no transaction of a chain begins so."""
-        lines = (
-            "tallystick view 1",
-            f"origin {self.origin}",
-            f"hotkey {self.hotkey}",
-            f"expires {self.expires}",
-        )
-        return "\n".join(lines).encode()
-
-    def header(self, signature: bytes) -> str:
-        """Return the value of ``Authorization``."""
-        return (
-            f'{SCHEME} hotkey="{self.hotkey}", key-type="{self.key_type}", '
-            f'origin="{self.origin}", expires="{self.expires}", signature="{signature.hex()}"'
-        )
-
-    @classmethod
-    def signed(cls, signer: Signer, origin: str, hotkey: str, expires: int) -> str:
-        """Return the value of ``Authorization`` of a proof by a signer of a hotkey."""
-        challenge = cls(origin, hotkey, expires, signer.public.type)
-        return challenge.header(signer.sign(challenge.message))
 
 
 def viewer_of(request: Request, settings: Settings) -> Viewer:

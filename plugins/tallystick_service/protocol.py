@@ -11,7 +11,7 @@ import asyncio
 from collections import Counter
 from typing import Any, ClassVar
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 
 class DeadlineProtocol(H11Protocol):
@@ -69,7 +69,8 @@ class DeadlineProtocol(H11Protocol):
         self._stop()
 
     def _is_idle(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is None or cycle.response_complete
 
     def _start(self) -> None:
         self._stop()

@@ -7,7 +7,8 @@ answered again until one of them changes. One that is a coroutine reads no state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+import re
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tallystick_state.stored_state import StoredState
 
 _T = TypeVar("_T")
+
+_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?$", re.DOTALL)
 
 JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
 
@@ -59,9 +62,11 @@ class RefusedQuestionError(Exception):
         expected: what it should have.
         remedy: what to do.
         headers: that the answer has.
+        path: of the value in what was posted.
+        problems: all that is wrong with what was posted.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts of an error
+    def __init__(  # noqa: PLR0913, PLR0917  # the parts of an error
         self,
         status: int,
         code: str,
@@ -69,7 +74,11 @@ class RefusedQuestionError(Exception):
         expected: str,
         remedy: str,
         headers: Mapping[str, str] | None = None,
+        *,
+        path: str = "",
+        problems: Sequence[JsonObject] = (),
     ) -> None:
+        self.path, self.problems = path, tuple(problems)
         self.status, self.code, self.headers = int(status), code, dict(headers or {})
         self.found, self.expected, self.remedy = visible(found), visible(expected), visible(remedy)
         super().__init__(f"found {self.found}, expected {self.expected}: {self.remedy}")
@@ -77,7 +86,18 @@ class RefusedQuestionError(Exception):
     def view(self) -> JsonObject:
         """Return the error as a JSON object."""
         names = ("code", "found", "expected", "remedy")
-        return {"error": {name: getattr(self, name) for name in names}}
+        view: JsonObject = {name: getattr(self, name) for name in names}
+        if self.path:
+            view["path"] = self.path
+        if self.problems:
+            view["problems"] = list(self.problems)
+        return {"error": view}
+
+
+def parts_of(message: str) -> tuple[str, str, str]:
+    """Return of a message of the engine what was found, what was expected, and what to do."""
+    parts = _PARTS.search(message)
+    return (message, "another question", "") if parts is None else parts.groups("")  # type: ignore[return-value]
 
 
 @attrs.frozen(kw_only=True)
@@ -91,6 +111,7 @@ class Parameter:
         example: a value.
         required: whether a question without it is refused; always of one in the path.
         choices: the texts that it may be; empty for any.
+        longest: maximum number of its characters.
     """
 
     name: str
@@ -99,6 +120,7 @@ class Parameter:
     example: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
+    longest: int = 4096
 
 
 @attrs.frozen(eq=False)
@@ -132,8 +154,8 @@ class Question:
 
     @property
     def state(self) -> StoredState:
-        """The state; a transaction of its own sees a later instant than `queries`."""
-        return self.site.state
+        """The state as `queries` see it, for what takes a whole one."""
+        return self.site.state.seen_by(self.queries)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the value of a parameter."""
@@ -154,9 +176,9 @@ class Question:
         assert self.version is not None  # noqa: S101  # as `queries`
         return self.version.once(key, compute)
 
-    def page(self, template: str, /, **values: object) -> Answer:
+    def page(self, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Answer:
         """Return a page; see `Site.page`."""
-        return self.site.page(template, question=self, **values)
+        return self.site.page(template, self, status, **values)
 
 
 @attrs.define(eq=False)
@@ -203,6 +225,7 @@ class Route:
         parameters: of its path and its query; others are refused.
         posted: what the body is; empty for a route that is asked by GET.
         reads: whether it reads the state.
+        is_kept: whether its answer is kept until the state changes; only of a row that reads it.
         refuses: the statuses with which it refuses, beside those that every route has.
     """
 
@@ -216,4 +239,5 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     posted: str = ""
     reads: bool = True
+    is_kept: bool = True
     refuses: tuple[int, ...] = ()

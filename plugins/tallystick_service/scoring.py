@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import attrs
 
@@ -21,6 +21,8 @@ from tallystick.canonical import canonical_bytes
 from tallystick_service.route import RefusedQuestionError
 from tallystick_service.settings import Settings
 
+Verb: TypeAlias = Literal["explain", "score", "advise"]
+"""Every step of a score, the scores alone, or every step with the moves that would earn more."""
 _LENGTH = 8
 """Bytes of the length before each message to and from a process."""
 _LARGEST_ANSWER = 64 << 20
@@ -33,16 +35,19 @@ class Order:
     """What a process is to do.
 
     Attributes:
-        do: ``explain``: every step of a score; ``score``: the scores alone.
+        do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,
+            distances and moves, where tiers begin as in the open epoch, whatever the rules.
         record: one line of JSON, as it was posted.
         rules: the reference of a rule set that is shipped; empty for the rules of the state.
         rule_set: the text of a rule set, in place of a reference.
+        edits: other values of that rule set, as ``PATH=VALUE``.
     """
 
-    do: Literal["explain", "score"]
+    do: Verb
     record: bytes
     rules: str = ""
     rule_set: str | None = None
+    edits: tuple[str, ...] = ()
 
 
 class ScoringProcesses:
@@ -139,6 +144,7 @@ def _message(order: Order) -> bytes:
         "record": order.record.decode("utf-8", "surrogateescape"),
         "rules": order.rules,
         "rule_set": order.rule_set,
+        "edits": list(order.edits),
     }
     return json.dumps(value).encode()
 

@@ -13,19 +13,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
-from tallystick.errors import InputError, TallystickError
-from tallystick.json_values import JsonObject, error_value, json_value
-from tallystick.records.rejects import Reject
-from tallystick.rules.loading import shipped
+from tallystick.errors import InputError, NumberError, TallystickError
+from tallystick.numbers.nano import to_decimal
+from tallystick.json_values import JsonObject, error_value
 from tallystick.plugins.registry import installed
+from tallystick.rules.loading import shipped
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.stored_state import StoredState
 
 _LENGTH = 8
+_LARGEST_FILE = 64 << 20
 
 
 def main() -> None:
@@ -49,8 +51,8 @@ def _read(source: IO[bytes]) -> bytes:
 def _limit(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # a record makes no file
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    # enough for what a reader of SQLite writes beside a store
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
 
 
 def _state(place: str | None) -> StoredState | None:
@@ -63,6 +65,10 @@ def _answered(order: JsonObject, state: StoredState | None) -> JsonObject:
     record = order["record"].encode("utf-8", "surrogateescape")
     try:
         with _scorer(order, state) as scorer:
+            if order["do"] == "advise":
+                from tallystick_service.advice import advice
+
+                return {"value": advice(_at_thresholds(scorer, order, state), record).to_dict()}
             if order["do"] == "explain":
                 return {"value": scorer.explain(record).to_dict()}
             return {"value": scorer.score(record).to_dict()}
@@ -73,7 +79,7 @@ def _answered(order: JsonObject, state: StoredState | None) -> JsonObject:
 @contextmanager
 def _scorer(order: JsonObject, state: StoredState | None) -> Iterator[Scorer]:
     if order["rule_set"] is not None:
-        yield _of_text(order["rule_set"])
+        yield _of_text(order["rule_set"], tuple(order["edits"]))
     elif order["rules"]:
         yield _shipped(order["rules"])
     elif state is not None:
@@ -81,6 +87,25 @@ def _scorer(order: JsonObject, state: StoredState | None) -> Iterator[Scorer]:
             yield scorer
     else:
         raise InputError("found no rules, expected a reference: the state cannot be opened here")
+
+
+def _at_thresholds(scorer: Scorer, order: JsonObject, state: StoredState | None) -> Scorer:
+    """Return a scorer of other rules than the state's, with the thresholds of the open epoch."""
+    if state is None or (order["rule_set"] is None and not order["rules"]):
+        return scorer
+    with state.queries() as queries:
+        tracked = queries.state.thresholds
+    thresholds = {
+        name: {key: to_decimal(nano) for key, nano in tracked[name].items() if key in names}
+        for name, bound in scorer.types.items()
+        if bound.tiers is not None and name in tracked
+        for names in [{*bound.tiers.tracked, *bound.tiers.formulas}]
+    }
+    try:
+        return scorer.with_thresholds(thresholds)
+    except NumberError:
+        # rules under which no state could have these begin with their own
+        return scorer
 
 
 @lru_cache(maxsize=8)
@@ -95,8 +120,17 @@ def _shipped(reference: str) -> Scorer:
 
 
 @lru_cache(maxsize=8)
-def _of_text(text: str) -> Scorer:
-    raise NotImplementedError
+def _of_text(text: str, edits: tuple[str, ...]) -> Scorer:
+    """Return the rule set of a text, which a stranger may have written, with other values."""
+    from tallystick.rules.reading import read_text
+    from tallystick.scoring.scorer import bind
+    from tallystick_service.edits import with_edits
+
+    if edits:
+        text = with_edits(text, edits)
+
+    registry = installed()
+    return bind(read_text(text, Path("posted.toml"), registry), registry)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,18 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from typing import TypeAlias
 
 import attrs
 
 from tallystick_state.epoch_log import EpochLog
+from tallystick_state.queries import StateQueries
+from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.step_roots import EpochLeaf
 from tallystick_state.stored_state import StoredState
 
+Memory: TypeAlias = OrderedDict[tuple[int, str], EpochLeaf]
+"""Leaves by the number of their epoch and the digest of the snapshot after it."""
 _MOST_LEAVES = 4096
 
 
@@ -25,10 +30,10 @@ class ServedLog(EpochLog):
     """The closed epochs of a state, with leaves that are remembered between transactions.
 
     Attributes:
-        memory: leaves by the number of their epoch and the digest of the snapshot after it.
+        memory: the leaves that were read or computed before.
     """
 
-    memory: OrderedDict[tuple[int, str], EpochLeaf] = attrs.field(factory=OrderedDict)
+    memory: Memory = attrs.field(factory=OrderedDict)
 
     @cached_property
     def leaves(self) -> tuple[EpochLeaf, ...]:
@@ -54,7 +59,30 @@ class ServedState(StoredState):
     def __init__(self, state: StoredState) -> None:
         """Read the store of a state, and remember no leaf yet."""
         super().__init__(state.store, state.in_force, state.allowed)
-        self._memory: OrderedDict[tuple[int, str], EpochLeaf] = OrderedDict()
+        self._memory: Memory = OrderedDict()
+
+    def seen_by(self, queries: StateQueries) -> SeenState:
+        """Return the state as queries see it."""
+        return SeenState(self, queries, self._memory)
+
+
+class SeenState(StoredState):
+    """A stored state at the one instant that queries see."""
+
+    def __init__(self, state: StoredState, queries: StateQueries, memory: Memory) -> None:
+        """Read by the transaction of some queries."""
+        super().__init__(state.store, queries.in_force, state.allowed)
+        self._queries, self._leaves = queries, memory
+
+    @property
+    def in_force(self) -> RulesInForce:
+        """The rules of the state in each epoch."""
+        return self._queries.in_force
+
+    @contextmanager
+    def queries(self) -> Iterator[StateQueries]:
+        """Give the queries."""
+        yield self._queries
 
     @contextmanager
     def epoch_log(self, *, keep: bool = False, trust: bool = True) -> Iterator[EpochLog]:
@@ -65,5 +93,4 @@ class ServedState(StoredState):
             trust: of no effect: leaves that the store keeps are taken as they are.
         """
         del keep, trust
-        with self.store.reading() as transaction:
-            yield ServedLog(transaction, self._in_force(transaction), memory=self._memory)
+        yield ServedLog(self._queries.transaction, self._queries.in_force, memory=self._leaves)

@@ -112,7 +112,8 @@ async def serving(
     server = Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        while not server.started and not task.done():
+        # uvicorn tells nobody when it has started
+        while not server.started and not task.done():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         yield task
     finally:

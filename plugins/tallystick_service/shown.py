@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import partial
 from http import HTTPStatus
 
-
+from tallystick.numbers.nano import to_decimals
 from tallystick_service.access import condition, has_public_boards, own_values
 from tallystick_service.route import Question, RefusedQuestionError
 from tallystick_state.answers import Profile
 from tallystick_state.leaderboard import Standing
+from tallystick_state.queries import StateQueries
 
 
 def sees_board(question: Question, skill_type: str) -> bool:
@@ -99,3 +103,44 @@ def profile_of(question: Question, hotkey: str) -> tuple[Profile, tuple[str, ...
         rounds=0,
     )
     return public, ("reputation", "rank")
+
+
+def history_of(question: Question, hotkey: str) -> list[tuple[int, dict[str, Decimal]]]:
+    """Return the reputations with which a miner began each epoch, from its first on.
+
+    Raises:
+        RefusedQuestionError: there is no such miner, or the asker does not see it.
+    """
+    queries, viewer = question.queries, question.viewer
+    if condition("history", viewer, hotkey) == "never":
+        raise not_shown("the history of a miner")
+    if hotkey not in queries.state.miners:
+        raise unknown_miner(hotkey)
+    if "reputation" not in own_values(queries, viewer, hotkey):
+        raise not_shown("a reputation")
+    history, closings = [], closings_of(question)
+    for number in range(queries.state.epoch + 1):
+        key = "reputations", number, closings[number]
+        reputations = question.site.remembered(key, partial(_reputations, queries, number))
+        if hotkey in reputations:
+            history.append((number, to_decimals(reputations[hotkey])))
+    return history
+
+
+def _reputations(queries: StateQueries, number: int) -> Mapping[str, Mapping[str, int]]:
+    state = queries.pinned(number)
+    assert state is not None  # noqa: S101  # the epoch has begun
+    return {hotkey: dict(sorted(e.reputation.items())) for hotkey, e in state.miners.items()}
+
+
+def closings_of(question: Question) -> tuple[str, ...]:
+    """Return for each epoch that has begun the digest of the snapshot that it began with.
+
+    The digest covers all that came before, so it names the results of closed epochs for ever.
+    """
+
+    def compute() -> tuple[str, ...]:
+        with question.state.epoch_log() as log:
+            return (log.in_force.genesis, *(closed.snapshot for closed in log.closed))
+
+    return question.once("closings", compute)

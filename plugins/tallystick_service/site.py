@@ -9,31 +9,38 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
-
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tallystick.io.text import printable, short, visible
+from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
 from tallystick_service.access import OPERATOR, Viewer
 from tallystick_service.assets import Assets
+from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.route import HTML, Answer, Question, Route, Version
+from tallystick_service.route import HTML, Answer, Question, Version
 from tallystick_service.served import ServedState
 from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
+    from tallystick.scoring.scorer import Scorer
     from tallystick_service.scoring import ScoringProcesses
     from tallystick_state.queries import StateQueries
+    from tallystick_state.rules import StateRules
     from tallystick_state.stored_state import StoredState
+    from tallystick_state.trust.checkpoint import Checkpoint
+    from tallystick_state.trust.keys import Signer
 
+_T = TypeVar("_T")
 TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS = (counted, grouped, short, visible)
 """Functions by which templates show values, each under its own name."""
@@ -41,6 +48,7 @@ _RECHECK = 1.0
 """Seconds after which the log is looked at though no stamp has changed; of PostgreSQL, always."""
 _POSTGRESQL_RECHECK = 0.2
 _HEALTHY = Health()
+_MOST_REMEMBERED = 512
 
 
 class Site:
@@ -53,7 +61,10 @@ class Site:
         health: returns the health of now.
         observations: of the daemon; empty where there is none.
         scoring: the processes that score posted records.
+        signer: signs the checkpoint; None where nobody does.
         kept: the answers that are kept.
+        description: of the answers for machines, OpenAPI.
+        answered: how many answers there were, by status.
     """
 
     def __init__(
@@ -62,11 +73,13 @@ class Site:
         settings: Settings,
         health: HealthSource | None = None,
         observations: Observations | None = None,
+        signer: Signer | None = None,
     ) -> None:
         """Read templates and assets, and nothing of the state."""
         from tallystick_service.scoring import ScoringProcesses
 
         self.state, self.settings = ServedState(state), settings
+        self.signer = signer
         self.health: HealthSource = health or (lambda: _HEALTHY)
         self.observations = observations or Observations()
         self.assets = Assets.of()
@@ -74,18 +87,18 @@ class Site:
         self.scoring: ScoringProcesses = ScoringProcesses(settings, place_of(state, settings))
         self.templates = environment(self.assets)
         self.build = build_digest(self.assets)
+        self.description: JsonObject = {}
+        self.answered: Counter[str] = Counter()
         self._version: Version | None = None
         self._stamp: object = None
         self._looked = float("-inf")
         self._lock = Lock()
+        self._remembered: OrderedDict[object, Any] = OrderedDict()
+        self._scorers: dict[str, Scorer] = {}
+        self._note: tuple[Checkpoint, Checkpoint] | None = None
 
     def page(
-        self,
-        template: str,
-        /,
-        question: Question | None = None,
-        status: int = 200,
-        **values: object,
+        self, template: str, question: Question | None, status: int, /, **values: object
     ) -> Answer:
         """Return a page.
 
@@ -138,6 +151,42 @@ class Site:
             answered = question.route.answer(asked)
         assert isinstance(answered, Answer)  # noqa: S101  # a row that reads is no coroutine
         return answered, current
+
+    def remembered(self, key: object, compute: Callable[[], _T]) -> _T:
+        """Return a value that is computed once, and the same in every version of the state.
+
+        Args:
+            key: names all that it depends on; of a closed epoch by the snapshot that ends it.
+            compute: returns it.
+        """
+        with self._lock:
+            if key in self._remembered:
+                self._remembered.move_to_end(key)
+                known: _T = self._remembered[key]
+                return known
+        value = compute()
+        with self._lock:
+            self._remembered[key] = value
+            while len(self._remembered) > _MOST_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return value
+
+    def scorer_of(self, rules: StateRules) -> Scorer:
+        """Return the scorer of rules of the state, bound once."""
+        from tallystick.scoring.scorer import bind
+
+        if rules.digest not in self._scorers:
+            self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
+        return self._scorers[rules.digest]
+
+    def signed(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Return a checkpoint, signed where there is a signer: once, as each time differs."""
+        if self.signer is None:
+            return checkpoint
+        with self._lock:
+            if self._note is None or self._note[0] != checkpoint:
+                self._note = checkpoint, checkpoint.signed(self.signer)
+            return self._note[1]
 
     def etag(self, state: Version, viewer: Viewer) -> str:
         """Return the strong tag of every answer to somebody about a version of the state."""
@@ -194,6 +243,7 @@ def environment(assets: Assets) -> Environment:
         auto_reload=False,
     )
     templates.filters.update({function.__name__: function for function in _FILTERS})
+    templates.filters.update(FILTERS)
     templates.globals["asset"] = assets.address
     return templates
 

@@ -49,9 +49,9 @@ class Counted:
     epoch: int
     batches: tuple[CountedBatch, ...]
 
-    def has(self, validator: str) -> bool:
-        """Return whether a batch of a validator counts."""
-        return any(batch.validator == validator for batch in self.batches)
+    def of(self, validator: str) -> CountedBatch | None:
+        """Return the batch of a validator; None where none counts."""
+        return next((batch for batch in self.batches if batch.validator == validator), None)
 
 
 @attrs.frozen

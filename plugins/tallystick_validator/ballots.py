@@ -1,8 +1,8 @@
 """Ballots: the batches that an epoch counts, as a function of the chain alone.
 
-Validators that pull from each other cannot agree on a moment: a cut line between them parts them for
-ever. So the chain orders what they say. Of an epoch, E is the block at which it ends, C the commit
-block and V the vote block of the network file.
+Validators that pull from each other cannot agree on a moment: a cut line between them parts them
+for ever. So the chain orders what they say. Of an epoch, E is the block at which it ends, C the
+commit block and V the vote block of the network file.
 
 Each validator publishes **ballots** as its commitment, of which the chain keeps the newest alone:
 
@@ -97,8 +97,8 @@ class Ballot:
 def ballot_of(data: bytes) -> Ballot | None:
     """Return the ballot that the bytes of a commitment are; None of others' commitments.
 
-    >>> ballot_of(Ballot(7, None, frozenset({0, 9})).to_bytes()) == Ballot(7, None, frozenset({0, 9}))
-    True
+    >>> ballot_of(Ballot(7, None, frozenset({0, 9})).to_bytes()).holds
+    frozenset({0, 9})
     >>> ballot_of(b"https://example.org/axon") is None
     True
     """

@@ -20,7 +20,8 @@ closing can tell, line by line.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +30,19 @@ import msgspec
 
 from tallystick.canonical import CanonicalError, canonical_bytes, canonical_doubles
 from tallystick.errors import TallystickError, TrustError
-from tallystick.io.sources import ItemSource
 from tallystick.io.text import visible
 from tallystick.json_values import json_value
+from tallystick.records.rejects import Reject
 from tallystick_state.authority import Authority, batch_of
-from tallystick_state.event import StateEvent
-from tallystick_state.event_decoder import events_of
+from tallystick_state.event_decoder import EventDecoder
 from tallystick_state.trust import statement
 from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
+from tallystick_validator.closing import CODES as CLOSING
+from tallystick_validator.closing import OTHER_VALIDATOR, objection
 
 if TYPE_CHECKING:
-    from tallystick.records.rejects import Reject
     from tallystick_chain.network import Network
+    from tallystick_state.rules_in_force import RulesInForce
     from tallystick_state.stored_state import StoredState
     from tallystick_state.trust.keys import Signer
 
@@ -195,18 +197,10 @@ def check(batch: Batch, epoch: int, validator: str, network: Network, state: Sto
     _expect("batch-other-validator", "validator", batch.validator, validator)
     _expect("batch-other-network", "network", batch.network, network.name)
     _expect("batch-other-genesis", "genesis", batch.genesis, in_force.genesis)
-    digests = list[str]()
-    for line, event in _events(batch.lines, state):
-        if event.validator != validator:
-            found = f"line {line}: found the validator {visible(event.validator)!r}"
-            raise BatchError("batch-other-validator", f"{found}, expected {validator!r}")
-        wrong = misplaced(event, epoch, network)
-        if wrong is not None:
-            raise BatchError("batch-round", f"line {line}: {wrong}")
-        if digests and event.claim_digest <= digests[-1]:
-            found = f"line {line}: found {event.claim_digest} behind {digests[-1]}"
-            raise BatchError("batch-order", f"{found}, expected ascending digests")
-        digests.append(event.claim_digest)
+    digests = _digests(batch.lines, epoch, validator, network, state)
+    if any(later <= digest for digest, later in pairwise(digests)):
+        found = "found lines in another order, expected ascending digests, each once"
+        raise BatchError("batch-order", found)
     root = in_force.root
     if root is None:
         if batch.envelope is not None:
@@ -221,23 +215,6 @@ def check(batch: Batch, epoch: int, validator: str, network: Network, state: Sto
     if signed.validator != validator or signed.events != frozenset(digests):
         found = "found a statement about other events, expected those of the lines, all of them"
         raise BatchError("batch-signature", found)
-
-
-def misplaced(event: StateEvent, epoch: int, network: Network) -> str | None:
-    """Return the reason why no batch of an epoch has an event; None where one can.
-
-    Args:
-        event: a record or a late event.
-        epoch: of the batch: the event is of this one or an earlier one.
-        network: which says of what epoch a round is.
-    """
-    if event.epoch > epoch:
-        return f"found the epoch {event.epoch}, expected at most {epoch}, that of the batch"
-    of_round = network.epoch_of_round(event.round)
-    if of_round != event.epoch:
-        found = f"found the round {event.round} in the epoch {event.epoch}"
-        return f"{found}, expected {of_round}, by the network file"
-    return None
 
 
 @attrs.frozen
@@ -277,24 +254,16 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
         BatchError: there are more lines than a batch may have.
         TrustError: the state asks for a signature, and there is no key or it cannot sign.
     """
-    given = [*lines]
-    left_out, canonical = list[tuple[bytes, str]](), list[bytes]()
-    for line in given:
+    left_out, sound = list[tuple[bytes, str]](), dict[str, bytes]()
+    decoder = EventDecoder(state.scorer)
+    for line in lines:
         try:
-            canonical.append(canonical_line(line))
+            text = canonical_line(line)
+            digest = _digest(text, decoder, epoch, validator, network)
         except BatchError as error:
             left_out.append((line, str(error)))
-    sound = dict[str, bytes]()
-    for line, event, reject in _outcomes(canonical, state) if canonical else ():
-        text = canonical[line - 1]
-        if event is None:
-            left_out.append((text, f"{reject.code}: {reject.path}" if reject else "no record"))
-        elif event.validator != validator:
-            left_out.append((text, "it is of another validator"))
-        elif (wrong := misplaced(event, epoch, network)) is not None:
-            left_out.append((text, wrong))
         else:
-            sound.setdefault(event.claim_digest, text)
+            sound.setdefault(digest, text)
     if not sound:
         return None
     body = b"".join(sound[digest] + b"\n" for digest in sorted(sound))
@@ -308,24 +277,38 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
         "network": network.name,
         "validator": validator,
     }
-    root = state.in_force.root
-    if root is not None:
-        if signer is None:
-            message = (
-                "found no key to sign the batch with, expected one: the state has a trust file"
-            )
-            raise TrustError(f"{message}, so name the key of {validator}", code="unsigned")
-        statement_of_batch = statement.events(
-            genesis=state.in_force.genesis,
-            network=root.network,
-            validator=validator,
-            digests=sound,
-            file=f"epoch-{epoch}.jsonl",
-            digest=digest_of(body),
-        )
-        header["envelope"] = json_value(statement_of_batch.envelope().signed(signer))
+    if state.in_force.root is not None:
+        envelope = _signed(sound, epoch, validator, digest_of(body), state.in_force, signer)
+        header["envelope"] = json_value(envelope)
     data = canonical_bytes(header) + b"\n" + body
     return Built(data, digest_of(data), tuple(left_out))
+
+
+def _signed(  # noqa: PLR0913, PLR0917  # what the statement says
+    digests: Iterable[str],
+    epoch: int,
+    validator: str,
+    file_digest: str,
+    in_force: RulesInForce,
+    signer: Signer | None,
+) -> Envelope:
+    """Return the statement about the lines of a batch, signed.
+
+    Raises:
+        TrustError: there is no key, or it cannot sign.
+    """
+    if signer is None or in_force.root is None:
+        message = "found no key to sign the batch with, expected one: the state has a trust file"
+        raise TrustError(f"{message}, so name the key of {validator}", code="unsigned")
+    about = statement.events(
+        genesis=in_force.genesis,
+        network=in_force.root.network,
+        validator=validator,
+        digests=digests,
+        file=f"epoch-{epoch}.jsonl",
+        digest=file_digest,
+    )
+    return about.envelope().signed(signer)
 
 
 def _header(line: bytes) -> tuple[_Header, Envelope | None]:
@@ -362,31 +345,40 @@ def _expect(code: str, name: str, found: object, expected: object) -> None:
         raise BatchError(code, f"found the {name} {shown!r}, expected {expected!r}")
 
 
-def _events(lines: Sequence[bytes], state: StoredState) -> Iterator[tuple[int, StateEvent]]:
-    """Yield the event of each line with its number in the batch.
+def _digests(
+    lines: Sequence[bytes], epoch: int, validator: str, network: Network, state: StoredState
+) -> list[str]:
+    """Return the digests of the lines of a batch.
 
     Raises:
-        BatchError: a line is no record or event by the rules in force.
+        BatchError: a line cannot be of that batch.
     """
-    for number, event, reject in _outcomes(lines, state):
-        # the header is line 1
-        if event is None:
-            code = reject.code if reject is not None else "no record"
-            path = visible(reject.path)[:100] if reject is not None else ""
-            raise BatchError("batch-line", f"line {number + 1}: {code} {path}".rstrip())
-        yield number + 1, event
+    decoder, digests = EventDecoder(state.scorer), list[str]()
+    # the header is line 1
+    for number, line in enumerate(lines, 2):
+        try:
+            digests.append(_digest(line, decoder, epoch, validator, network))
+        except BatchError as error:
+            raise BatchError(error.code, f"line {number}: {error}") from error
+    return digests
 
 
-def _outcomes(
-    lines: Sequence[bytes], state: StoredState
-) -> Iterator[tuple[int, StateEvent | None, Reject | None]]:
-    """Yield for each line its number from 1, and its event or why it is none.
+def _digest(
+    line: bytes, decoder: EventDecoder, epoch: int, validator: str, network: Network
+) -> str:
+    """Return the digest of the record or event in a canonical line.
 
-    No snapshot of an epoch is needed, as the digest of a claim has no score in it.
+    A score is no part of it, so that no snapshot of an epoch is needed.
+
+    Raises:
+        BatchError: it is none, or cannot be of the batch of that validator and epoch.
     """
-    for page in events_of(ItemSource(lines), state.scorer):
-        outcomes: dict[int, tuple[StateEvent | None, Reject | None]]
-        outcomes = {line: (event, None) for line, event in page.events}
-        outcomes |= {reject.line: (None, reject) for reject in page.rejects}
-        for line in sorted(outcomes):
-            yield (line, *outcomes[line])
+    event = decoder.unscored(line, 1)
+    if isinstance(event, Reject):
+        path = visible(event.path)[:100]
+        raise BatchError("batch-line", f"found {event.code} {path}".rstrip())
+    code = objection(network, validator, epoch, line)
+    if code is not None:
+        of_validator = code == OTHER_VALIDATOR
+        raise BatchError("batch-other-validator" if of_validator else "batch-round", CLOSING[code])
+    return event.claim_digest

@@ -77,9 +77,7 @@ class _Connection:
 class BoundedChain:
     """A chain whose calls end within a deadline, whatever its backend does; see `Chain`."""
 
-    def __init__(
-        self, connect: Callable[[], Chain], deadline_s: float = DEADLINE_SECONDS
-    ) -> None:
+    def __init__(self, connect: Callable[[], Chain], deadline_s: float = DEADLINE_SECONDS) -> None:
         """Connect with the first call.
 
         Args:

@@ -86,6 +86,14 @@ class Health:
             return "failing"
         return "degraded" if self.problems else "ok"
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the health as a JSON value."""
+        problems = [
+            {"code": p.code, "message": p.message, "remedy": p.remedy, "failing": p.failing}
+            for p in self.problems
+        ]
+        return {"status": self.status, "problems": problems, "facts": dict(self.facts)}
+
     def for_service(self) -> ServiceHealth:
         """Return the answer that the service gives."""
         from tallystick_service.health import Health as OfService

@@ -22,7 +22,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -215,7 +215,7 @@ class Intake:
         return self._call(lambda: self._lines(epoch))
 
     def settle(
-        self, epoch: int, *, counted: bool, refused: Mapping[int, str] | None = None
+        self, epoch: int, *, counted: bool, recorded: Collection[bytes] | None = None
     ) -> None:
         """End the batch of an epoch: its records are closed, or wait for the next batch.
 
@@ -224,13 +224,13 @@ class Intake:
         Args:
             epoch: of the batch.
             counted: whether the epoch was closed with the batch.
-            refused: the places of lines that the closing refused, with codes; they are let go, so
-                that they can be sent again.
+            recorded: the digests of the records that the state took; the others are let go, so that
+                they can be sent again. None: all of them.
 
         Raises:
             StoreError: the file cannot be written.
         """
-        self._call(lambda: self._settle(epoch, counted, refused or {}))
+        self._call(lambda: self._settle(epoch, counted, recorded))
 
     def unsettled(self, before: int) -> tuple[int, ...]:
         """Return the epochs before another one whose batches are not settled, ascending.
@@ -372,15 +372,16 @@ class Intake:
         select = "SELECT line FROM record WHERE batch = ? AND closed IS NULL ORDER BY digest"
         return tuple(line for (line,) in self._db.execute(select, (epoch,)))
 
-    def _settle(self, epoch: int, counted: bool, refused: Mapping[int, str]) -> None:
+    def _settle(self, epoch: int, counted: bool, recorded: Collection[bytes] | None) -> None:
         if self._counted(epoch) is not None:
             return
         batched = "batch = ? AND closed IS NULL"
         if counted:
-            select = f"SELECT seq FROM record WHERE {batched} ORDER BY digest"  # noqa: S608  # no text of others
-            rows = self._db.execute(select, (epoch,)).fetchall()
-            gone = [rows[index] for index in refused if index < len(rows)]
-            self._db.executemany("DELETE FROM record WHERE seq = ?", gone)
+            if recorded is not None:
+                select = f"SELECT digest FROM record WHERE {batched}"  # noqa: S608  # no text of others
+                rows = self._db.execute(select, (epoch,)).fetchall()
+                gone = [row for row in rows if row[0] not in recorded]
+                self._db.executemany("DELETE FROM record WHERE digest = ?", gone)
             close = f"UPDATE record SET closed = batch, line = NULL WHERE {batched}"  # noqa: S608  # as above
             self._db.execute(close, (epoch,))
         else:

@@ -1,16 +1,16 @@
 """Peers: what a validator gives to others over HTTP, read-only, below ``/peer/v1``.
 
-===========================  ======================================================================
-``/status``                  `Status`: who it is, of which network, and its newest closed epoch
-``/batches/{epoch}``         `BatchList`: the batches of an epoch that it has, whole and valid
-``/batch/{digest}``          the bytes of a batch; a ``Range`` gives the rest of one
-``/closed/{epoch}``          `ClosedEpochDigests`: leaf with the roots of all steps, digest of rules
-``/checkpoint``              the checkpoint that the validator has published last
-===========================  ======================================================================
+=======================  ======================================================================
+``/status``              `Status`: who it is, of which network, and its newest closed epoch
+``/batches/{epoch}``     `BatchList`: the batches of an epoch that it has, whole and valid
+``/batch/{digest}``      the bytes of a batch; a ``Range`` gives the rest of one
+``/closed/{epoch}``      `ClosedEpochDigests`: leaf with the roots of all steps, digest of rules
+``/checkpoint``          the checkpoint that the validator has published last
+=======================  ======================================================================
 
-Nothing of an address becomes the name of a file but 64 hexadecimal digits and a number. Answers have
-no content encoding, no redirect and no state; what is not there is 404. A client that takes its
-answer too slowly is cut, and goes on with a ``Range``.
+Nothing of an address becomes the name of a file but 64 hexadecimal digits and a number. Answers
+have no content encoding, no redirect and no state; what is not there is 404. The server of the
+service cuts clients that are slow; they go on with a ``Range``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 import msgspec
 
-from tallystick.errors import InputError
-from tallystick.extras import missing
+from tallystick_service.server import check_installed
 from tallystick_validator.shelf import DIGEST, Shelf
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
+
+    from tallystick_service.settings import Settings
 
 FORMAT = 1
 """Version of what peers say."""
@@ -39,13 +40,11 @@ PREFIX = "/peer/v1"
 """Beginning of the paths of peers."""
 MAX_BATCHES = 1024
 """Maximum number of batches of one epoch that a peer lists; more validators cannot vote."""
-ANSWER_SECONDS = 120.0
-"""Maximum time that a client has to take an answer, in seconds."""
 _EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
 _JSONL = "application/jsonl"
 
 _Text = Annotated[str, msgspec.Meta(max_length=256)]
-_Sha256 = Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
+_Sha256 = Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
 _Number = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
@@ -92,7 +91,7 @@ class Listed:
         size: in bytes.
     """
 
-    batch: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    batch: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
     size: _Number
 
 
@@ -122,7 +121,7 @@ def routes(
     Raises:
         InputError: Starlette is not installed.
     """
-    starlette_needed()
+    check_installed()
     from starlette.responses import FileResponse, PlainTextResponse, Response
     from starlette.routing import Mount, Route
 
@@ -167,47 +166,23 @@ def routes(
                 Route("/closed/{epoch}", closed),
                 Route("/checkpoint", published),
             ],
-            middleware=[_bounded()],
         )
     ]
 
 
-def starlette_needed() -> None:
-    """Refuse to serve without Starlette.
+def application(served: Sequence[BaseRoute], settings: Settings) -> ASGIApp:
+    """Return an application with the routes for peers alone, for a daemon without a service.
+
+    Args:
+        served: which `routes` gave.
+        settings: hosts and limits of the service.
 
     Raises:
-        InputError: it is not installed.
+        InputError: Starlette is not installed.
     """
-    try:
-        import starlette  # noqa: F401  # an extra
-    except ImportError as error:
-        raise InputError(missing("starlette")) from error
+    check_installed()
+    from starlette.applications import Starlette
 
+    from tallystick_service.guard import Guard
 
-def _bounded() -> Any:  # noqa: ANN401  # a middleware of Starlette, which is optional
-    from starlette.middleware import Middleware
-
-    return Middleware(BoundedAnswers)
-
-
-@attrs.define
-class BoundedAnswers:
-    """An ASGI application whose answers end in time, as one that hangs holds a connection.
-
-    Attributes:
-        app: the application within.
-        seconds: the time of an answer.
-    """
-
-    app: ASGIApp
-    seconds: float = ANSWER_SECONDS
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        from anyio import move_on_after
-
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        with move_on_after(self.seconds):
-            await self.app(scope, receive, send)
+    return Guard(Starlette(routes=[*served]), settings)

@@ -1,11 +1,11 @@
 """Pulling: the client of peers, which trusts nothing that they say.
 
 A peer may be slow, cut off, or hostile. So every request has a deadline of its own, however slowly
-bytes drip; every answer has a greatest size; redirects and content encodings are refused, so that no
-few bytes become many; names in answers are digests and numbers, and none becomes a path. Bytes of a
-batch are kept as they come, and the rest is asked of whoever has it; only the hash says whether they
-are right. Bytes that came from several peers and are wrong are pulled again from one alone, so that a
-liar spoils its own answers only, and then is asked last.
+bytes drip; every answer has a greatest size; redirects and content encodings are refused, so that
+no few bytes become many; names in answers are digests and numbers, and none becomes a path. Bytes
+of a batch are kept as they come, and the rest is asked of whoever has it; only the hash says
+whether they are right. Bytes that came from several peers and are wrong are pulled again from each
+alone, so that a liar spoils its own answers only, and then is asked last.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -28,13 +29,15 @@ import msgspec
 
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
-from tallystick_validator.batches import MAX_BATCH_BYTES, BatchError, digest_of
+from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
 from tallystick_validator.peers import PREFIX, BatchList, Listed, Status
 from tallystick_validator.shelf import ClosedEpochDigests, Shelf
 
 _T = TypeVar("_T")
 _CHUNK = 64 * 1024
 _RANGE = re.compile(r"bytes ([0-9]{1,15})-([0-9]{1,15})/([0-9]{1,15})")
+_ROUNDS = 4
+"""Maximum number of peers that are tried for a batch in one pull."""
 _OK, _PARTIAL, _UNSATISFIABLE = 200, 206, 416
 
 
@@ -108,6 +111,7 @@ class Peer:
         status: what it said last about itself; None before it was reached.
         failure: the last reason why it was of no use; empty while it is.
         failures: how often it failed one after the other.
+        strikes: how many batches it did not give, one after the other.
         lies: batches of which it gave wrong bytes.
     """
 
@@ -116,6 +120,7 @@ class Peer:
     status: Status | None = None
     failure: str = ""
     failures: int = 0
+    strikes: int = 0
     lies: set[str] = attrs.field(factory=set)
     retry_at: float = 0.0
 
@@ -163,8 +168,8 @@ class Peer:
             if answer.status == _PARTIAL and start:
                 place = _beginning(answer, start)
             elif answer.status == _UNSATISFIABLE and start:
-                # it has no more: what came before is of another length than its batch
-                raise PeerError("has fewer bytes of the batch than came before")
+                # it has no more: what came before is whole, or wrong
+                return
             elif answer.status != _OK:
                 raise PeerError(f"answered {answer.status} for a batch, expected {_OK}")
             for piece in _pieces(answer, MAX_BATCH_BYTES - place):
@@ -200,13 +205,13 @@ class Peer:
             asked = {"Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
             connection.request("GET", f"{parts.path.rstrip('/')}{PREFIX}{path}", headers=asked)
             answer = connection.getresponse()
-            encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
-            if encoding != "identity":
-                raise PeerError("gave an answer with a content encoding, expected none")
+            _check_encoding(answer)
             yield answer
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, http.client.HTTPException, PeerError, ValueError) as error:
             if is_late.is_set():
                 raise PeerError(f"did not answer within {seconds:g} seconds") from error
+            if isinstance(error, PeerError):
+                raise
             raise PeerError(f"cannot be asked ({visible(str(error))[:200]})") from error
         finally:
             if timer is not None:
@@ -281,18 +286,40 @@ class Puller:
                             offers.setdefault(listed.batch, []).append(peer)
 
         self.each(self.ready(), ask)
-        queues: dict[int, list[Wanted]] = {}
-        for digest, peers in sorted(offers.items()):
-            queues.setdefault(id(self._chosen(digest, peers)), []).append(needed[digest])
         deadline = time.monotonic() + self.limits.pull_seconds
+        for _ in range(_ROUNDS):
+            queues: dict[int, list[Wanted]] = {}
+            for digest in sorted(needed.keys() & offers.keys()):
+                chosen = self._chosen(digest, offers[digest])
+                queues.setdefault(id(chosen), []).append(needed[digest])
+            fetch = partial(self._fetch_all, queues, needed, take, deadline)
+            self.each([peer for peer in self.peers if id(peer) in queues], fetch)
+            if time.monotonic() >= deadline:
+                return
 
-        def fetch(peer: Peer) -> None:
-            for item in queues[id(peer)]:
-                if time.monotonic() >= deadline:
-                    return
+    def _fetch_all(
+        self,
+        queues: Mapping[int, Iterable[Wanted]],
+        needed: dict[str, Wanted],
+        take: Callable[[Wanted, bytes], None],
+        deadline: float,
+        peer: Peer,
+    ) -> None:
+        """Pull batches from one peer until one fails; those that came are needed no more.
+
+        Raises:
+            PeerError: one failed.
+        """
+        for item in queues[id(peer)]:
+            if time.monotonic() >= deadline:
+                return
+            try:
                 self._fetch(peer, item, take)
-
-        self.each([peer for peer in self.peers if id(peer) in queues], fetch)
+            except PeerError:
+                peer.strikes += 1
+                raise
+            peer.strikes = 0
+            del needed[item.digest]
 
     def _listed(self, peer: Peer, epoch: int) -> tuple[Listed, ...]:
         return peer.json(f"/batches/{epoch}", BatchList).batches
@@ -300,7 +327,7 @@ class Puller:
     def _chosen(self, digest: str, peers: list[Peer]) -> Peer:
         """Return the peer to ask for a batch: an honest one, of these by the hash."""
         spread = {id(peer): digest_of(f"{digest} {peer.url}".encode()) for peer in peers}
-        return min(peers, key=lambda peer: (digest in peer.lies, peer.failures, spread[id(peer)]))
+        return min(peers, key=lambda peer: (digest in peer.lies, peer.strikes, spread[id(peer)]))
 
     def _fetch(self, peer: Peer, item: Wanted, take: Callable[[Wanted, bytes], None]) -> None:
         """Pull the rest of one batch from one peer.
@@ -308,34 +335,32 @@ class Puller:
         Raises:
             PeerError: the peer failed; what came stays.
         """
-        part, sources = self._shelf.part(item.digest), self._sources.setdefault(item.digest, set())
-        if item.digest in self._alone and sources != {peer.url}:
-            part.unlink(missing_ok=True)
-            sources.clear()
+        is_alone = item.digest in self._alone
+        name = f"{item.digest}.{digest_of(peer.url.encode())[:16]}" if is_alone else item.digest
+        part, sources = self._shelf.part(name), self._sources.setdefault(name, set())
         with part.open("ab") as file:
             start = file.tell()
-            if start > MAX_BATCH_BYTES:
-                start = 0
-                file.truncate(0)
+            if start and not sources:
+                sources.add("a run before this one")
             sources.add(peer.url)
             for place, piece in peer.rest(item.digest, start):
                 if place != file.tell():
-                    # it began anew
+                    # it begins anew
                     file.truncate(place)
                     file.seek(0, os.SEEK_END)
                     sources.intersection_update({peer.url})
                 file.write(piece)
         data = part.read_bytes()
-        part.unlink(missing_ok=True)
-        self._sources.pop(item.digest, None)
+        self._sources.pop(name, None)
         if digest_of(data) != item.digest:
+            part.unlink(missing_ok=True)
             if len(sources) == 1:
                 peer.lies.add(item.digest)
             self._alone.add(item.digest)
             raise PeerError(f"gave other bytes than those of the batch {item.digest}")
         self._alone.discard(item.digest)
-        with suppress(BatchError):
-            take(item, data)
+        self._shelf.drop_parts_of(item.digest)
+        take(item, data)
 
 
 def closed_epoch(peer: Peer, epoch: int) -> ClosedEpochDigests:
@@ -353,19 +378,27 @@ def _cut(connection: socket.socket, is_late: threading.Event) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
+def _check_encoding(answer: http.client.HTTPResponse) -> None:
+    """Refuse an answer whose bytes become others, or more.
+
+    Raises:
+        PeerError: it has a content encoding.
+    """
+    if answer.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise PeerError("gave an answer with a content encoding, expected none")
+
+
 def _pieces(answer: http.client.HTTPResponse, limit: int) -> Iterator[bytes]:
     """Yield the bytes of an answer.
 
     Raises:
         PeerError: they are more than the limit, or fewer than the answer said.
     """
-    if answer.length is not None and answer.length > limit:
-        raise PeerError(f"gave {answer.length} bytes, expected at most {limit}")
-    size = 0
+    # without a length an answer that is cut would look like a whole one
+    if answer.length is None or answer.length > limit:
+        size = "no length" if answer.length is None else f"{answer.length} bytes"
+        raise PeerError(f"gave {size}, expected at most {limit} bytes")
     while piece := answer.read1(_CHUNK):
-        size += len(piece)
-        if size > limit:
-            raise PeerError(f"gave more than {limit} bytes")
         yield piece
     if answer.length:
         raise PeerError(f"ended its answer {answer.length} bytes early")

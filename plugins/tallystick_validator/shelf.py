@@ -17,7 +17,6 @@ time writes a part.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -112,8 +111,6 @@ class Shelf:
         """
         with atomic_files(self._in(epoch, f"{digest}{_SUFFIX}")) as (file,):
             file.write(data)
-        with suppress(OSError):
-            self.part(digest).unlink()
 
     def put_own(self, epoch: int, data: bytes) -> None:
         """Keep the own batch of an epoch, which is this one from now on.
@@ -146,10 +143,9 @@ class Shelf:
 
     def epochs(self) -> list[int]:
         """Return the epochs of which something is there, newest first."""
-        try:
-            names = os.listdir(self._folder)
-        except OSError:
-            return []
+        names = list[str]()
+        with suppress(OSError):
+            names = [path.name for path in self._folder.iterdir()]
         return sorted((int(name) for name in names if _EPOCH.fullmatch(name)), reverse=True)
 
     def reads(self, epoch: int) -> PinnedReads:
@@ -206,9 +202,15 @@ class Shelf:
     def drop_parts(self, needed: set[str]) -> None:
         """Take away the bytes of batches that nobody needs any more."""
         with suppress(OSError):
-            for name in os.listdir(self._folder / _PARTS):
-                if name not in needed:
-                    self.part(name).unlink(missing_ok=True)
+            for path in self._folder.joinpath(_PARTS).iterdir():
+                if path.name.partition(".")[0] not in needed:
+                    path.unlink(missing_ok=True)
+
+    def drop_parts_of(self, digest: str) -> None:
+        """Take away the bytes so far of a batch that is whole now."""
+        with suppress(OSError):
+            for path in self._folder.joinpath(_PARTS).glob(f"{digest}*"):
+                path.unlink(missing_ok=True)
 
     def _in(self, epoch: int, name: str) -> Path:
         folder = self._folder / str(epoch)
@@ -219,6 +221,3 @@ class Shelf:
     def _files(self, epoch: int) -> Iterator[Path]:
         with suppress(OSError):
             yield from self._folder.joinpath(str(epoch)).iterdir()
-
-
-__all__ = ["DIGEST", "ClosedEpochDigests", "OutputError", "PinnedReads", "Shelf"]

@@ -15,9 +15,10 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -25,23 +26,29 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, StoreError, TallystickError, TrustError
+from tallystick.errors import InputError, TallystickError, TrustError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import Chain, ChainError, Neuron
+from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
-from tallystick_validator.admission import Admission
+from tallystick_chain.setter import journal_subject
+from tallystick_chain.submission import Outcome
+from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
+from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
-from tallystick_validator.closing import EpochClosing, close, due
+from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
+from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
 if TYPE_CHECKING:
+    from tallystick_service.metrics import Observations, ReceiptKind
     from tallystick_state.ledger import Ledger
     from tallystick_state.trust.keys import Signer
 
@@ -50,10 +57,12 @@ POLL_SECONDS = 6.0
 MIN_FREE_BYTES = 256 << 20
 """Free space of a disk below which health speaks of it, in bytes."""
 LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
+ROWS, EXCHANGE = "rows.jsonl", "exchange"
 """Names within the folder of the daemon."""
 
 _LOG = logger_of(__name__)
-_MOST_REFUSED = 20
+_MOST_TOLD = 20
+_NEWEST = "latest.txt"
 _Result = TypeVar("_Result")
 
 
@@ -69,6 +78,7 @@ class Parts:
         folder: a folder of its own.
         hotkey: of this validator.
         signer: its key, where statements are to be signed; None without.
+        checkpoint: the file of the newest checkpoint.
     """
 
     network: Network
@@ -78,6 +88,7 @@ class Parts:
     folder: Path
     hotkey: str
     signer: Signer | None
+    checkpoint: Path
 
 
 @attrs.frozen
@@ -133,6 +144,8 @@ class Validator:
         chain: the chain, with deadlines.
         options: what it does beside closing epochs.
         watch: what is wrong now.
+        folder: of the daemon's own files.
+        observations: what the service counts; None without it.
         ledger: the state, while it is open.
         intake: its records, while it is open.
         agreement: the batches of all validators, while it is open.
@@ -172,10 +185,13 @@ class Validator:
         """
         self.network = network if isinstance(network, Network) else Network.load(network)
         connect = chain if callable(chain) else lambda: chain
-        self.chain = BoundedChain(connect, deadline_s)
+        self.chain, self._deadline_s = BoundedChain(connect, deadline_s), deadline_s
+        self._rows: RowSender | None = None
         self.options = options or Options()
         self.watch = Watch()
-        self._state, self._folder = state, path_of(folder, "the folder of a daemon")
+        self._state, self.folder = state, path_of(folder, "the folder of a daemon")
+        self._checkpoints = self.options.checkpoints or self.folder / CHECKPOINTS
+        self.observations: Observations | None = None
         self._hotkey, self._signer = hotkey, signer
         self._make_agreement, self._held = agreement, held or NoLock()
         if self.network.exchange is not None and agreement is None:
@@ -185,6 +201,7 @@ class Validator:
             )
         self._open: ExitStack | None = None
         self._stop: asyncio.Event | None = None
+        self._awake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.ledger: Ledger
         self.intake: Intake
@@ -216,7 +233,7 @@ class Validator:
             stack.close()
             raise
         self._open, self._loop = stack, asyncio.get_running_loop()
-        self._stop = asyncio.Event()
+        self._stop, self._awake = asyncio.Event(), asyncio.Event()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -233,10 +250,10 @@ class Validator:
         from tallystick_state.ledger import Ledger
 
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self._folder}: cannot be made ({error.strerror})") from error
-        stack.enter_context(exclusive(self._folder / LOCK, "this folder"))
+            raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
+        stack.enter_context(exclusive(self.folder / LOCK, "this folder"))
         self.ledger = stack.enter_context(Ledger.open(self._state))
         store = self.ledger.store.path
         if store is not None:
@@ -244,11 +261,13 @@ class Validator:
             lock = real.with_name(f"{real.name}.daemon")
             stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
         self._check_state()
+        self._opened, self._weights = stack, dict[int, WeightsToSet]()
+        self._rows = None
         admission = Admission(self.ledger.scorer, self.network, self.hotkey)
         self._admits_by = self.ledger.in_force.seq
         self.intake = stack.enter_context(
             Intake(
-                self._folder / INTAKE,
+                self.folder / INTAKE,
                 admission,
                 network=self.network.name,
                 waiting_bytes=self.options.waiting_bytes,
@@ -264,7 +283,7 @@ class Validator:
     def _agreement(self) -> Agreement:
         if self.network.exchange is None or self._make_agreement is None:
             return Alone(self.intake, self.hotkey)
-        folder = self._folder / "exchange"
+        folder = self.folder / EXCHANGE
         folder.mkdir(mode=0o700, exist_ok=True)
         parts = Parts(
             network=self.network,
@@ -274,6 +293,7 @@ class Validator:
             folder=folder,
             hotkey=self.hotkey,
             signer=self._signer,
+            checkpoint=self._checkpoints / _NEWEST,
         )
         return self._make_agreement(parts)
 
@@ -303,6 +323,7 @@ class Validator:
         loop, stop = self._loop, self._stop
         if loop is not None and stop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(stop.set)
+            self.wake()
 
     async def run(self, after: Callable[[Step], bool] | None = None) -> None:
         """Step until it is stopped.
@@ -321,12 +342,19 @@ class Validator:
                 return
             await self._pause()
 
+    def wake(self) -> None:
+        """Look at the chain at once; any thread may call it."""
+        loop, awake = self._loop, self._awake
+        if loop is not None and awake is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(awake.set)
+
     async def _pause(self) -> None:
-        assert self._stop is not None  # noqa: S101  # it is open
+        assert self._awake is not None  # noqa: S101  # it is open
         try:
-            await asyncio.wait_for(self._stop.wait(), self.options.poll_seconds)
+            await asyncio.wait_for(self._awake.wait(), self.options.poll_seconds)
         except TimeoutError:
             return
+        self._awake.clear()
 
     def health(self) -> Health:
         """Return what is wrong now."""
@@ -351,19 +379,28 @@ class Validator:
             opened = await self._on(self._in_state, self.ledger.open_epoch)
             await self._stage("agreement", self._in_peers, self._advance, finalized, opened)
             waits = not await self._close_all(finalized, opened, closed)
+            await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("weights", self._in_calls, self._send_row, finalized)
+        await self._stage("counts", self._in_peers, self._count_records)
         open_epoch = await self._on(self._in_state, self.ledger.open_epoch)
         self.watch.put("peers", self.agreement.problems())
         self.watch.know(finalized=finalized, open_epoch=open_epoch)
         return Step(finalized, tuple(closed), open_epoch, waits)
 
     async def _on(
-        self, pool: ThreadPoolExecutor, work: Callable[..., _Result], *arguments: Any
+        self,
+        pool: ThreadPoolExecutor,
+        work: Callable[..., _Result],
+        *arguments: Any,  # noqa: ANN401  # of the work
     ) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(pool, partial(work, *arguments))
 
     async def _stage(
-        self, name: str, pool: ThreadPoolExecutor, work: Callable[..., _Result], *arguments: Any
+        self,
+        name: str,
+        pool: ThreadPoolExecutor,
+        work: Callable[..., _Result],
+        *arguments: Any,  # noqa: ANN401  # of the work
     ) -> _Result | None:
         """Return the result of a part of a step; a failure is a problem, and gives None."""
         began = time.monotonic()
@@ -375,8 +412,8 @@ class Validator:
             self._fail(name, "not-locked" if name == "lock" else "closing-failed", error)
         except TallystickError as error:
             self._fail(name, _CODES.get(name, "state"), error)
-        except Exception as error:
-            _LOG.exception("a step failed", extra={"stage": name})
+        except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
+            _LOG.error("a defect", extra={"stage": name, "trace": traceback.format_exc()})
             self._fail(name, "internal", error)
         else:
             if not isinstance(result, _Told):
@@ -391,7 +428,8 @@ class Validator:
         self.watch.put(name, [Problem.of(code, message, failing=True)])
 
     def _took(self, name: str, seconds: float) -> None:
-        """Note how long a part of a step took."""
+        if self.observations is not None:
+            self.observations.took(name, seconds)
 
     def _take_records(self) -> _Told | None:
         if self._records is None:
@@ -409,7 +447,7 @@ class Validator:
     def _look_at_disk(self) -> _Told | None:
         problems = []
         store = self.ledger.store.path
-        for folder in {self._folder, self._folder if store is None else store.absolute().parent}:
+        for folder in {self.folder, self.folder if store is None else store.absolute().parent}:
             free = shutil.disk_usage(folder).free
             if free < MIN_FREE_BYTES:
                 message = f"found {free} free bytes for {folder}, expected {MIN_FREE_BYTES}"
@@ -443,7 +481,9 @@ class Validator:
         for epoch in self.intake.unsettled(self.ledger.open_epoch()):
             counted = self.agreement.counted(epoch)
             if isinstance(counted, Counted):
-                self.intake.settle(epoch, counted=counted.has(self.hotkey))
+                self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
+
+    def _count_records(self) -> None:
         counts = self.intake.counts()
         self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
 
@@ -452,7 +492,7 @@ class Validator:
 
     async def _close_all(self, finalized: int, open_epoch: int, closed: list[int]) -> bool:
         """Close every epoch that is due; False where one of them cannot be closed yet."""
-        epochs = due(self.network, open_epoch, finalized).epochs
+        epochs = epochs_due(self.network, open_epoch, finalized)
         for epoch in epochs:
             if self._stop is not None and self._stop.is_set():
                 return False
@@ -460,6 +500,8 @@ class Validator:
                 self._behind(finalized, epoch)
                 return False
             closed.append(epoch)
+            if self.network.weights_block(epoch + 1) > finalized:
+                await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("agreement", self._in_peers, self._advance, finalized, epoch + 1)
         self._behind(finalized, epochs.stop)
         return True
@@ -467,6 +509,8 @@ class Validator:
     def _behind(self, finalized: int, open_epoch: int) -> None:
         behind = max(0, finalized - self.network.closing_block(open_epoch))
         self.watch.know(blocks_behind=behind)
+        if self.observations is not None:
+            self.observations.chain(finalized, behind)
         problems = []
         if behind > self.network.epoch_blocks:
             message = (
@@ -521,15 +565,22 @@ class Validator:
         return closing
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
-        own = {line.index: line.code for line in closing.refused if line.validator == self.hotkey}
-        has_own = counted.has(self.hotkey)
-        self.intake.settle(counted.epoch, counted=has_own, refused=own if has_own else None)
-        for line in [line for line in closing.refused if line.validator == self.hotkey][
-            :_MOST_REFUSED
-        ]:
-            details = {"epoch": counted.epoch, "code": line.code, "place": line.index}
+        """Settle the own batch of an epoch that was closed, and tell the agreement."""
+        epoch, own = counted.epoch, counted.of(self.hotkey)
+        refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
+        for line in list(refused.values())[:_MOST_TOLD]:
+            details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
-        self.agreement.closed(counted.epoch, closing.snapshot, closing.rules)
+        recorded = None
+        if own is not None and (refused or len(own.lines) != len(self.intake.lines(epoch))):
+            judged = (
+                self.intake.admission.judge(line, index)
+                for index, line in enumerate(own.lines)
+                if index not in refused
+            )
+            recorded = {record.digest for record in judged if isinstance(record, Admitted)}
+        self.intake.settle(epoch, counted=own is not None, recorded=recorded)
+        self.agreement.closed(epoch, closing.snapshot, closing.rules)
         return True
 
     def _publish(self, epoch: int) -> None:
@@ -537,7 +588,7 @@ class Validator:
         from tallystick.io.atomic import atomic_files
         from tallystick_state.checkpoints import checkpoint
 
-        folder = self.options.checkpoints or self._folder / CHECKPOINTS
+        folder = self._checkpoints
         current = checkpoint(self.ledger)
         signer = self.options.checkpoint_signer
         text = (current if signer is None else current.signed(signer)).to_text().encode()
@@ -545,12 +596,36 @@ class Validator:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
-        with atomic_files(folder / f"{epoch:08d}.txt", folder / "latest.txt") as files:
+        with atomic_files(folder / f"{epoch:08d}.txt", folder / _NEWEST) as files:
             for file in files:
                 file.write(text)
 
-    def _send_row(self, finalized: int) -> None:
-        """Send the row of the newest closed epoch, once it is due."""
+    def _weigh(self) -> None:
+        """Compute the weights of the newest closed epoch, and keep those of the one before."""
+        with self.ledger.queries() as queries:
+            epoch = queries.state.epoch - 1
+            if epoch >= 0 and epoch not in self._weights:
+                # its row may be due after the next epoch is closed
+                kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
+                self._weights = {**kept, epoch: weights_to_set(queries)}
+
+    def _send_row(self, finalized: int) -> _Told:
+        """Send the row of the newest epoch whose row is due, and watch those before it."""
+        if self._rows is None:
+            subject = journal_subject(self.network, self.hotkey)
+            journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
+            self._rows = RowSender(self.chain, self.network, journal, self._deadline_s)
+        epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
+        weights = None if epoch is None else self._weights.get(epoch)
+        problems = self._rows.send(weights if self.options.sets_weights else None, self._row_became)
+        self.watch.put("weights", problems)
+        self.watch.know(rows={str(epoch): what for epoch, what in self._rows.outcomes.items()})
+        return _TOLD
+
+    def _row_became(self, outcome: Outcome) -> None:
+        kind = _RECEIPTS.get(outcome)
+        if self.observations is not None and kind is not None:
+            self.observations.received(kind)
 
 
 def slots_of(
@@ -567,7 +642,8 @@ def slots_of(
     for neuron in neurons:
         declared = [name for name in network.miners.types_of(neuron, types) if name in types]
         if declared:
-            slots.append({"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared})
+            slot = {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared}
+            slots.append({**slot, "registered_block": neuron.registered_block})
     return slots
 
 
@@ -576,14 +652,25 @@ class _Told:
 
 
 _TOLD = _Told()
+_RECEIPTS: Mapping[Outcome, ReceiptKind] = {
+    Outcome.SET: "set",
+    Outcome.COMMITTED: "committed",
+    Outcome.REVEALED_OTHER: "revealed-other",
+    Outcome.VANISHED: "vanished",
+    Outcome.REFUSED: "refused",
+    Outcome.LAPSED: "unknown",
+    Outcome.UNKNOWN: "unknown",
+}
 _CODES = {
     "adoptions": "adoption-refused",
     "agreement": "peers",
     "closing": "closing-failed",
     "counted": "closing-failed",
+    "counts": "intake",
     "intake": "intake",
     "records": "intake",
     "settling": "intake",
+    "weighing": "weights",
     "weights": "weights",
 }
 """Codes of what goes wrong in a part of a step, unless the chain does."""

@@ -11,6 +11,7 @@ from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.options import PATH, as_json
 from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
+from tallystick_chain.cli.simulate import simulate_command
 
 if TYPE_CHECKING:
     from tallystick_chain.network import DueKind, Network
@@ -35,7 +36,10 @@ block_option = click.option(
 
 @click.group(cls=CommandGroup)
 def chain() -> None:
-    """Show what a network file and its chain say."""
+    """Show what a network file and its chain say, or run a simulated chain."""
+
+
+chain.add_command(simulate_command)
 
 
 @chain.command(

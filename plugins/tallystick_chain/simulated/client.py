@@ -39,7 +39,7 @@ from tallystick_chain.simulated.wire import (
     line_of,
     signed_bytes,
 )
-from tallystick_state.trust.keys import PairSigner
+from tallystick_state.trust.keys import Signer
 
 READ_DEADLINE_SECONDS = 10.0
 """Seconds that a read may take by default."""
@@ -64,7 +64,7 @@ class _Connection:
         signer: the key that signs what writes.
     """
 
-    def __init__(self, url: str, hotkey: str | None, signer: PairSigner | None) -> None:
+    def __init__(self, url: str, hotkey: str | None, signer: Signer | None) -> None:
         self._address = _address(url)
         self.url, self._hotkey, self._signer = url, hotkey, signer
         self._lock = threading.Lock()
@@ -159,11 +159,11 @@ class RemoteChain:
     def __init__(
         self,
         url: str,
-        key: str | PairSigner,
+        key: str | Signer,
         *,
         read_deadline_s: float = READ_DEADLINE_SECONDS,
     ) -> None:
-        self._signer = key if isinstance(key, PairSigner) else None
+        self._signer = None if isinstance(key, str) else key
         self._hotkey = key if isinstance(key, str) else address_of(key)
         self._connection = _Connection(url, self._hotkey, self._signer)
         self._read_deadline_s = read_deadline_s

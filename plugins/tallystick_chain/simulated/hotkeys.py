@@ -6,7 +6,7 @@ import hashlib
 from itertools import count
 
 from tallystick_state.trust.encoding import ss58_text
-from tallystick_state.trust.keys import PairSigner
+from tallystick_state.trust.keys import PairSigner, Signer
 from tallystick_state.trust.points import is_ristretto_key
 from tallystick_state.trust.sr25519 import Pair
 
@@ -42,6 +42,6 @@ def signer_of(name: str) -> PairSigner:
     return PairSigner.of(Pair.of_seed(hashlib.sha256(_SEED + name.encode()).digest()))
 
 
-def address_of(signer: PairSigner) -> str:
+def address_of(signer: Signer) -> str:
     """Return the hotkey of a key, as SS58."""
     return ss58_text(signer.public.data)

@@ -44,7 +44,7 @@ from tallystick_chain.simulated.model import (
     MechanismState,
     SubnetState,
 )
-from tallystick_state.trust.keys import PairSigner
+from tallystick_state.trust.keys import Signer
 
 MAX_HOTKEY_LENGTH = 128
 """Maximum length of a hotkey, in characters."""
@@ -154,13 +154,13 @@ class SimulatedChain:
                 raise ChainError(message, Refusal.NO_BLOCK)
             return block
 
-    def as_hotkey(self, key: str | PairSigner) -> HotkeyView:
+    def as_hotkey(self, key: str | Signer) -> HotkeyView:
         """Return the chain as the validator of a hotkey sees it.
 
         Args:
             key: its hotkey, which cannot sign, or its key of sr25519.
         """
-        if isinstance(key, PairSigner):
+        if not isinstance(key, str):
             return HotkeyView(self, address_of(key), key)
         return HotkeyView(self, key, None)
 
@@ -507,9 +507,7 @@ class HotkeyView:
         signer: its key; None: it cannot sign.
     """
 
-    def __init__(
-        self, chain: SimulatedChain, hotkey: str, signer: PairSigner | None = None
-    ) -> None:
+    def __init__(self, chain: SimulatedChain, hotkey: str, signer: Signer | None = None) -> None:
         self._chain, self._hotkey, self._signer = chain, hotkey, signer
 
     def head(self) -> Head:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tallystick_chain.chain import REMEDIES, ChainError, Refusal
+from tallystick_chain.chain import ChainError, Refusal
 
 PROTOCOL = 1
 """The version of the messages."""
@@ -62,7 +62,7 @@ class CallError(msgspec.Struct):
     @classmethod
     def of(cls, error: ChainError) -> CallError:
         """Return the error of a chain, without its remedy, which the other side has too."""
-        return cls(error.code, str(error).removesuffix(f": {REMEDIES[error.code]}"))
+        return cls(error.code, error.message)
 
     def error(self) -> ChainError:
         """Return the error as a chain raises it."""
