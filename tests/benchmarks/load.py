@@ -1,10 +1,10 @@
 """The service under load: a steady rate of requests for pages, answers and explanations.
 
-Run as ``python tests/benchmarks/load.py [--rate 200] [--seconds 60] [--miners 256] [--epochs 300]``.
-A state is made, `tallystick serve` started on it, and each request sent at its own time, whether
-those before it are answered or not; its latency counts from that time, so that a service that falls
-behind cannot hide it. A first pass fetches every page once: its latencies are those of pages that
-nobody asked for before.
+Run as ``python tests/benchmarks/load.py [--rate 200] [--seconds 60] [--miners N] [--epochs N]``. A
+state is made and served by a process of its own, which shows everything and has no limit of rates.
+Each request is sent at its own time, whether those before it are answered or not; its latency
+counts from that time, so that a service that falls behind cannot hide it. A first pass fetches
+every page once: its latencies are those of pages that nobody asked for before.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ import click
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import load
 from tallystick_conformance.testing.history import history_of
+from tallystick_service.application import application
+from tallystick_service.server import address_of, bound, serving
+from tallystick_service.settings import Settings
 from tallystick_state.checkpoints import checkpoint
 from tallystick_state.ledger import Ledger
 
@@ -82,8 +85,8 @@ class Sums:
         return rows
 
 
-def made_state(folder: Path, miners: int, epochs: int, seed: int) -> list[str]:
-    """Make the state ``subnet.db`` of so many miners and epochs; return the miners' hotkeys."""
+def made_state(folder: Path, miners: int, epochs: int, seed: int) -> tuple[list[str], bytes]:
+    """Make the state ``subnet.db``; return the miners' hotkeys, and one record of it."""
     registry = installed()
     types = load(RULES, registry).rule_set.skill_types
     history = history_of(
@@ -105,7 +108,8 @@ def made_state(folder: Path, miners: int, epochs: int, seed: int) -> list[str]:
             ledger.close_round(by_epoch[epoch], bad="reject")
             ledger.close_epoch(epoch)
         checkpoint(ledger)
-    return [line.split(",")[1] for line in listed.read_text().splitlines()[1:]]
+    hotkeys = [line.split(",")[1] for line in listed.read_text().splitlines()[1:]]
+    return hotkeys, by_epoch[epochs - 1][0]
 
 
 def requests(hotkeys: Sequence[str], epochs: int, record: bytes) -> tuple[list[Request], Request]:
@@ -115,8 +119,7 @@ def requests(hotkeys: Sequence[str], epochs: int, record: bytes) -> tuple[list[R
     found += [Request("page", f"/miners/{hotkey}") for hotkey in hotkeys]
     found += [Request("answer", f"/api/v1/miners/{hotkey}") for hotkey in hotkeys]
     found += [Request("answer", f"/api/v1/epochs/{epoch}") for epoch in range(epochs)]
-    body = json.dumps({"rules": RULES, "record": json.loads(record)}).encode()
-    return found, Request("explain", "/api/v1/explain", body)
+    return found, Request("explain", f"/api/v1/explain?rules={RULES}", record)
 
 
 class Client:
@@ -153,23 +156,29 @@ class Client:
 
 @asynccontextmanager
 async def service(folder: Path) -> AsyncIterator[tuple[str, int, int]]:
-    """Serve the state; give host, port and the number of the process."""
-    command = [sys.executable, "-m", "tallystick", "serve", "--port", "0", "--operator"]
+    """Serve the state by a process; give host, port and the number of the process."""
     process = await asyncio.create_subprocess_exec(
-        *command,
-        "--state",
-        str(folder / "subnet.db"),
-        stdout=subprocess.PIPE,
-        cwd=folder,
+        sys.executable, __file__, "--serve", str(folder), stdout=subprocess.PIPE
     )
     assert process.stdout is not None
     try:
-        while not (found := re.search(rb"http://([\d.]+):(\d+)", await process.stdout.readline())):
-            assert process.returncode is None
+        line = await process.stdout.readline()
+        found = re.search(rb"http://([\d.]+):(\d+)", line)
+        assert found is not None, line
         yield found[1].decode(), int(found[2]), process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         await process.wait()
+
+
+async def serve(folder: Path) -> None:
+    """Serve the state of a folder until the process is ended."""
+    settings = Settings(shows="all", rate=10**6, burst=10**6)
+    listener = bound("127.0.0.1", 0)
+    with listener, Ledger.open(folder / "subnet.db") as ledger:
+        async with serving(application(ledger, settings), settings, listener) as task:
+            print(address_of(listener), flush=True)
+            await task
 
 
 def memory(pid: int) -> int:
@@ -186,9 +195,10 @@ async def ask(client: Client, request: Request, due: float, sums: Sums, kind: st
     sums.faults[kind] += status not in {200, 304}
 
 
-async def loaded(folder: Path, hotkeys: list[str], epochs: int, rate: int, seconds: int) -> None:
+async def loaded(  # noqa: PLR0913, PLR0917  # what a load is
+    folder: Path, hotkeys: list[str], record: bytes, epochs: int, rate: int, seconds: int
+) -> None:
     """Load the service and print latencies, faults and memory."""
-    record = next(iter((folder / "record.jsonl").read_bytes().splitlines()))
     fetched, explained = requests(hotkeys, epochs, record)
     chance = random.Random(1)
     async with service(folder) as (host, port, pid):
@@ -218,28 +228,18 @@ async def loaded(folder: Path, hotkeys: list[str], epochs: int, rate: int, secon
 @click.option("--seconds", default=60, show_default=True)
 @click.option("--miners", default=256, show_default=True)
 @click.option("--epochs", default=300, show_default=True)
-def main(rate: int, seconds: int, miners: int, epochs: int) -> None:
+@click.option("--serve", "served", type=Path, hidden=True)
+def main(rate: int, seconds: int, miners: int, epochs: int, served: Path | None) -> None:
     """Load the service."""
+    if served is not None:
+        asyncio.run(serve(served))
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        hotkeys = made_state(folder, miners, epochs, seed=7)
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tallystick",
-                "records",
-                "generate",
-                "--seed",
-                "7",
-                "--count",
-                "1",
-            ]
-            + ["--types", "executable_python", "-o", str(folder / "record.jsonl")],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        asyncio.run(loaded(folder, hotkeys, epochs, rate, seconds))
+        begun = time.perf_counter()
+        hotkeys, record = made_state(folder, miners, epochs, seed=7)
+        print(f"{miners} miners, {epochs} epochs: made in {time.perf_counter() - begun:.0f} s")
+        asyncio.run(loaded(folder, hotkeys, record, epochs, rate, seconds))
 
 
 if __name__ == "__main__":
