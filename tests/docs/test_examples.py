@@ -123,9 +123,10 @@ def test_the_sidecar_feeds_the_daemon_from_node(tmp_path: Path) -> None:
     assert subnet["rounds_an_epoch"] == network.epoch_rounds
     Ledger.create(tmp_path / "subnet.db", "workflow@1.2.0").close()
     tallystick = sys.executable, "-m", "tallystick"
-    simulate = *tallystick, "chain", "simulate", "--file", "simulated.toml", "--stepped", "--json"
+    simulate = *tallystick, "chain", "simulate", "--file", "simulated.toml", "--stepped"
     with process(tmp_path, *simulate) as chain:
-        url = json.loads(lines_of(chain).get(timeout=PATIENCE))["url"]
+        assert chain.stdout is not None
+        (url,) = re.findall(r"simulate://[0-9.:]*[0-9]", chain.stdout.readline())
         settings = tmp_path / "validator.toml"
         settings.write_text(settings.read_text().replace("simulate://127.0.0.1:9944", url))
         control = Control(url)
@@ -146,6 +147,7 @@ def test_the_sidecar_feeds_the_daemon_from_node(tmp_path: Path) -> None:
         view = connect(url, subnet["validator"])
         head = view.head()
         row = view.row(network.netuid, 0, 0, head.best)
+        view.close()
         control.close()
     with Ledger.open(tmp_path / "subnet.db") as ledger:
         with ledger.queries() as queries:
