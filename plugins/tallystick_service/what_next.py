@@ -23,7 +23,14 @@ import attrs
 
 from tallystick.errors import TallystickError
 from tallystick.formula.evaluate import evaluate
-from tallystick.formula.facts import arguments_of, is_opaque, path_of, reader_of, relations, scale_of
+from tallystick.formula.facts import (
+    arguments_of,
+    is_opaque,
+    path_of,
+    reader_of,
+    relations,
+    scale_of,
+)
 from tallystick.formula.facts.draft import put
 from tallystick.formula.facts.fact import name_of
 from tallystick.formula.schema_path import ANSWER, steps
