@@ -152,7 +152,7 @@ def test_the_numbers_of_a_miner_are_those_of_the_command_line(service: Live, sta
     assert own["reputation"] in found.text
     weights = run("weights", "--state", str(state), "--explain", OWN, "--json").json()
     for step in weights["explanation"]["steps"]:
-        assert step["name"] in found.text
+        assert step["step"] in found.text
         assert step["value"] is None or step["value"] in found.text
     weight = weights["explanation"]["weight"]
     assert weight is None or weight in found.text
@@ -326,7 +326,7 @@ def test_the_playground_explains_what_its_link_holds(service: Live) -> None:
         {"rules": "/etc/passwd"},
         {"other": "../../x.toml"},
     ],
-    ids=str,
+    ids=lambda asked: "-".join((*asked, next(iter(asked.values()))[:12])),
 )
 def test_what_the_playground_refuses_is_said_on_its_page(service: Live, asked: dict[str, str]) -> None:
     found = page(service, f"/playground?{urlencode(asked)}")
