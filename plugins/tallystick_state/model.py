@@ -94,6 +94,8 @@ class Snapshot:
         rule_set: the digest of the rule set.
         previous: the digest of the snapshot before; None for the first.
         events_digest: of the events that led from the one before; None for the first.
+        genesis: of the first one, the digest of what the state began under, where that is more than
+            rules; None elsewhere, which is no part of the canonical form.
         format: the version of the canonical form.
     """
 
@@ -101,6 +103,7 @@ class Snapshot:
     rule_set: str
     previous: str | None = None
     events_digest: str | None = None
+    genesis: str | None = None
     format: int = attrs.field(default=FORMAT, init=False)
 
     @property
@@ -171,7 +174,11 @@ def _keep_the_names_of_snapshots(converter: cattrs.Converter) -> None:
     """Say the format and the events digest as the first snapshots did, which later ones cover."""
     named = override(rename="evidence")
     write = make_dict_unstructure_fn(
-        Snapshot, converter, _cattrs_include_init_false=True, events_digest=named
+        Snapshot,
+        converter,
+        _cattrs_include_init_false=True,
+        events_digest=named,
+        genesis=override(omit_if_default=True),
     )
     read = make_dict_structure_fn(Snapshot, converter, events_digest=named)
     converter.register_unstructure_hook(Snapshot, write)
