@@ -57,6 +57,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "options",
         "plugin_options",
         "progress",
+        "rule_text",
         "settings",
         "shown",
     ),
@@ -159,6 +160,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "sources",
         "threshold_snapshots",
         "tiers",
+        "trees",
         "value",
     ),
     "tallystick.scoring.executors": (

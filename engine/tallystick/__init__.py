@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tallystick_allocation.allocate import Allocation
     from tallystick_allocation.allocation import allocate
     from tallystick_consensus.run import consensus
+    from tallystick_service.client import Client
     from tallystick_state.answers import (
         ClaimInfo,
         ClosedEpoch,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tallystick_state.queries import StateQueries
     from tallystick_state.rules import epoch_of
     from tallystick_state.weights import Weights
+    from tallystick_validator.validator import Validator
     from tallystick_yuma.cases import yuma
 
     __version__: str
@@ -52,6 +54,7 @@ __all__ = [
     "Allocation",
     "AllocationError",
     "ClaimInfo",
+    "Client",
     "ClosedEpoch",
     "ClosedRound",
     "EpochInfo",
@@ -74,6 +77,7 @@ __all__ = [
     "StateQueries",
     "Synced",
     "TallystickError",
+    "Validator",
     "Weights",
     "__version__",
     "allocate",
@@ -86,6 +90,7 @@ __all__ = [
 _HOMES = {
     "Allocation": "tallystick_allocation.allocate",
     "ClaimInfo": "tallystick_state.answers",
+    "Client": "tallystick_service.client",
     "ClosedEpoch": "tallystick_state.answers",
     "ClosedRound": "tallystick_state.answers",
     "EpochInfo": "tallystick_state.answers",
@@ -105,6 +110,7 @@ _HOMES = {
     "StateInfo": "tallystick_state.answers",
     "StateQueries": "tallystick_state.queries",
     "Synced": "tallystick_state.answers",
+    "Validator": "tallystick_validator.validator",
     "Weights": "tallystick_state.weights",
     "allocate": "tallystick_allocation.allocation",
     "consensus": "tallystick_consensus.run",

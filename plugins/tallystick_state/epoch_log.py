@@ -18,6 +18,7 @@ from tallystick.json_values import json_value
 from tallystick_allocation.rules import round_score
 from tallystick_state.attributes import closed_attributes
 from tallystick_state.model import State
+from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
@@ -32,7 +33,7 @@ from tallystick_state.step_roots import (
 )
 from tallystick_state.store.transaction import Transaction
 from tallystick_state.trust.merkle import TileTree, leaf_hash
-from tallystick_state.weights import LineRecords, is_of_round
+from tallystick_state.weights import LineRecords, LineWeights, is_of_round
 
 
 @attrs.frozen
@@ -48,6 +49,25 @@ class Closed:
     seq: int
     snapshot: str
     salt: str | None
+
+
+@attrs.frozen
+class ClosedWeights:
+    """The weights of a line as an epoch closes.
+
+    Attributes:
+        line: its name.
+        epoch: whose rules give them: that of the last closed round.
+        rules: of that epoch.
+        round: the last closed one; None where none is.
+        weights: of the miners.
+    """
+
+    line: str
+    epoch: int
+    rules: StateRules
+    round: int | None
+    weights: LineWeights
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -76,9 +96,18 @@ class EpochLog:
         return tuple(closings)
 
     @cached_property
+    def pruned(self) -> PrunedPoint | None:
+        """The point up to which records were pruned; None where none were."""
+        return self.transaction.pruned()
+
+    @cached_property
     def leaves(self) -> tuple[EpochLeaf, ...]:
         """The leaf of each closed epoch."""
-        stored = self.transaction.epoch_leaves() if self.trusts else {}
+        stored = self.transaction.epoch_leaves()
+        if not self.trusts:
+            # what was pruned cannot be computed again
+            pruned = 0 if self.pruned is None else self.pruned.epoch
+            stored = {epoch: leaf for epoch, leaf in stored.items() if epoch < pruned}
         return tuple(self._leaf(epoch, stored.get(epoch)) for epoch in range(len(self.closed)))
 
     @cached_property
@@ -127,6 +156,8 @@ class EpochLog:
             raise StateError(
                 f"found the epoch {epoch}, expected one of the {len(self.closed)} that are closed"
             )
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
         events = [*self.transaction.events(epoch)]
         pins = sorted({each.epoch for each in events if each.epoch <= epoch})
         return Counted(
@@ -154,13 +185,19 @@ class EpochLog:
             )
         return state
 
-    def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
-        """Yield hotkey and line with the weight as an epoch closes, without immunity.
+    def slots(self, epoch: int) -> Mapping[str, int]:
+        """Return by hotkey the slots of the miners that have one once an epoch is closed."""
+        miners = self._state(epoch + 1).miners.values()
+        return {miner.hotkey: miner.uid for miner in miners if miner.uid is not None}
+
+    def weighed(self, epoch: int) -> Iterator[ClosedWeights]:
+        """Yield the weights of each line that weighs, as an epoch closes, without immunity.
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
-        after, state = self._state(epoch + 1), cache(self._known)
-        slots = {m.hotkey: m.uid for m in after.miners.values() if m.uid is not None}
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
+        state, slots = cache(self._known), self.slots(epoch)
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(
                 self.closed[epoch].seq, types=self.in_force.types_apart(line), counted_by=epoch
@@ -176,15 +213,21 @@ class EpochLog:
             pinned = round_epoch(records.of_round(last))
             of_rules = epoch if pinned is None else pinned
             rules = timeline.at(of_rules)
-            if rules.allocation is None:
-                continue
-            weights = records.weighed(rules, epoch, slots, last)
-            number = None if round_score(rules.rule_set) is None else last
-            columns = after.carry.get(line, {})
-            for hotkey in weights.scores if is_of_round(rules.rule_set) else slots:
+            if rules.allocation is not None:
+                weights = records.weighed(rules, epoch, slots, last)
+                yield ClosedWeights(line, of_rules, rules, last, weights)
+
+    def _scores(self, epoch: int) -> Iterator[tuple[tuple[str, str], Share]]:
+        """Yield hotkey and line with the weight as an epoch closes."""
+        after, slots = self._state(epoch + 1), self.slots(epoch)
+        for closed in self.weighed(epoch):
+            rule_set, weights = closed.rules.rule_set, closed.weights
+            number = None if round_score(rule_set) is None else closed.round
+            columns = after.carry.get(closed.line, {})
+            for hotkey in weights.scores if is_of_round(rule_set) else slots:
                 share = Share(
                     uid=slots[hotkey],
-                    epoch=of_rules,
+                    epoch=closed.epoch,
                     round=number,
                     score=weights.scores.get(hotkey),
                     weight=weights.weights.get(hotkey),
@@ -192,7 +235,7 @@ class EpochLog:
                         name: column[hotkey] for name, column in columns.items() if hotkey in column
                     },
                 )
-                yield (hotkey, line), share
+                yield (hotkey, closed.line), share
 
 
 def _root(rows: list[bytes] | None) -> StepRoot | None:

@@ -2,8 +2,8 @@
 
 The loop calls an `Agreement` in a thread of its own, and nothing else does: `advance` whenever the
 finalized block moved, or a few seconds have passed; `counted` once an epoch can be closed. Both may
-be called again at any time, also after kill -9 at any place, and for several epochs behind. `Alone`
-is the agreement of a network without ``[exchange]``.
+be called again at any time, also after kill -9 at any place, and for several epochs behind. The
+agreement of a network without ``[exchange]`` is `alone.Alone`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Counted:
     epoch: int
     batches: tuple[CountedBatch, ...]
 
-    def has(self, validator: str) -> bool:
-        """Return whether a batch of a validator counts."""
-        return any(batch.validator == validator for batch in self.batches)
+    def of(self, validator: str) -> CountedBatch | None:
+        """Return the batch of a validator; None where none counts."""
+        return next((batch for batch in self.batches if batch.validator == validator), None)
 
 
 @attrs.frozen

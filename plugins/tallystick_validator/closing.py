@@ -1,6 +1,7 @@
 """Closing: the epochs that are due at a finalized block, and the closing of one in a ledger.
 
-`due` is a pure function of the network file, the open epoch of the state and the finalized block.
+`epochs_due` and `row_due` are functions of the network file, the open epoch and the finalized
+block.
 `close` syncs the miners, closes every round with the records of the counted batches, takes late
 ones, and closes the epoch, all in one transaction: kill -9 anywhere leaves the state before it or
 after it. Nothing in it depends on when or in which order anything arrived, nor on whose state it
@@ -53,21 +54,8 @@ class EpochBlocks(Protocol):
         """Return the rounds of an epoch."""
 
 
-@attrs.frozen
-class Due:
-    """The work that is due at a finalized block.
-
-    Attributes:
-        epochs: those to close, in order.
-        weights: the newest epoch whose row is due; None before the first.
-    """
-
-    epochs: range
-    weights: int | None
-
-
-def due(network: EpochBlocks, open_epoch: int, finalized: int) -> Due:
-    """Return the work that is due at a finalized block.
+def epochs_due(network: EpochBlocks, open_epoch: int, finalized: int) -> range:
+    """Return the epochs that are to be closed at a finalized block, in their order.
 
     Args:
         network: the blocks of epochs.
@@ -77,10 +65,19 @@ def due(network: EpochBlocks, open_epoch: int, finalized: int) -> Due:
     end = open_epoch
     while network.closing_block(end) <= finalized:
         end += 1
-    weights = end
-    while weights >= 0 and network.weights_block(weights) > finalized:
-        weights -= 1
-    return Due(range(open_epoch, end), weights if weights >= 0 else None)
+    return range(open_epoch, end)
+
+
+def row_due(network: EpochBlocks, open_epoch: int, finalized: int) -> int | None:
+    """Return the newest closed epoch whose row is due at a finalized block; None without one.
+
+    Args:
+        network: the blocks of epochs.
+        open_epoch: the first epoch that the state has not closed.
+        finalized: the block.
+    """
+    closed = range(open_epoch - 1, -1, -1)
+    return next((epoch for epoch in closed if network.weights_block(epoch) <= finalized), None)
 
 
 @attrs.frozen

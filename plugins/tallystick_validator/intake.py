@@ -22,24 +22,24 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import attrs
 
 from tallystick.errors import InputError, StoreError
 from tallystick.io.text import json_text
-from tallystick.plugins.logger import logger_of
 from tallystick.records.rejects import Reject
 from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
 
 MAX_WAITING_BYTES = 1 << 30
 """Maximum size of all records that are not closed, in bytes, by default."""
-MAX_BATCH_BYTES = 32 << 20
-"""Maximum size of a batch, in bytes, each line with its end; the rest waits for the next one."""
+MAX_BATCH_BYTES, MAX_BATCH_LINES = 32 << 20, 100_000
+"""Maximum size of a batch, in bytes with the ends of lines, and in lines; the rest waits for the
+next one."""
 KEPT_EPOCHS = 64
 """Epochs for which the digests of closed records are kept."""
 
@@ -49,7 +49,7 @@ _APPLICATION_ID = 0x7A11_1A7E
 _VERSION = 1
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
-_LOG = logger_of(__name__)
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _Result = TypeVar("_Result")
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -215,7 +215,7 @@ class Intake:
         return self._call(lambda: self._lines(epoch))
 
     def settle(
-        self, epoch: int, *, counted: bool, refused: Mapping[int, str] | None = None
+        self, epoch: int, *, counted: bool, recorded: Collection[bytes] | None = None
     ) -> None:
         """End the batch of an epoch: its records are closed, or wait for the next batch.
 
@@ -224,21 +224,21 @@ class Intake:
         Args:
             epoch: of the batch.
             counted: whether the epoch was closed with the batch.
-            refused: the places of lines that the closing refused, with codes; they are let go, so
-                that they can be sent again.
+            recorded: the digests of the records that the state took; the others are let go, so that
+                they can be sent again. None: all of them.
 
         Raises:
             StoreError: the file cannot be written.
         """
-        self._call(lambda: self._settle(epoch, counted, refused or {}))
+        self._call(lambda: self._settle(epoch, counted, recorded))
 
-    def is_settled(self, epoch: int) -> bool:
-        """Return whether the batch of an epoch is settled.
+    def unsettled(self, before: int) -> tuple[int, ...]:
+        """Return the epochs before another one whose batches are not settled, ascending.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        return self._call(lambda: self._counted(epoch) is not None)
+        return self._call(lambda: self._unsettled(before))
 
     def counts(self) -> IntakeCounts:
         """Return how much the intake has.
@@ -255,7 +255,7 @@ class Intake:
             self._work.put(None)
         self._writer.join()
 
-    def __enter__(self) -> Intake:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -363,23 +363,25 @@ class Intake:
         self._db.execute(
             "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
             "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
-            "WHERE batch IS NULL AND closed IS NULL AND epoch <= ?) WHERE total <= ?)",
-            (epoch, epoch, self._batch_bytes),
+            "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
+            "WHERE total <= ?)",
+            (epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
         )
 
     def _lines(self, epoch: int) -> tuple[bytes, ...]:
         select = "SELECT line FROM record WHERE batch = ? AND closed IS NULL ORDER BY digest"
         return tuple(line for (line,) in self._db.execute(select, (epoch,)))
 
-    def _settle(self, epoch: int, counted: bool, refused: Mapping[int, str]) -> None:
+    def _settle(self, epoch: int, counted: bool, recorded: Collection[bytes] | None) -> None:
         if self._counted(epoch) is not None:
             return
         batched = "batch = ? AND closed IS NULL"
         if counted:
-            select = f"SELECT seq FROM record WHERE {batched} ORDER BY digest"  # noqa: S608  # no text of others
-            rows = self._db.execute(select, (epoch,)).fetchall()
-            gone = [rows[index] for index in refused if index < len(rows)]
-            self._db.executemany("DELETE FROM record WHERE seq = ?", gone)
+            if recorded is not None:
+                select = f"SELECT digest FROM record WHERE {batched}"  # noqa: S608  # no text of others
+                rows = self._db.execute(select, (epoch,)).fetchall()
+                gone = [row for row in rows if row[0] not in recorded]
+                self._db.executemany("DELETE FROM record WHERE digest = ?", gone)
             close = f"UPDATE record SET closed = batch, line = NULL WHERE {batched}"  # noqa: S608  # as above
             self._db.execute(close, (epoch,))
         else:
@@ -399,6 +401,10 @@ class Intake:
         select = "SELECT counted FROM batch WHERE epoch = ?"
         row = self._db.execute(select, (epoch,)).fetchone()
         return None if row is None or row[0] is None else bool(row[0])
+
+    def _unsettled(self, before: int) -> tuple[int, ...]:
+        select = "SELECT epoch FROM batch WHERE counted IS NULL AND epoch < ? ORDER BY epoch"
+        return tuple(epoch for (epoch,) in self._db.execute(select, (before,)))
 
     def _counts(self) -> IntakeCounts:
         waiting, batched, oldest = self._db.execute(
@@ -430,6 +436,12 @@ class Intake:
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             application = self._db.execute("PRAGMA application_id").fetchone()[0]
             tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and application != _APPLICATION_ID:
+            raise InputError(f"{self.path}: found another database, expected an intake")
+        with self._errors():
+            # a transaction is on the disk once it is committed
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
         if not tables:
             with self._transaction():
                 for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -438,8 +450,6 @@ class Intake:
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 self._db.execute(f"PRAGMA user_version = {_VERSION}")
             return
-        if application != _APPLICATION_ID:
-            raise InputError(f"{self.path}: found another database, expected an intake")
         if version != _VERSION:
             raise StoreError(
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
@@ -495,11 +505,8 @@ _NOTHING = _Call(lambda: None, Future())
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Return a connection by which a transaction is on the disk once it is committed."""
+    """Return a connection to a file, which is made for its owner alone."""
     # nobody else reads what a validator has seen before it is published
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)

@@ -1,0 +1,105 @@
+"""Advice: a record explained by its edges, and the moves that gain, as a page and an API show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import attrs
+
+from tallystick.json_values import JsonObject, json_value
+from tallystick.scoring.explanation import Cliff, Explanation
+from tallystick.scoring.scorer import RecordLike, Scorer
+from tallystick_service.distance import Distance
+from tallystick_service.what_next import Move, Outcome, outcome_of, what_next
+
+
+@attrs.frozen
+class Advice:
+    """A record, what it earns, how far it is from each edge, and what would earn more.
+
+    Attributes:
+        explanation: every step behind the score.
+        outcome: quality, tier and emission.
+        distances: to each gate and tier, and to the edges of factors.
+        moves: of one fact each, the best first.
+    """
+
+    explanation: Explanation
+    outcome: Outcome
+    distances: tuple[Distance, ...]
+    moves: tuple[Move, ...]
+
+    def to_dict(self) -> JsonObject:
+        """Return the explanation, the outcome, the distances and the moves as JSON values."""
+        return {
+            "explanation": self.explanation.to_dict(),
+            "outcome": json_value(self.outcome),
+            "distances": [_distance_view(distance) for distance in self.distances],
+            "moves": [{"sentence": sentence(move), **json_value(move)} for move in self.moves],
+        }
+
+
+def _distance_view(distance: Distance) -> JsonObject:
+    return {
+        "words": distance.words,
+        "edge": distance.edge,
+        "value_text": distance.value_text,
+        "edge_text": distance.edge_text,
+        "passed": distance.passed,
+        "meaning": distance.meaning,
+    }
+
+
+def advice(scorer: Scorer, record: RecordLike) -> Advice:
+    """Return the advice about a record.
+
+    Raises:
+        RecordError: the record cannot be scored.
+    """
+    explanation = scorer.explain(record)
+    return Advice(
+        explanation,
+        outcome_of(scorer, record),
+        tuple(distances(explanation)),
+        tuple(what_next(scorer, record)),
+    )
+
+
+def distances(explanation: Explanation) -> Iterator[Distance]:
+    """Yield how far a record is from each gate, each tier and each edge of an emission factor."""
+    composite, tier = explanation.composite, explanation.tier
+    for gate in composite.gates if composite is not None else ():
+        axis = gate.name.partition(" ")[0]
+        yield _distance(f"the gate of {axis}", gate, "below it the composite is replaced")
+    for threshold in tier.thresholds if tier is not None else ():
+        yield _distance(f"the threshold {threshold.name}", threshold, "from there on the tier is higher")
+    for factor in explanation.factors:
+        for cliff in factor.cliffs:
+            yield _distance(f"the edge {cliff.name} of {factor.name}", cliff, "")
+
+
+def _distance(edge: str, cliff: Cliff, meaning: str) -> Distance:
+    return Distance(edge, Fraction(cliff.value), Fraction(cliff.edge), cliff.passed, meaning)
+
+
+def sentence(move: Move) -> str:
+    """Return a move as a sentence without a full stop."""
+    change = f"{move.before} → {move.after}"
+    match move.reader:
+        case "overlap":
+            return f"share more of {move.path} with {move.other}: {change}"
+        case "distinct":
+            more = "add to" if move.direction == "more" else "leave out of"
+            return f"{more} {move.path} what is different: {change}"
+        case "count":
+            more = "more" if move.direction == "more" else "fewer"
+            return f"have {more} items in {move.path}: {change}"
+        case "equal":
+            return f"make {move.path} equal to {move.other}: {change}"
+        case "flag":
+            return f"have {move.path} be {'true' if move.after == 'yes' else 'false'}"
+        case "choice":
+            return f"answer {move.after} in {move.path} in place of {move.before}"
+    word = "raise" if move.direction == "more" else "lower"
+    return f"{word} {move.path}: {change}"

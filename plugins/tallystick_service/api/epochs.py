@@ -1,0 +1,317 @@
+"""Answers about epochs: thresholds and roots, weights, the checkpoint of their log, and proofs."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any, cast
+
+from tallystick.json_values import JsonObject, json_value
+from tallystick_service.access import ACCESS, condition, own_values
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answers import (
+    CheckpointAnswer,
+    EpochAnswer,
+    EpochsAnswer,
+    GrowthAnswer,
+    RowProofAnswer,
+    WeightsAnswer,
+)
+from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.shown import closings_of, not_shown, sees_board
+from tallystick_state import views
+from tallystick_state.checkpoints import checkpoint, growth, row_proof
+from tallystick_state.epoch_log import EpochLog
+from tallystick_state.step_roots import RootedStep
+from tallystick_state.trust.checkpoint import Checkpoint
+from tallystick_state.weights import by_slot, chain_weights, pooled
+
+_MOST_EPOCHS = 1000
+_PROVEN = ("reputations", "thresholds")
+"""Steps whose rows tell of no task and no round."""
+
+
+def _epochs(question: Question) -> Answer:
+    number = question.number("last")
+    last = _MOST_EPOCHS if number is None else min(number, _MOST_EPOCHS)
+    opened = question.queries.state.epoch
+    begun = range(max(0, opened + 1 - last), opened + 1)
+    return json_answer({"epochs": [epoch_row(question, number) for number in begun]})
+
+
+def epoch_row(question: Question, number: int) -> JsonObject:
+    """Return an epoch that has begun, as ``epoch list --json`` does."""
+    queries = question.queries
+    if number == queries.state.epoch:
+        return views.epoch_info(queries.epoch(number))
+    # its snapshot is large, and what is closed stays as it is
+    key = "epoch", number, closings_of(question)[number + 1], question.queries.in_force.genesis
+    return question.site.remembered(key, lambda: views.epoch_info(queries.epoch(number)))
+
+
+def _epoch(question: Question) -> Answer:
+    number = question.number("epoch") or 0
+    view = views.epoch_info(_begun(question, number), whole=True)
+    if condition("miners", question.viewer) != "always":
+        del view["reputation"]
+    leaf = None
+    if number < question.queries.state.epoch:
+        with question.state.epoch_log() as log:
+            if sees_leaf(question, log, number):
+                leaf = json_value(log.leaves[number])
+    return json_answer({**view, "leaf": leaf})
+
+
+def _begun(question: Question, number: int) -> Any:  # noqa: ANN401  # an answer of the queries
+    opened = question.queries.state.epoch
+    if number > opened:
+        raise no_epoch(number, f"0 to {opened}, the open one")
+    return question.queries.epoch(number)
+
+
+def no_epoch(number: int, expected: str) -> RefusedQuestionError:
+    """Return the refusal of an epoch that has not begun, or is not closed."""
+    return RefusedQuestionError(
+        HTTPStatus.NOT_FOUND, "no-such-epoch", f"the epoch {number}", expected, "see /api/v1/epochs"
+    )
+
+
+def sees_leaf(question: Question, log: EpochLog, number: int) -> bool:
+    """Return whether the asker sees the leaf of an epoch, which has the roots of its steps.
+
+    One with a salt is nobody's before the embargo is over: whoever salts does not want what they
+    have scored to be guessed from the log.
+    """
+    is_open = log.leaves[number].salt is None or is_over(question, number)
+    return is_open or condition("leaf", question.viewer) == "always"
+
+
+def is_over(question: Question, number: int) -> bool:
+    """Return whether the embargo of the weights of an epoch is over: so many closed after it."""
+    return number + question.site.settings.embargo < question.queries.state.epoch
+
+
+def check_embargo(question: Question, subject: str, number: int, hotkey: str = "") -> None:
+    """Refuse what has an embargo that is not over, or that the asker never sees.
+
+    Raises:
+        RefusedQuestionError: the epoch is not closed, the embargo is not over, or it is not shown.
+    """
+    needs = condition(subject, question.viewer, hotkey)
+    if needs == "never":
+        raise not_shown(ACCESS[subject].holds)
+    opened = question.queries.state.epoch
+    if number >= opened:
+        raise no_epoch(
+            number, f"one that is closed: 0 to {opened - 1}" if opened else "a closed one"
+        )
+    if needs == "embargo" and not is_over(question, number):
+        epochs = question.site.settings.embargo
+        raise RefusedQuestionError(
+            HTTPStatus.FORBIDDEN,
+            "embargo",
+            f"the weights of epoch {number}",
+            f"those of one after which {epochs} more closed",
+            f"ask again once epoch {number + epochs} is closed",
+        )
+
+
+def _weights(question: Question) -> Answer:
+    number = question.number("epoch") or 0
+    check_embargo(question, "weights", number)
+    return json_answer({"epoch": number, **weights_view(question, number)})
+
+
+def weights_view(question: Question, number: int) -> JsonObject:
+    """Return the weights of a closed epoch, as ``weights --json`` does: exact, and as uint16."""
+
+    def compute() -> JsonObject:
+        with question.state.epoch_log() as log:
+            slots = log.slots(number)
+            weighed = {closed.line: closed.weights.weights for closed in log.weighed(number)}
+            pools = log.in_force.pools.at(number)
+        lines = {
+            line: chain_weights(by_slot(weights, slots), {}, len(slots), "no miner has a weight")
+            for line, weights in weighed.items()
+        }
+        shared = None
+        if pools is not None:
+            shares = by_slot(pooled(pools, weighed, slots), slots)
+            shared = chain_weights(shares, {}, len(slots), "no line has a weight")
+        return views.weights(lines, shared) if lines else {"lines": {}}
+
+    return question.site.remembered(("weights", number, closings_of(question)[number + 1]), compute)
+
+
+def _checkpoint(question: Question) -> Answer:
+    signed, signer = checkpoint_of(question), question.site.signer
+    view = {
+        "origin": signed.origin,
+        "size": signed.size,
+        "root": signed.root.hex(),
+        "signed_by": None if signer is None else str(signer.public),
+        "checkpoint": signed.to_text(),
+    }
+    return json_answer(view | views.rules_digest(question.queries.rules_digest()))
+
+
+def checkpoint_of(question: Question) -> Checkpoint:
+    """Return the checkpoint of the closed epochs, signed where the service has a signer."""
+    current = question.once("checkpoint", lambda: checkpoint(question.state))
+    return question.site.signed(current)
+
+
+def _row(question: Question) -> Answer:
+    number, step = question.number("epoch") or 0, cast("RootedStep", question.text("step"))
+    key = _key(question.text("key"))
+    _check_row(question, number, step, key)
+    proof = row_proof(question.state, number, step, key, checkpoint_of(question))
+    return json_answer(json_value(proof))
+
+
+def _key(text: str) -> list[Any]:
+    try:
+        key = json.loads(text)
+    except (ValueError, RecursionError):
+        key = None
+    if not isinstance(key, list) or not all(isinstance(part, str) for part in key):
+        raise RefusedQuestionError(
+            HTTPStatus.BAD_REQUEST,
+            "bad-parameter",
+            f"the key {text[:60]}",
+            'an array of texts such as ["5Miner","mcp_server"]',
+            "see docs/http-api.md",
+        )
+    return key
+
+
+def _check_row(question: Question, number: int, step: str, key: list[Any]) -> None:
+    """Refuse the proof of a row that the asker does not see."""
+    queries = question.queries
+    if number >= queries.state.epoch:
+        raise no_epoch(number, "a closed one")
+    with question.state.epoch_log() as log:
+        if not sees_leaf(question, log, number):
+            check_embargo(question, "weights", number)
+    if step == "thresholds" or condition("reputations", question.viewer) == "always":
+        return
+    hotkey, skill_type = (*map(str, key), "", "")[:2]
+    if not sees_board(question, skill_type):
+        raise not_shown("a proof of a reputation")
+    is_own = question.viewer.kind == "own" and question.viewer.hotkey == hotkey
+    if is_own and "reputation" in own_values(queries, question.viewer, hotkey):
+        return
+    places = question.once(("board", skill_type), lambda: queries.board(skill_type))
+    # what the board has now is what the last epoch made
+    is_shown = number == queries.state.epoch - 1 and any(e.hotkey == hotkey for e in places)
+    if not is_shown:
+        raise not_shown("a proof of a reputation that no leaderboard shows now")
+
+
+def _growth(question: Question) -> Answer:
+    old, new = question.number("old") or 0, question.number("new") or 0
+    with question.state.epoch_log() as log:
+        size = len(log.closed)
+        if not 0 < old <= new <= size:
+            raise RefusedQuestionError(
+                HTTPStatus.NOT_FOUND,
+                "no-such-checkpoints",
+                f"checkpoints of {old} and {new} epochs",
+                f"1 to {size}, the older one first",
+                "see /api/v1/checkpoint",
+            )
+        roots = {each: log.tree_at(each).root() for each in (old, new)}
+    origin = checkpoint_of(question).origin
+    proof = growth(
+        question.state, Checkpoint(origin, old, roots[old]), Checkpoint(origin, new, roots[new])
+    )
+    return json_answer(json_value(proof))
+
+
+EPOCH = Parameter(
+    name="epoch", meaning="the number of an epoch", kind="number", example="3", required=True
+)
+
+
+def _size(name: str, meaning: str, example: str) -> Parameter:
+    return Parameter(name=name, meaning=meaning, kind="number", example=example, required=True)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        path="/api/v1/epochs",
+        name="epochs",
+        sentence="The epochs that have begun, in their order: the last ones, at most 1000.",
+        answer=_epochs,
+        subject="epochs",
+        of=EpochsAnswer,
+        parameters=(Parameter(name="last", meaning="how many", kind="number", example="10"),),
+    ),
+    Route(
+        path="/api/v1/epochs/{epoch}",
+        name="epoch",
+        sentence="An epoch: thresholds that it began with, and the roots of its steps once closed.",
+        answer=_epoch,
+        subject="epochs",
+        of=EpochAnswer,
+        parameters=(EPOCH,),
+        refuses=(404,),
+    ),
+    Route(
+        path="/api/v1/epochs/{epoch}/weights",
+        name="weights",
+        sentence="The weights of a closed epoch, once its embargo is over.",
+        answer=_weights,
+        subject="weights",
+        of=WeightsAnswer,
+        parameters=(EPOCH,),
+        refuses=(403, 404),
+    ),
+    Route(
+        path="/api/v1/checkpoint",
+        name="checkpoint",
+        sentence="The checkpoint of the closed epochs: size and root of their log.",
+        answer=_checkpoint,
+        subject="epochs",
+        of=CheckpointAnswer,
+    ),
+    Route(
+        path="/api/v1/proofs/row",
+        name="rowProof",
+        sentence="A proof that a row is in a step of an epoch, and the epoch in the log.",
+        answer=_row,
+        subject="reputations",
+        of=RowProofAnswer,
+        parameters=(
+            EPOCH,
+            Parameter(
+                name="step",
+                meaning="the step of the row",
+                example="thresholds",
+                required=True,
+                choices=_PROVEN,
+            ),
+            Parameter(
+                name="key",
+                meaning="the key of the row, a JSON array of texts",
+                kind="texts",
+                example='["rag_knowledge","baseline"]',
+                required=True,
+            ),
+        ),
+        refuses=(403, 404),
+    ),
+    Route(
+        path="/api/v1/proofs/consistency",
+        name="consistencyProof",
+        sentence="A proof that between two sizes the log only grew.",
+        answer=_growth,
+        subject="epochs",
+        of=GrowthAnswer,
+        parameters=(
+            _size("old", "epochs of the older checkpoint", "2"),
+            _size("new", "epochs of the newer checkpoint", "3"),
+        ),
+        refuses=(404,),
+    ),
+)

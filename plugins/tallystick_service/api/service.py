@@ -1,0 +1,91 @@
+"""Answers about the service itself: its health, its metrics, the description of its answers."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from anyio import to_thread
+
+from tallystick.errors import TallystickError
+from tallystick.json_values import JsonObject, json_value
+from tallystick_service.answer import Answer, json_answer
+from tallystick_service.answers import HealthAnswer
+from tallystick_service.exposition import CONTENT_TYPE, exposition
+from tallystick_service.health import Health, Problem
+from tallystick_service.proof import ask_operator
+from tallystick_service.route import Question, Route
+
+_UNREADABLE = Problem(
+    "state-unreadable",
+    "found a state that cannot be read, expected one that can",
+    "run tallystick state verify on it, and see the page on operations",
+)
+
+
+async def _health(question: Question) -> Answer:
+    site = question.site
+    health = site.health()
+    try:
+        if site.version_at_once() is None:
+            await to_thread.run_sync(site.look)
+    except TallystickError:
+        # where the store is, and what is wrong with it, is not for everyone
+        health = Health("failing", (_UNREADABLE, *health.problems))
+    is_failing = health.status == "failing"
+    status = HTTPStatus.SERVICE_UNAVAILABLE if is_failing else HTTPStatus.OK
+    return json_answer(json_value(health), status)
+
+
+def _metrics(question: Question) -> Answer:
+    return Answer(exposition(question), CONTENT_TYPE)
+
+
+def _description(question: Question) -> Answer:
+    return json_answer(question.site.description)
+
+
+def _operator(question: Question) -> Answer:
+    """Have a browser ask for the operator's secret, and go on to the first page."""
+    if question.viewer.kind != "operator":
+        raise ask_operator("no secret")
+    return Answer(b"", status=HTTPStatus.SEE_OTHER, headers={"location": "/"})
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        path="/healthz",
+        name="health",
+        sentence="Health: status, problems, remedies; the status is 503 where it fails.",
+        answer=_health,
+        subject="service",
+        of=HealthAnswer,
+        reads=False,
+    ),
+    Route(
+        path="/metrics",
+        name="metrics",
+        sentence="Metrics for Prometheus.",
+        answer=_metrics,
+        subject="service",
+        media_type=CONTENT_TYPE,
+        is_kept=False,
+    ),
+    Route(
+        path="/api/v1/openapi.json",
+        name="description",
+        sentence="The description of these answers, OpenAPI 3.1.",
+        answer=_description,
+        subject="service",
+        of=JsonObject,
+        reads=False,
+    ),
+    Route(
+        path="/operator",
+        name="operator",
+        sentence="Ask for the operator's secret, and go on to the first page.",
+        answer=_operator,
+        subject="service",
+        media_type="text/html; charset=utf-8",
+        reads=False,
+    ),
+)

@@ -1,0 +1,184 @@
+"""Answers about a state: its digests, its miners, its leaderboards and its weights of now."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from tallystick.json_values import JsonObject, json_value
+from tallystick_allocation.explanation import explained
+from tallystick_service.access import condition
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answers import (
+    BoardAnswer,
+    HistoryAnswer,
+    LiveWeightsAnswer,
+    MinerAnswer,
+    MinersAnswer,
+    PayAnswer,
+    StateAnswer,
+)
+from tallystick_service.api.epochs import EPOCH, check_embargo
+from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.shown import (
+    board_of,
+    closings_of,
+    history_of,
+    not_shown,
+    profile_of,
+    unknown_miner,
+)
+from tallystick_state import views
+from tallystick_state.queries import NO_MINERS
+from tallystick_state.weights import before_carried
+
+
+def _state(question: Question) -> Answer:
+    version = question.version
+    assert version is not None  # noqa: S101  # the row reads
+    digest = views.state_digest(version.digest, version.epoch)
+    return json_answer(digest | views.rules_digest(version.rules))
+
+
+def _board(question: Question) -> Answer:
+    skill_type = question.text("skill_type")
+    epoch, board, reason = board_of(question, skill_type)
+    return json_answer(views.leaderboard(skill_type, epoch, board, reason))
+
+
+def _miner(question: Question) -> Answer:
+    return json_answer(views.profile(*profile_of(question, question.text("hotkey"))))
+
+
+def _miners(question: Question) -> Answer:
+    if condition("miners", question.viewer) != "always":
+        raise not_shown("every miner")
+    queries = question.queries
+    miners = queries.miners()
+    return json_answer(views.miners(queries.state.epoch, miners, "" if miners else NO_MINERS))
+
+
+def _history(question: Question) -> Answer:
+    hotkey = question.text("hotkey")
+    epochs = [
+        {"epoch": number, "reputation": json_value(reputation)}
+        for number, reputation in history_of(question, hotkey)
+    ]
+    return json_answer({"hotkey": hotkey, "epochs": epochs})
+
+
+def _pay(question: Question) -> Answer:
+    return json_answer(pay_view(question, question.text("hotkey"), question.number("epoch") or 0))
+
+
+def pay_view(question: Question, hotkey: str, number: int) -> JsonObject:
+    """Return every step from the scores of a miner to its weight in a closed epoch, by line.
+
+    Raises:
+        RefusedQuestionError: the asker does not see it, or not yet; or there is no such miner.
+    """
+    check_embargo(question, "pay", number, hotkey)
+
+    def compute() -> JsonObject:
+        with question.state.epoch_log() as log:
+            return {
+                closed.line: json_value(explained(allocation, hotkey, before_carried(allocation)))
+                for closed in log.weighed(number)
+                if (allocation := closed.weights.allocation) is not None
+                and hotkey in allocation.given.places
+            }
+
+    key = "pay", hotkey, number, closings_of(question)[number + 1]
+    lines = question.site.remembered(key, compute)
+    if not lines:
+        raise unknown_miner(hotkey)
+    return {"hotkey": hotkey, "epoch": number, "lines": lines}
+
+
+def _live(question: Question) -> Answer:
+    if condition("live", question.viewer) != "always":
+        raise RefusedQuestionError(
+            HTTPStatus.FORBIDDEN,
+            "not-shown",
+            "the weights that the open epoch leads to",
+            "those of a closed epoch, once its embargo is over",
+            "see /api/v1/epochs/{epoch}/weights",
+        )
+    queries = question.queries
+    columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
+    lines = {line: queries.weights((), line, item) for line, item in columns.items()}
+    return json_answer(views.weights(lines, queries.shared_weights((), columns)))
+
+
+SKILL_TYPE = Parameter(
+    name="skill_type", meaning="the name of a skill type", example="rag_knowledge", required=True
+)
+HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", example="5F…", required=True)
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        path="/api/v1/state",
+        name="state",
+        sentence="The digests of the state and of its rules, and the open epoch.",
+        answer=_state,
+        subject="epochs",
+        of=StateAnswer,
+    ),
+    Route(
+        path="/api/v1/leaderboards/{skill_type}",
+        name="leaderboard",
+        sentence="The leaderboard of a skill type: who can be selected, the best first.",
+        answer=_board,
+        subject="board",
+        of=BoardAnswer,
+        parameters=(SKILL_TYPE,),
+        refuses=(403, 404),
+    ),
+    Route(
+        path="/api/v1/miners",
+        name="miners",
+        sentence="Every miner with its flags; for the operator.",
+        answer=_miners,
+        subject="miners",
+        of=MinersAnswer,
+        refuses=(403,),
+    ),
+    Route(
+        path="/api/v1/miners/{hotkey}",
+        name="miner",
+        sentence="A miner: reputations, ranks, rounds of late; as far as the asker sees it.",
+        answer=_miner,
+        subject="miner",
+        of=MinerAnswer,
+        parameters=(HOTKEY,),
+        refuses=(403, 404),
+    ),
+    Route(
+        path="/api/v1/miners/{hotkey}/epochs",
+        name="minerEpochs",
+        sentence="The reputations with which a miner began each epoch, for itself.",
+        answer=_history,
+        subject="history",
+        of=HistoryAnswer,
+        parameters=(HOTKEY,),
+        refuses=(403, 404),
+    ),
+    Route(
+        path="/api/v1/miners/{hotkey}/epochs/{epoch}/weight",
+        name="minerWeight",
+        sentence="Every step from the scores of a miner to its weight in an epoch, for itself.",
+        answer=_pay,
+        subject="pay",
+        of=PayAnswer,
+        parameters=(HOTKEY, EPOCH),
+        refuses=(403, 404),
+    ),
+    Route(
+        path="/api/v1/weights",
+        name="liveWeights",
+        sentence="The weights that the open epoch leads to; for the operator.",
+        answer=_live,
+        subject="live",
+        of=LiveWeightsAnswer,
+        refuses=(403,),
+    ),
+)

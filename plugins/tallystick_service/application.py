@@ -1,0 +1,307 @@
+"""Application: the ASGI application of a service about a state, read-only."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import attrs
+from anyio import CapacityLimiter, to_thread
+from jinja2 import TemplateNotFound
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import BaseRoute
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tallystick.errors import StateError, StoreError, TallystickError
+from tallystick.io.text import masked
+from tallystick_service.access import Viewer
+from tallystick_service.answer import Answer, RefusedQuestionError, parts_of
+from tallystick_service.api import ROUTES as API
+from tallystick_service.assets import PREFIX
+from tallystick_service.guard import Guard, refusal, send_answer
+from tallystick_service.health import HealthSource
+from tallystick_service.metrics import Observations
+from tallystick_service.openapi import description
+from tallystick_service.pages import ROUTES as PAGES
+from tallystick_service.proof import viewer_of
+from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.settings import Settings
+from tallystick_service.site import Site, Version
+from tallystick_state.stored_state import StoredState
+from tallystick_state.trust.keys import Signer
+
+ROUTES: tuple[Route, ...] = (*API, *PAGES)
+"""Every address of the service about a state."""
+_FOR_EVER = "public, max-age=31536000, immutable"
+_NUMBER = re.compile("[0-9]{1,18}")
+_VARY = "Authorization"
+
+
+def application(  # noqa: PLR0913  # what a daemon gives beside
+    state: StoredState,
+    settings: Settings,
+    *,
+    health: HealthSource | None = None,
+    observations: Observations | None = None,
+    signer: Signer | None = None,
+    routes: Sequence[BaseRoute] = (),
+) -> ASGIApp:
+    """Return the application of a service.
+
+    Args:
+        state: which it reads, and never changes.
+        settings: whom it answers, what it shows, and its limits.
+        health: returns the health of now; by default it is well as long as the state can be read.
+        observations: what a daemon has observed, for the metrics.
+        signer: signs the checkpoint; by default nobody does.
+        routes: routes of others, which come first; the guard is theirs, too. Their paths are as
+            they were sent, percent-encoded.
+    """
+    site = Site(state, settings, health, observations, signer)
+    site.description = description(ROUTES)
+    limiter = CapacityLimiter(settings.threads)
+    desk = _Desk(site, limiter)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await site.scoring.close()
+
+    rows = [
+        StarletteRoute(row.path, _Endpoint(desk, row), methods=[_method(row)], name=row.name)
+        for row in ROUTES
+    ]
+    static = StarletteRoute(f"{PREFIX}{{name:path}}", _Static(site), methods=["GET"])
+    starlette = Starlette(
+        routes=[*routes, *rows, static],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: partial(_unrouted, site)},
+    )
+    starlette.router.redirect_slashes = False
+    starlette.state.site = site
+    return Guard(starlette, settings, site.answered)
+
+
+def _method(row: Route) -> str:
+    return "POST" if row.posted else "GET"
+
+
+class _Endpoint:
+    """The ASGI application of one row; a class, as Starlette calls those with ASGI's arguments."""
+
+    def __init__(self, desk: _Desk, row: Route) -> None:
+        self._desk, self._row = desk, row
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            answer, headers = await self._desk.answer(self._row, request)
+        except RefusedQuestionError as error:
+            answer, headers = error_answer(self._desk.site, error, scope), {}
+        except TallystickError as error:
+            answer, headers = error_answer(self._desk.site, _refused(error), scope), {}
+        await send_answer(answer, scope, send, headers)
+
+
+class _Static:
+    """The ASGI application of the files of the pages."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        asset = self._site.assets.by_address.get(scope["path"])
+        if asset is None:
+            await send_answer(
+                error_answer(self._site, not_there(scope["path"]), scope), scope, send
+            )
+            return
+        answer = Answer(asset.body, asset.media_type, headers={"cache-control": _FOR_EVER})
+        await send_answer(answer, scope, send)
+
+
+class _Desk:
+    """Questions and their answers: kept ones at once, others from threads, each computed once."""
+
+    def __init__(self, site: Site, limiter: CapacityLimiter) -> None:
+        self.site, self._limiter = site, limiter
+        self._underway: dict[tuple[str, str], asyncio.Task[tuple[Answer, Version]]] = {}
+
+    async def answer(self, row: Route, request: Request) -> tuple[Answer, Mapping[str, str]]:
+        """Return an answer and the headers that it has by its identity."""
+        site = self.site
+        viewer = site.seen_as(viewer_of(request, site.settings))
+        question = Question(
+            site,
+            row,
+            values_of(row, request),
+            viewer,
+            await request.body(),
+            request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        )
+        if not row.reads:
+            answer = row.answer(question)
+            if inspect.isawaitable(answer):
+                answer = await answer
+            return answer, {"cache-control": "no-store"}
+        if not row.is_kept:
+            answer, _ = await self._in_thread(self._read, question)
+            return answer, {"cache-control": "no-store"}
+        current = site.version_at_once() or await self._in_thread(site.look)
+        etag = site.etag(current, viewer)
+        headers = self._headers(current, etag, viewer)
+        if _has_tag(request.headers, etag):
+            return Answer(b"", status=HTTPStatus.NOT_MODIFIED), headers
+        kept = site.kept.get(question.address, etag)
+        if kept is not None:
+            return kept, headers
+        answer, of = await self._computed(question, etag)
+        etag = site.etag(of, viewer)
+        site.kept.put(question.address, etag, answer)
+        return answer, self._headers(of, etag, viewer)
+
+    async def _computed(self, question: Question, etag: str) -> tuple[Answer, Version]:
+        """Return an answer that is computed once for all who ask for it meanwhile."""
+        key = question.address, etag
+        task = self._underway.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self._in_thread(self._read, question))
+            self._underway[key] = task
+            task.add_done_callback(lambda _: self._underway.pop(key, None))
+        # who leaves does not end what others wait for
+        return await asyncio.shield(task)
+
+    def _read(self, question: Question) -> tuple[Answer, Version]:
+        """Return the answer of a row that reads the state, with the version that it is of."""
+        with self.site.state.queries() as queries:
+            version = self.site.version_of(queries)
+            answer = question.route.answer(attrs.evolve(question, version=version, queries=queries))
+        assert isinstance(answer, Answer)  # noqa: S101  # a row that reads is no coroutine
+        return answer, version
+
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:  # noqa: ANN401
+        return await to_thread.run_sync(function, *arguments, limiter=self._limiter)
+
+    def _headers(self, current: Version, etag: str, viewer: Viewer) -> dict[str, str]:
+        scope = "public" if viewer.kind == "public" else "private"
+        return {
+            "cache-control": f"{scope}, no-cache",
+            "etag": etag,
+            "vary": _VARY,
+            "tallystick-state": current.digest,
+            "tallystick-rules": current.rules,
+        }
+
+
+def _has_tag(headers: Headers, etag: str) -> bool:
+    tags = [tag.strip() for value in headers.getlist("if-none-match") for tag in value.split(",")]
+    return any(tag.removeprefix("W/") in {etag, "*"} for tag in tags)
+
+
+def values_of(row: Route, request: Request) -> dict[str, str]:
+    """Return the values of the parameters of a question.
+
+    Raises:
+        RefusedQuestionError: one is unknown, missing, doubled, too long or of another kind.
+    """
+    values = {name: unquote_to_bytes(value).decode() for name, value in request.path_params.items()}
+    for name, value in request.query_params.multi_items():
+        known = [parameter.name for parameter in row.parameters]
+        if name not in known or name in values:
+            problem = f"the parameter {name[:60]}{' twice' if name in values else ''}"
+            expected = f"one of {', '.join(known)}, once" if known else "none"
+            raise _bad_value(problem, expected)
+        values[name] = value
+    for parameter in row.parameters:
+        _check_value(parameter, values.get(parameter.name))
+    return values
+
+
+def _check_value(parameter: Parameter, value: str | None) -> None:
+    if value is None:
+        if parameter.required:
+            raise _bad_value(f"no {parameter.name}", parameter.meaning)
+        return
+    if len(value) > parameter.longest:
+        raise _bad_value(f"{len(value)} characters of {parameter.name}", f"{parameter.longest}")
+    if parameter.kind == "number" and not _NUMBER.fullmatch(value):
+        raise _bad_value(f"the {parameter.name} {value[:60]}", "a whole number from 0")
+    if parameter.choices and value not in parameter.choices:
+        raise _bad_value(
+            f"the {parameter.name} {value[:60]}", f"one of {', '.join(parameter.choices)}"
+        )
+
+
+def _bad_value(found: str, expected: str) -> RefusedQuestionError:
+    remedy = "see /api/v1/openapi.json"
+    return RefusedQuestionError(HTTPStatus.BAD_REQUEST, "bad-parameter", found, expected, remedy)
+
+
+def _refused(error: TallystickError) -> RefusedQuestionError:
+    """Return the refusal of a question that the state, or its rules, have no answer to."""
+    text = masked(str(error))
+    found, expected, remedy = parts_of(text)
+    is_broken = isinstance(error, StoreError)
+    status = HTTPStatus.SERVICE_UNAVAILABLE if is_broken else HTTPStatus.NOT_FOUND
+    code = "no-state" if is_broken else getattr(error, "code", "") or "not-there"
+    if is_broken:
+        # where the store is, is nobody's business
+        found, expected, remedy = "a state that cannot be read", "one", "ask the operator"
+    if not isinstance(error, StateError | StoreError):
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    return RefusedQuestionError(status, code, found, expected, remedy or "see /api/v1/openapi.json")
+
+
+def not_there(path: str) -> RefusedQuestionError:
+    """Return the refusal of an address that the service does not have."""
+    return RefusedQuestionError(
+        HTTPStatus.NOT_FOUND,
+        "no-such-address",
+        f"the path {path[:100]}",
+        "one of the service",
+        "see /",
+    )
+
+
+async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any:  # noqa: ANN401
+    from starlette.responses import Response
+
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "GET")
+        refused = RefusedQuestionError(
+            error.status_code,
+            "other-method",
+            f"the method {request.method[:20]}",
+            allowed,
+            "ask by that method",
+            {"allow": allowed},
+        )
+    else:
+        refused = not_there(request.scope["path"])
+    answer = error_answer(site, refused, request.scope)
+    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+
+
+def error_answer(site: Site, error: RefusedQuestionError, scope: Scope) -> Answer:
+    """Return a refusal: a page where the asker wants one, and else JSON."""
+    accepted = Headers(scope=scope).get("accept", "")
+    if "text/html" in accepted and not scope["path"].startswith("/api/"):
+        try:
+            page = site.page("error.html", error.status, None, question=None, error=error)
+        except TemplateNotFound:
+            return refusal(error)
+        return attrs.evolve(page, headers=error.headers)
+    return refusal(error)

@@ -1,0 +1,206 @@
+"""``tallystick serve``: pages and JSON about a state."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.log import tell_refusal
+from tallystick.cli.options import as_json
+from tallystick.cli.progress import working
+from tallystick.cli.settings import Setting
+from tallystick.cli.shown import echo, print_json
+from tallystick.errors import OutputError
+from tallystick_state.cli.options import signer_options
+
+if TYPE_CHECKING:
+    import socket
+
+    from tallystick_service.settings import Settings
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.keys import Signer
+
+_PORT = 8640
+_SECRET_BYTES = 24
+_UNPROTECTED = (
+    "found the host {host}, which others reach, expected a proxy with TLS before it: a proof can "
+    "be copied on its way; name the proxy with --proxy, and its own name with --allow-host"
+)
+
+
+@click.command(
+    epilog=examples(
+        "tallystick serve --demo",
+        "tallystick serve --state subnet.db",
+        "tallystick serve --operator --state subnet.db",
+        "tallystick serve --allow-host board.example --proxy 127.0.0.1 --state subnet.db",
+    ),
+)
+@click.option(
+    "--state",
+    "where",
+    cls=Setting,
+    key="state",
+    metavar="STATE",
+    help="A file, for SQLite, or a URL such as postgresql://host/name.",
+)
+@click.option("--demo", is_flag=True, help="Serve a made-up network, and show all of it.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=_PORT,
+    show_default=True,
+    help="The port; 0 takes a free one.",
+)
+@click.option("--operator", is_flag=True, help="Print a secret by which you see everything here.")
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which the service may be asked; repeat for each.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A proxy whose X-Forwarded-For names the client; repeat for each.",
+)
+@click.option(
+    "--embargo",
+    type=click.IntRange(0, 1000),
+    default=1,
+    show_default=True,
+    help="Epochs that must close after one before its weights are public.",
+)
+@signer_options
+@as_json
+def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
+    where: str | None,
+    demo: bool,
+    host: str,
+    port: int,
+    operator: bool,
+    names: tuple[str, ...],
+    proxies: tuple[str, ...],
+    embargo: int,
+    signer: Signer | None,
+    as_json: bool,
+) -> None:
+    """Serve pages and JSON about a state, which it reads and never changes.
+
+    It listens on this machine alone unless --host says otherwise. Everyone sees what the rule set
+    makes public; a miner sees its own view by a proof of its hotkey. With --operator the secret
+    that is printed shows everything, to this machine alone. With --demo it makes a network up in
+    a temporary folder, which is removed at the end. A signer signs the checkpoint. SIGTERM ends it.
+    """
+    from tallystick_service.server import bound, check_installed, is_loopback
+    from tallystick_service.settings import LOOPBACK, Settings
+
+    if demo and (where_given := _is_given("where")):
+        raise click.UsageError(f"--demo makes its own state: leave out {where_given}")
+    if not demo and where is None:
+        raise click.UsageError("found no state, expected --state STATE, or --demo")
+    if operator and not is_loopback(host):
+        raise click.UsageError("--operator is for this machine alone: leave out --host")
+    check_installed()
+    if demo:
+        # one that a settings file names is not meant
+        where = None
+    own = () if host in {"0.0.0.0", "::"} else (f"[{host}]" if ":" in host else host,)  # noqa: S104  # compared
+    settings = Settings(
+        hosts=(*dict.fromkeys((*LOOPBACK, *own, *names)),),
+        shows="all" if demo else "public",
+        operator=secrets.token_urlsafe(_SECRET_BYTES) if operator else None,
+        embargo=embargo,
+        proxies=proxies,
+        store=None if where is None else _place(where),
+    )
+    listener = bound(host, port)
+    with listener, _state(where) as ledger:
+        if not is_loopback(host):
+            tell_refusal(_UNPROTECTED.format(host=host))
+        asyncio.run(_served(ledger, settings, signer, listener, as_json=as_json))
+
+
+def _is_given(name: str) -> str:
+    """Return the option that a value came by, from the command line alone; empty for another."""
+    from click.core import ParameterSource
+
+    source = click.get_current_context().get_parameter_source(name)
+    return "--state" if source is ParameterSource.COMMANDLINE else ""
+
+
+def _place(where: str) -> str:
+    """Return the place of a state for processes in any folder."""
+    return where if "://" in where else str(Path(where).absolute())
+
+
+@contextmanager
+def _state(where: str | None) -> Iterator[Ledger]:
+    """Give the state that is served, or a made-up one until the block is left."""
+    from tallystick_state.ledger import Ledger
+
+    if where is not None:
+        with Ledger.open(where) as ledger:
+            yield ledger
+        return
+    from tallystick_service.demo import made_up_state
+
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="tallystick-demo-")
+    except OSError as error:
+        raise OutputError(
+            f"found no temporary folder ({error}), expected one: set TMPDIR"
+        ) from error
+    with folder as path:
+        with working("making a network up"):
+            ledger = made_up_state(Path(path))
+        yield ledger
+
+
+async def _served(
+    ledger: Ledger,
+    settings: Settings,
+    signer: Signer | None,
+    listener: socket.socket,
+    *,
+    as_json: bool,
+) -> None:
+    """Serve until a signal asks to end."""
+    from tallystick_service.application import application
+    from tallystick_service.server import address_of, serving
+
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    async with serving(application(ledger, settings, signer=signer), settings, listener) as task:
+        waiting = asyncio.create_task(ended.wait())
+        _tell(address_of(listener), settings, as_json=as_json)
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
+
+def _tell(address: str, settings: Settings, *, as_json: bool) -> None:
+    """Say where the service is, and the secret of the operator."""
+    if as_json:
+        view: dict[str, Any] = {"address": address, "shows": settings.shows}
+        print_json({**view, "operator": settings.operator} if settings.operator else view)
+        return
+    lines = [address]
+    if settings.operator:
+        lines.append(f"operator: open {address}/operator as the user operator, password:")
+        lines.append(settings.operator)
+    echo(*lines)

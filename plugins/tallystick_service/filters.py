@@ -1,0 +1,94 @@
+"""Filters: the functions by which templates show values, each under its own name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from tallystick.numbers.nano import from_decimal, from_text, to_fraction, to_text
+from tallystick.numbers.text import UNDEFINED, fraction, percent
+
+_TEXT_PLACES = 10
+"""Characters of nine places with their point."""
+
+
+def number(value: Any) -> Markup | str:  # noqa: ANN401  # nano, or a decimal, or its text
+    """Return a number of nine places, the zeros at its end apart, so that a page can dim them."""
+    if value is None:
+        return UNDEFINED
+    text = value if isinstance(value, str) else to_text(value)
+    if text[-_TEXT_PLACES:-_TEXT_PLACES + 1] != "." or not set(text) <= set("-0123456789."):
+        return text
+    short = text.rstrip("0")
+    short += "0" if short.endswith(".") else ""
+    zeros = text[len(short) :]
+    tail = f'<span class="zeros">{zeros}</span>' if zeros else ""
+    return Markup(f'<span class="number">{short.replace("-", "−")}{tail}</span>')  # noqa: S704  # digits alone
+
+
+def change(value: int | str | None) -> Markup | str:
+    """Return a change with its sign, of nano or text of nine places, and whether it is a gain."""
+    if value is None:
+        return UNDEFINED
+    nano = from_text(value) if isinstance(value, str) else value
+    sign = "+" if nano > 0 else "−" if nano < 0 else ""
+    kind = "gain" if nano > 0 else "loss" if nano < 0 else "none"
+    return Markup(f'<span class="number {kind}">{sign}{to_text(abs(nano))}</span>')  # noqa: S704  # digits alone
+
+
+def exact(nano: int | None) -> str:
+    """Return a number in nano as a short exact decimal."""
+    return UNDEFINED if nano is None else fraction(to_fraction(nano))
+
+
+def part(name: str) -> str:
+    """Return a name as one part of an address."""
+    return quote(name, safe="")
+
+
+def words(name: str) -> str:
+    """Return the name of a skill type, an axis or a tier with spaces."""
+    return name.replace("_", " ")
+
+
+def ordinal(rank: int) -> str:
+    """Return a rank such as ``2nd``."""
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    ending = "th" if rank // 10 % 10 == 1 else endings.get(rank % 10, "th")
+    return f"{rank}{ending}"
+
+
+def share(nano: int | None) -> str:
+    """Return a share in nano as a percentage of two places."""
+    return percent(nano)
+
+
+def of_decimal(value: Any) -> int | None:  # noqa: ANN401  # a Decimal, or None
+    """Return a decimal as nano."""
+    return None if value is None else from_decimal(value)
+
+
+def beginning(digest: str) -> str:
+    """Return the first digits of a digest, for a table whose column has the whole in its title."""
+    name, colon, digits = digest.partition(":")
+    return f"{digits[:12]}…" if colon else f"{name[:12]}…"
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        beginning,
+        change,
+        exact,
+        number,
+        of_decimal,
+        ordinal,
+        part,
+        share,
+        words,
+    )
+}
+"""Filters of the pages by name."""

@@ -1,0 +1,326 @@
+"""Guard: what a request must be before anything else looks at it, and what every answer carries.
+
+It refuses hosts that are not ours, paths with two readings, too many requests, bodies that are too
+large or too slow. A path stays as it was sent: its parts are decoded where they are values, so that
+no encoded slash ends a part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.settings import Settings
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Nothing inline, nothing of others, in no frame."""
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+"""Headers of every answer."""
+_PATH = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)")
+_BAD_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?")
+_LONGEST_PATH = 4096
+_IPV6_SUBNET = 64
+"""Bits of an IPv6 address that tell clients apart: one client has all addresses of a subnet."""
+LARGEST_HEAD = 16 * 1024
+"""Maximum size of the headers of a request, in bytes."""
+_LENGTH_DIGITS = 20
+_DRAINED = 16 << 20
+"""Bytes of a body that is too large which are taken and dropped before it is refused."""
+
+
+class Guard:
+    """An ASGI application around another, which gets sound requests alone."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, answered: Counter[str]) -> None:
+        """Guard an application, and count its answers by status."""
+        self._app, self._settings, self._answered = app, settings, answered
+        self._hosts = {host.lower().rstrip(".") for host in settings.hosts}
+        self._buckets = Buckets(settings.rate, settings.burst, settings.clients)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or have it answered."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._answered[str(message["status"])] += 1
+                headers = MutableHeaders(raw=message.setdefault("headers", []))
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("cache-control", "no-store")
+                del headers["set-cookie"]
+            await send(message)
+
+        try:
+            self._check(scope)
+            body = await self._body(scope, receive)
+        except RefusedQuestionError as error:
+            await send_answer(refusal(error), scope, guarded, close=True)
+            return
+        await self._app(scope, _received(body, receive), guarded)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        check_host(headers.getlist("host"), self._hosts)
+        check_head(scope["headers"])
+        scope["path"] = check_path(scope.get("raw_path", b""))
+        client = scope.get("client")
+        name = self._client(client[0] if client else "", headers)
+        scope.setdefault("state", {})["client"] = name
+        wait = self._buckets.wait(name)
+        if wait > 0:
+            seconds = max(1, round(wait + 0.5))
+            raise RefusedQuestionError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too-many-requests",
+                "more requests than one client may send",
+                f"at most {self._settings.rate:g} a second",
+                f"send the next one in {seconds} s",
+                {"retry-after": str(seconds)},
+            )
+
+    def _client(self, address: str, headers: Headers) -> str:
+        """Return the name of a client: its address, or that which a trusted proxy says."""
+        if address in self._settings.proxies:
+            forwarded = ",".join(headers.getlist("x-forwarded-for")).split(",")
+            # the last one is what our proxy saw; those before it are what strangers say
+            address = forwarded[-1].strip() or address
+        try:
+            ip = ipaddress.ip_address(address)
+        except ValueError:
+            return "unknown"
+        if ip.version == 6 and ip.ipv4_mapped is None:  # the version
+            return str(ipaddress.ip_network((ip, _IPV6_SUBNET), strict=False))
+        return str(getattr(ip, "ipv4_mapped", None) or ip)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """Return the body of a request, whole.
+
+        Raises:
+            RefusedQuestionError: it is too large, or comes too slowly.
+        """
+        most = self._settings.bodies.get(scope["path"], self._settings.body_bytes)
+        length = Headers(scope=scope).get("content-length")
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                if length is not None and int(length[:_LENGTH_DIGITS]) > most + _DRAINED:
+                    raise _too_large(most)
+                return await _whole(receive, most)
+        except TimeoutError:
+            raise RefusedQuestionError(
+                HTTPStatus.REQUEST_TIMEOUT,
+                "slow-request",
+                "a body that does not end",
+                f"all of it within {self._settings.seconds:g} s",
+                "send it at once",
+            ) from None
+
+
+async def _whole(receive: Receive, most: int) -> bytes:
+    """Return a body; of one that is too large a part is taken, so that its sender hears so."""
+    body, size = bytearray(), 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return bytes(body)
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= most:
+            body += part
+        is_end = not message.get("more_body")
+        if size > most and (is_end or size > most + _DRAINED):
+            raise _too_large(most)
+        if is_end:
+            return bytes(body)
+
+
+def _too_large(most: int) -> RefusedQuestionError:
+    return RefusedQuestionError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too-large",
+        "a larger body",
+        f"at most {most} bytes",
+        "send less",
+    )
+
+
+def _received(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read, and then what happens to the connection."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return received
+
+
+def check_head(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse headers that are too large, or that say two lengths of one body.
+
+    Raises:
+        RefusedQuestionError: they do.
+    """
+    names, size = list[bytes](), 0
+    for name, value in headers:
+        names.append(name)
+        size += len(name) + len(value)
+    if size > LARGEST_HEAD:
+        raise RefusedQuestionError(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "large-head",
+            f"headers of {size} bytes",
+            f"at most {LARGEST_HEAD}",
+            "send fewer",
+        )
+    # a proxy before us might take the other one, and the rest for a request of somebody else
+    if b"transfer-encoding" in names and b"content-length" in names:
+        raise RefusedQuestionError(
+            HTTPStatus.BAD_REQUEST,
+            "two-lengths",
+            "Content-Length beside Transfer-Encoding",
+            "one of them",
+            "send one",
+        )
+
+
+def check_host(values: list[str], hosts: set[str]) -> str:
+    """Return the host that a request names, with its port.
+
+    Raises:
+        RefusedQuestionError: it names none, several, or one that is not ours.
+    """
+    match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
+    if match is None or match[1].lower().rstrip(".") not in hosts:
+        raise RefusedQuestionError(
+            HTTPStatus.MISDIRECTED_REQUEST,
+            "other-host",
+            f"the host {', '.join(values)[:100]}" if values else "no host",
+            f"one of {', '.join(sorted(hosts))}",
+            "have the service allow it: tallystick serve --allow-host NAME",
+        )
+    return values[0].lower()
+
+
+def check_path(raw: bytes) -> str:
+    """Return a path as it was sent, which has one reading alone.
+
+    Raises:
+        RefusedQuestionError: it has empty parts or dots, bytes that are not of a path, or an
+            encoding that is none.
+    """
+    path = raw.decode("latin-1")
+    parts = path[1:].split("/")
+    is_sound = (
+        len(path) <= _LONGEST_PATH and _PATH.fullmatch(path) and not _BAD_PERCENT.search(path)
+    )
+    if is_sound and path != "/":
+        is_sound = all(map(_is_part, parts[:-1])) and (not parts[-1] or _is_part(parts[-1]))
+    if not is_sound:
+        raise RefusedQuestionError(
+            HTTPStatus.BAD_REQUEST,
+            "bad-path",
+            f"the path {path[:100]}",
+            "parts of text in UTF-8, percent-encoded, without empty ones and dots",
+            "follow a link of the service",
+        )
+    return path
+
+
+def _is_part(part: str) -> bool:
+    try:
+        text = unquote_to_bytes(part).decode()
+    except UnicodeDecodeError:
+        return False
+    return text not in {"", ".", ".."} and "\0" not in text
+
+
+class Buckets:
+    """The requests that clients may still send: a bucket of tokens for each, of so many at most.
+
+    Who was not seen for longest is forgotten first, as its bucket is the fullest.
+    """
+
+    def __init__(self, rate: float, burst: int, clients: int) -> None:
+        """Give every client a full bucket.
+
+        Args:
+            rate: tokens a second.
+            burst: the tokens of a full bucket.
+            clients: how many buckets are kept.
+        """
+        self._rate, self._burst, self._most = rate, burst, clients
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str, now: float | None = None) -> float:
+        """Take a token; return the seconds until there is one where there is none, and else 0."""
+        instant = time.monotonic() if now is None else now
+        tokens, since = self._buckets.pop(client, (float(self._burst), instant))
+        tokens = min(self._burst, tokens + (instant - since) * self._rate)
+        wait = 0.0 if tokens >= 1 else (1 - tokens) / self._rate
+        self._buckets[client] = (tokens if wait else tokens - 1, instant)
+        while len(self._buckets) > self._most:
+            self._buckets.popitem(last=False)
+        return wait
+
+
+def refusal(error: RefusedQuestionError) -> Answer:
+    """Return a refusal as JSON."""
+    answer = json_answer(error.view(), error.status)
+    return Answer(answer.body, answer.media_type, answer.status, error.headers)
+
+
+async def send_answer(
+    answer: Answer,
+    scope: Scope,
+    send: Send,
+    headers: Mapping[str, str] | None = None,
+    *,
+    close: bool = False,
+) -> None:
+    """Send an answer, to HEAD without its body.
+
+    Args:
+        answer: what is sent.
+        scope: of the request.
+        send: of ASGI.
+        headers: others that it carries.
+        close: whether the connection ends with it, as a part of the request may be unread.
+    """
+    fields = {
+        "content-type": answer.media_type,
+        "content-length": str(len(answer.body)),
+        **answer.headers,
+        **(headers or {}),
+        **({"connection": "close"} if close else {}),
+    }
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        del fields["content-length"], fields["content-type"]
+    raw: list[Any] = [(name.encode(), value.encode("latin-1")) for name, value in fields.items()]
+    await send({"type": "http.response.start", "status": answer.status, "headers": raw})
+    body = b"" if scope["method"] == "HEAD" else answer.body
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,98 @@
+"""Metrics: what a daemon observes, and what Prometheus is told of it and of the state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from threading import Lock
+from typing import Literal, TypeAlias
+
+import attrs
+
+ReceiptKind: TypeAlias = Literal[
+    "set", "committed", "revealed", "revealed-other", "vanished", "refused", "unknown"
+]
+"""Outcomes of a row of weights."""
+
+
+@attrs.frozen
+class StepTime:
+    """The time that a step has taken so far.
+
+    Attributes:
+        count: how often it ran.
+        seconds: altogether.
+    """
+
+    count: int = 0
+    seconds: float = 0
+
+
+@attrs.frozen
+class Observed:
+    """What a daemon has observed until an instant.
+
+    Attributes:
+        rejects: rejected records by code.
+        receipts: rows of weights by their outcome.
+        steps: the time of each step by name.
+        blocks_behind: finalized blocks that are not acted upon yet; None without a chain.
+        peers: by hotkey, whether a peer's digests are ours.
+        last_block: the newest finalized block that was seen; None without a chain.
+    """
+
+    rejects: Counter[str]
+    receipts: Counter[str]
+    steps: dict[str, StepTime]
+    blocks_behind: int | None
+    peers: dict[str, bool]
+    last_block: int | None
+
+
+class Observations:
+    """What a daemon has observed; any thread may add to it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._observed = Observed(Counter(), Counter(), {}, None, {}, None)
+
+    def rejected(self, code: str, count: int = 1) -> None:
+        """Count records that were rejected for a reason."""
+        with self._lock:
+            self._observed.rejects[code] += count
+
+    def received(self, kind: ReceiptKind) -> None:
+        """Count the outcome of a row of weights."""
+        with self._lock:
+            self._observed.receipts[kind] += 1
+
+    def took(self, step: str, seconds: float) -> None:
+        """Add the time that a step took, such as ``close``, ``pull``, ``submit``."""
+        with self._lock:
+            time = self._observed.steps.get(step, StepTime())
+            self._observed.steps[step] = StepTime(time.count + 1, time.seconds + seconds)
+
+    def chain(self, last_block: int, blocks_behind: int) -> None:
+        """Say the newest finalized block, and how many of them are not acted upon yet."""
+        with self._lock:
+            self._observed = attrs.evolve(
+                self._observed, last_block=last_block, blocks_behind=blocks_behind
+            )
+
+    def peers(self, agreeing: Iterable[str], differing: Iterable[str]) -> None:
+        """Say which peers have our digests, and which have others; by hotkey."""
+        peers = dict.fromkeys(agreeing, True) | dict.fromkeys(differing, False)
+        with self._lock:
+            self._observed = attrs.evolve(self._observed, peers=peers)
+
+    def observed(self) -> Observed:
+        """Return a copy of what was observed so far."""
+        with self._lock:
+            now = self._observed
+            return attrs.evolve(
+                now,
+                rejects=Counter(now.rejects),
+                receipts=Counter(now.receipts),
+                steps=dict(now.steps),
+                peers=dict(now.peers),
+            )

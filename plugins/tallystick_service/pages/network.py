@@ -1,0 +1,241 @@
+"""The pages about the network: leaderboards, epochs with their roots, validators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+from tallystick.json_values import JsonObject, json_value
+from tallystick.numbers.nano import to_text
+from tallystick_service.answer import CSV, HTML, Answer
+from tallystick_service.api.epochs import (
+    checkpoint_of,
+    epoch_row,
+    is_over,
+    no_epoch,
+    sees_leaf,
+    weights_view,
+)
+from tallystick_service.charts import Chart, Series, chart
+from tallystick_service.pages.miner import public_boards
+from tallystick_service.pages.scoring import versioned
+from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.shown import board_of, closings_of
+from tallystick_service.tables import csv_answer
+from tallystick_state import views
+
+_SHOWN = 10
+"""Maximum number of miners of a leaderboard on the page; its CSV has all."""
+_EPOCHS = 24
+"""Maximum number of epochs in the table of the page; its CSV has all that are kept."""
+_DRAWN = 512
+"""Maximum number of epochs in a chart and in a CSV."""
+
+Thresholds = Mapping[str, Mapping[str, int]]
+
+
+def thresholds_by_epoch(question: Question) -> list[tuple[int, Thresholds]]:
+    """Return the tracked thresholds that each of the newest epochs began with, in nano."""
+    queries, closings = question.queries, closings_of(question)
+
+    def of(number: int) -> Thresholds:
+        state = queries.pinned(number)
+        assert state is not None  # noqa: S101  # the epoch has begun
+        return {name: dict(own) for name, own in state.thresholds.items()}
+
+    def at(number: int) -> Thresholds:
+        return question.site.remembered(("thresholds", number, closings[number]), lambda: of(number))
+
+    opened = queries.state.epoch
+    return [(number, at(number)) for number in range(max(0, opened + 1 - _DRAWN), opened + 1)]
+
+
+def threshold_charts(history: list[tuple[int, Thresholds]]) -> dict[str, Chart]:
+    """Return a chart of the tracked thresholds of each skill type where some of them move."""
+    charts: dict[str, Chart] = {}
+    names = history[-1][1] if history else {}
+    for skill_type, tracked in names.items():
+        series = []
+        for name, kind in zip(sorted(tracked), ("series", "second"), strict=False):
+            values = [(n, own[skill_type][name]) for n, own in history if name in own.get(skill_type, {})]
+            if len({value for _, value in values}) > 1:
+                series.append(Series(name, values, kind))
+        if series:
+            ends = ", ".join(
+                f"{one.name} from {to_text(one.values[0][1])} to {to_text(one.values[-1][1])}"
+                for one in series
+            )
+            title = f"{', '.join(one.name for one in series)} by epoch"
+            drawn = chart(title, f"Tracked thresholds: {ends}.", series)
+            if drawn is not None:
+                charts[skill_type] = drawn
+    return charts
+
+
+def newest_weights(question: Question) -> tuple[int, JsonObject] | None:
+    """Return the newest closed epoch whose weights the asker sees, with them; None without one."""
+    opened = question.queries.state.epoch
+    sees_all = question.viewer.kind == "operator"
+    for number in range(opened - 1, max(opened - 64, -1), -1):
+        if sees_all or is_over(question, number):
+            return number, weights_view(question, number)
+    return None
+
+
+def _network(question: Question) -> Answer:
+    opened = question.queries.state.epoch
+    begun = range(max(0, opened + 1 - _EPOCHS), opened + 1)
+    epochs = [epoch_row(question, number) for number in reversed(begun)]
+    history = thresholds_by_epoch(question)
+    types = sorted(question.queries.rules.type_rules)
+    return question.page(
+        "network.html",
+        info=question.queries.info(),
+        boards={name: public_boards(question).get(name) for name in types},
+        shown=_SHOWN,
+        epochs=epochs,
+        charts=threshold_charts(history),
+        history=list(reversed(history))[:_EPOCHS],
+        weights=newest_weights(question),
+        checkpoint=checkpoint_of(question),
+        observed=question.site.observations.observed(),
+    )
+
+
+@attrs.frozen
+class EpochPage:
+    """One epoch.
+
+    Attributes:
+        number: its number.
+        is_open: whether it is the open one.
+        view: its digests, as ``epoch show --json`` has them.
+        leaf: the roots of its steps; None of one that is not shown.
+    """
+
+    number: int
+    is_open: bool
+    view: JsonObject
+    leaf: JsonObject | None
+
+
+def _epoch(question: Question) -> Answer:
+    number, opened = question.number("epoch") or 0, question.queries.state.epoch
+    if number > opened:
+        raise no_epoch(number, f"0 to {opened}, the open one")
+    view = views.epoch_info(question.queries.epoch(number), whole=True)
+    leaf = None
+    if number < opened:
+        with question.state.epoch_log() as log:
+            if sees_leaf(question, log, number):
+                leaf = json_value(log.leaves[number])
+    page = EpochPage(number, number == opened, view, leaf)
+    return question.page("epoch.html", page=page, checkpoint=checkpoint_of(question))
+
+
+async def _validators(question: Question) -> Answer:
+    question = await versioned(question)
+    observed, health = question.site.observations.observed(), question.site.health()
+    return question.page("validators.html", observed=observed, health=health)
+
+
+def _board_csv(question: Question) -> Answer:
+    skill_type = question.text("skill_type")
+    _, board, _ = board_of(question, skill_type)
+    rows = [(s.rank, s.hotkey, s.uid, str(s.reputation)) for s in board]
+    return csv_answer("leaderboard.csv", ("rank", "hotkey", "uid", "reputation"), rows)
+
+
+def _epochs_csv(question: Question) -> Answer:
+    opened = question.queries.state.epoch
+    views_of = (epoch_row(question, n) for n in range(max(0, opened + 1 - _DRAWN), opened + 1))
+    rows = [(v["epoch"], v["open"], v["at"], v["events"], v["snapshot"]) for v in views_of]
+    return csv_answer("epochs.csv", ("epoch", "open", "at", "events", "snapshot"), rows)
+
+
+def _thresholds_csv(question: Question) -> Answer:
+    rows = [
+        (number, skill_type, name, nano)
+        for number, own in thresholds_by_epoch(question)
+        for skill_type, tracked in sorted(own.items())
+        for name, nano in sorted(tracked.items())
+    ]
+    heads = ("epoch", "skill_type", "threshold", "value")
+    return csv_answer("thresholds.csv", heads, rows, nano=(3,))
+
+
+def _weights_csv(question: Question) -> Answer:
+    found = newest_weights(question)
+    rows: list[tuple[object, ...]] = []
+    if found is not None:
+        number, view = found
+        lines = {"": view} if "uids" in view else view["lines"]
+        for line, own in lines.items():
+            pairs = zip(own["uids"], own["weights"], own["uint16"], strict=True)
+            rows += [(number, line, uid, weight, uint16) for uid, weight, uint16 in pairs]
+    return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
+
+
+def _csv(path: str, name: str, sentence: str, subject: str, answer: object, *parameters: Parameter) -> Route:
+    return Route(
+        path=path, name=name, sentence=sentence, answer=answer,  # type: ignore[arg-type]
+        subject=subject, media_type=CSV, parameters=parameters,
+    )
+
+
+_EPOCH = Parameter(name="epoch", meaning="the number of an epoch", kind="number", required=True)
+_TYPE = Parameter(name="skill_type", meaning="a skill type", required=True)
+
+ROUTES = (
+    Route(
+        path="/network",
+        name="network_page",
+        sentence="Leaderboards, epochs, thresholds and weights.",
+        answer=_network,
+        subject="board",
+        media_type=HTML,
+    ),
+    Route(
+        path="/network/validators",
+        name="validators_page",
+        sentence="Which validators agree, and the health of this one.",
+        answer=_validators,
+        subject="service",
+        media_type=HTML,
+        reads=False,
+    ),
+    Route(
+        path="/network/epochs/{epoch}",
+        name="epoch_page",
+        sentence="One epoch: digests, thresholds, roots, and how to prove them.",
+        answer=_epoch,
+        subject="epochs",
+        media_type=HTML,
+        parameters=(_EPOCH,),
+    ),
+    _csv(
+        "/network/leaderboards/{skill_type}.csv",
+        "leaderboard_csv",
+        "The leaderboard of a skill type as CSV.",
+        "board",
+        _board_csv,
+        _TYPE,
+    ),
+    _csv("/network/epochs.csv", "epochs_csv", "The epochs as CSV.", "epochs", _epochs_csv),
+    _csv(
+        "/network/thresholds.csv",
+        "thresholds_csv",
+        "The tracked thresholds of each epoch as CSV.",
+        "epochs",
+        _thresholds_csv,
+    ),
+    _csv(
+        "/network/weights.csv",
+        "weights_csv",
+        "The newest weights that the asker sees, as CSV.",
+        "weights",
+        _weights_csv,
+    ),
+)
+"""The pages about the network."""

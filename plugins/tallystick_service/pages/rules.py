@@ -1,0 +1,191 @@
+"""The pages about rules: what is in force and scheduled, one rule set, and what two differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import quote
+
+from tallystick.json_values import json_value
+from tallystick.plugins.registry import installed
+from tallystick.rules.loading import load, shipped
+from tallystick.rules.reading import LoadedRuleSet
+from tallystick_governance.diff.difference import RuleSetDifference
+from tallystick_governance.diff.render import verdict
+from tallystick_service.answer import CSV, HTML, Answer, RefusedQuestionError
+from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.rule_book import (
+    constants_of,
+    proofs_name,
+    proofs_of,
+    rule_book,
+    rules_difference,
+)
+from tallystick_service.tables import csv_answer
+from tallystick_state import views
+from tallystick_state.queries import StateQueries
+from tallystick_state.rules import StateRules
+
+
+def in_force_view(queries: StateQueries) -> Mapping[str, object]:
+    """Return the rules of each line from epoch to epoch, as ``rules`` of a state shows them."""
+    return views.rules_in_force(queries.in_force, queries.state.epoch)
+
+
+def known_rules(queries: StateQueries) -> dict[str, StateRules | LoadedRuleSet]:
+    """Return the rule sets that pages show, by digest: those of the state, then shipped ones."""
+    found: dict[str, StateRules | LoadedRuleSet] = dict(queries.in_force.rule_sets())
+    for loaded in shipped_rules().values():
+        found.setdefault(loaded.digest, loaded)
+    return found
+
+
+def shipped_rules() -> dict[str, LoadedRuleSet]:
+    """Return the rule sets that are installed, by reference."""
+    plugins = installed()
+    return {reference: load(reference, plugins) for reference in shipped(plugins)}
+
+
+def rules_of(queries: StateQueries, name: str) -> StateRules | LoadedRuleSet:
+    """Return a rule set by its digest or its reference, first of those of the state.
+
+    Raises:
+        RefusedQuestionError: there is none.
+    """
+    known = known_rules(queries)
+    if name in known:
+        return known[name]
+    for rules in known.values():
+        if rules.rule_set.reference == name:
+            return rules
+    references = ", ".join(dict.fromkeys(rules.rule_set.reference for rules in known.values()))
+    raise RefusedQuestionError(
+        HTTPStatus.NOT_FOUND,
+        "no-such-rules",
+        f"the rule set {name[:80]}",
+        f"a digest, or one of {references}",
+        "follow a link of /rules",
+    )
+
+
+def _rules(question: Question) -> Answer:
+    queries = question.queries
+    lines = in_force_view(queries)
+    epoch = queries.state.epoch
+    books = {
+        name: rule_book(timeline.at(epoch)) for name, timeline in queries.in_force.lines.items()
+    }
+    known = known_rules(queries)
+    return question.page("rules.html", in_force=lines, books=books, known=_choices(known))
+
+
+def _choices(known: Mapping[str, StateRules | LoadedRuleSet]) -> list[tuple[str, str]]:
+    return [(digest, rules.rule_set.reference) for digest, rules in known.items()]
+
+
+def _rule_set(question: Question) -> Answer:
+    queries = question.queries
+    rules = rules_of(queries, question.text("rules"))
+    book = question.once(("book", rules.digest), lambda: rule_book(rules))
+    return question.page(
+        "rule_set.html",
+        book=book,
+        proofs=proofs_of(question.site.settings.proofs, book.digest),
+        proofs_name=proofs_name(book.digest),
+        known=_choices(known_rules(queries)),
+    )
+
+
+def _constants_csv(question: Question) -> Answer:
+    rules = rules_of(question.queries, question.text("rules"))
+    loaded = rules.loaded if isinstance(rules, StateRules) else rules
+    heads = ("path", "value", "range", "meaning", "source", "line")
+    rows = [(c.path, c.value, c.range, c.meaning, c.source, c.line) for c in constants_of(loaded)]
+    return csv_answer("constants.csv", heads, rows)
+
+
+def _difference(question: Question) -> Answer:
+    queries, known = question.queries, _choices(known_rules(question.queries))
+    old, new = question.text("old"), question.text("new")
+    if not old or not new:
+        return question.page("rules_diff.html", known=known, old=old, new=new, found=None)
+    first, second = rules_of(queries, old), rules_of(queries, new)
+    found = rules_difference(first, second)
+    return question.page(
+        "rules_diff.html",
+        known=known,
+        old=first.digest,
+        new=second.digest,
+        found=found,
+        verdict=verdict(found),
+        effects=effect_rows(found),
+    )
+
+
+def effect_rows(found: RuleSetDifference) -> list[tuple[str, str, str | None, str | None]]:
+    """Return the bounds of each value that can move: type, value, at least, at most."""
+    rows = []
+    for effect in found.effects:
+        value = json_value(effect)
+        bounds = {**value["axes"], **value.get("measures", {}), **value.get("others", {})}
+        if value["quality"] is not None:
+            bounds["quality"] = value["quality"]
+        if value["emission"] is not None:
+            bounds["emission"] = value["emission"]
+        for name, ends in bounds.items():
+            if {ends["at_least"], ends["at_most"]} != {_ZERO}:
+                rows.append((effect.skill_type, name, ends["at_least"], ends["at_most"]))
+    return rows
+
+
+_ZERO = "0.000000000"
+
+_RULES = Parameter(name="rules", meaning="the digest or the reference of a rule set", required=True)
+
+
+def address_of(digest: str) -> str:
+    """Return the address of a rule set."""
+    return f"/rules/{quote(digest, safe='')}"
+
+
+ROUTES = (
+    Route(
+        path="/rules",
+        name="rules_page",
+        sentence="The rules in force and scheduled.",
+        answer=_rules,
+        subject="rules",
+        media_type=HTML,
+    ),
+    Route(
+        path="/rules/diff",
+        name="rules_diff_page",
+        sentence="What two rule sets differ in, and what that can do to a score.",
+        answer=_difference,
+        subject="rules",
+        media_type=HTML,
+        parameters=(
+            Parameter(name="old", meaning="the digest or the reference of the old rule set"),
+            Parameter(name="new", meaning="the digest or the reference of the new one"),
+        ),
+    ),
+    Route(
+        path="/rules/{rules}",
+        name="rule_set_page",
+        sentence="One rule set: formulas, constants with sources, lint, proofs.",
+        answer=_rule_set,
+        subject="rules",
+        media_type=HTML,
+        parameters=(_RULES,),
+    ),
+    Route(
+        path="/rules/{rules}/constants.csv",
+        name="constants_csv",
+        sentence="The constants of one rule set with their sources, as CSV.",
+        answer=_constants_csv,
+        subject="rules",
+        media_type=CSV,
+        parameters=(_RULES,),
+    ),
+)
+"""The pages about rules."""

@@ -1,0 +1,244 @@
+"""The pages that score a record of the reader's: what next, and the playground.
+
+Their links hold all that is on them. Records are scored in processes of their own, so a page is an
+answer even where its record, or its rules, are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+from anyio import to_thread
+
+from tallystick.errors import TallystickError
+from tallystick.json_values import JsonObject
+from tallystick.numbers.nano import from_text
+from tallystick_service.answer import HTML, Answer, RefusedQuestionError
+from tallystick_service.api.scoring import value_of
+from tallystick_service.edits import lines_of
+from tallystick_service.examples import example_of
+from tallystick_service.pages.rules import known_rules
+from tallystick_service.route import Parameter, Question, Route
+from tallystick_service.scoring import Order
+from tallystick_service.site import Site
+from tallystick_state.rules import StateRules
+
+_LONGEST_RECORD = 8192
+"""Characters of a record in a link: servers and browsers take links of a few times as much."""
+_LONGEST_EDITS = 2048
+
+
+@attrs.frozen
+class Offer:
+    """What a reader chooses from, by the state of now.
+
+    Attributes:
+        epoch: the open one.
+        types: the skill types of the rules in force.
+        examples: an example record of each, as indented JSON.
+        rules: digest, reference and text of each rule set.
+    """
+
+    epoch: int
+    types: tuple[str, ...]
+    examples: Mapping[str, str]
+    rules: tuple[tuple[str, str, str], ...]
+
+    def text_of(self, name: str) -> str | None:
+        """Return the text of a rule set by its digest or reference."""
+        return next((text for digest, ref, text in self.rules if name in (digest, ref)), None)
+
+
+async def versioned(question: Question) -> Question:
+    """Return a question of a row that reads no state, with the version of the state of now."""
+    site = question.site
+    current = site.version_at_once() or await to_thread.run_sync(site.look)
+    return attrs.evolve(question, version=current)
+
+
+async def offer_of(question: Question) -> Offer:
+    """Return what the reader chooses from, made once for each version of the state."""
+    site = question.site
+    return await to_thread.run_sync(lambda: question.once(("offer",), lambda: _offer(site)))
+
+
+def _offer(site: Site) -> Offer:
+    scorer = site.state.scorer
+    with site.state.queries() as queries:
+        epoch = queries.state.epoch
+        types = tuple(sorted(queries.rules.type_rules))
+        known = known_rules(queries)
+    examples = {
+        name: json.dumps(record, indent=1, ensure_ascii=False)
+        for name in types
+        if (record := example_of(scorer, name, epoch)) is not None
+    }
+    rules = tuple(
+        (digest, rules.rule_set.reference, (rules.loaded if isinstance(rules, StateRules) else rules).text)
+        for digest, rules in known.items()
+    )
+    return Offer(epoch, types, examples, rules)
+
+
+@attrs.frozen
+class Side:
+    """One rule set of the playground, and what it makes of the record.
+
+    Attributes:
+        rules: the digest or reference that was chosen; empty for the rules in force.
+        edits: other values of it, a line each.
+        advice: what it makes of the record; None where it is refused.
+        refused: why; None where it is not.
+    """
+
+    rules: str
+    edits: str
+    advice: JsonObject | None = None
+    refused: RefusedQuestionError | None = None
+
+
+async def _advised(question: Question, offer: Offer, record: str, side: Side) -> Side:
+    edits = lines_of(side.edits)
+    text = offer.text_of(side.rules) if side.rules else None
+    if edits and text is None and offer.rules:
+        text = offer.rules[0][2]
+    order = Order(do="advise", record=_line(record), rule_set=text, edits=edits)
+    try:
+        if side.rules and text is None:
+            known = ", ".join(reference for _, reference, _ in offer.rules)
+            raise RefusedQuestionError(
+                422, "no-such-rules", f"the rule set {side.rules[:80]}", f"one of {known}", "choose one"
+            )
+        return attrs.evolve(side, advice=await value_of(question, order))
+    except RefusedQuestionError as error:
+        return attrs.evolve(side, refused=error)
+    except TallystickError as error:
+        refused = RefusedQuestionError(422, "not-scored", str(error), "a record that is scored", "")
+        return attrs.evolve(side, refused=refused)
+
+
+def _line(record: str) -> bytes:
+    """Return a record as one line: a page shows it over many."""
+    try:
+        return json.dumps(json.loads(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):
+        return " ".join(record.split()).encode("utf-8", "surrogatepass")
+
+
+def _record(question: Question, offer: Offer) -> tuple[str, str]:
+    """Return the skill type and the record that a page is about."""
+    wanted, record = question.text("skill_type"), question.text("record")
+    default = next((name for name in offer.types if name in offer.examples), "")
+    if record.strip():
+        return wanted or _type_of(record) or default, record
+    chosen = wanted if wanted in offer.examples else default
+    return chosen, offer.examples.get(chosen, "")
+
+
+def _type_of(record: str) -> str:
+    try:
+        value: Any = json.loads(record)
+    except (ValueError, RecursionError):
+        return ""
+    name = value.get("skill_type") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+async def _next(question: Question) -> Answer:
+    question = await versioned(question)
+    offer = await offer_of(question)
+    chosen, record = _record(question, offer)
+    side = await _advised(question, offer, record, Side("", ""))
+    return question.page("next.html", offer=offer, chosen=chosen, record=record, side=side)
+
+
+async def _playground(question: Question) -> Answer:
+    question = await versioned(question)
+    offer = await offer_of(question)
+    chosen, record = _record(question, offer)
+    first = Side(question.text("rules"), question.text("edits"))
+    sides = [first]
+    if question.text("other") or question.text("other_edits").strip():
+        sides.append(Side(question.text("other"), question.text("other_edits")))
+    done = await asyncio.gather(*(_advised(question, offer, record, side) for side in sides))
+    return question.page(
+        "playground.html",
+        offer=offer,
+        chosen=chosen,
+        record=record,
+        sides=done,
+        second=Side(question.text("other"), question.text("other_edits")),
+        compared=compared(*done) if len(done) > 1 else [],
+    )
+
+
+def compared(first: Side, second: Side) -> list[tuple[str, str | None, str | None, int | None]]:
+    """Return the values of two explanations beside each other: name, both, and the change in nano."""
+    if first.advice is None or second.advice is None:
+        return []
+    old, new = (_values(side.advice["explanation"]) for side in (first, second) if side.advice)
+    rows = []
+    for name in dict.fromkeys((*old, *new)):
+        before, after = old.get(name), new.get(name)
+        rows.append((name, before, after, _change(before, after)))
+    return rows
+
+
+def _change(before: str | None, after: str | None) -> int | None:
+    try:
+        return None if before is None or after is None else from_text(after) - from_text(before)
+    except (ValueError, TallystickError):
+        return None
+
+
+def _values(explanation: JsonObject) -> dict[str, str | None]:
+    """Return the values of an explanation by name, in the order in which they follow."""
+    values = {axis["name"]: axis["value"] for axis in explanation["axes"]}
+    values |= {m["name"]: m["value"] for m in explanation.get("measures", ())}
+    if explanation["composite"] is not None:
+        values["quality"] = explanation["composite"]["quality"]
+    if explanation["tier"] is not None:
+        values["tier"] = explanation["tier"]["name"]
+    values |= {factor["name"]: factor["value"] for factor in explanation["factors"]}
+    if explanation["emission"] is not None:
+        values["emission"] = explanation["emission"]["value"]
+    return values
+
+
+_TYPE = Parameter(name="skill_type", meaning="the skill type whose example is taken", longest=256)
+_TEXT = Parameter(name="record", meaning="a record as JSON", longest=_LONGEST_RECORD)
+
+ROUTES = (
+    Route(
+        path="/next",
+        name="next_page",
+        sentence="Which single fact of a record, moved, would earn the most.",
+        answer=_next,
+        subject="scoring",
+        media_type=HTML,
+        parameters=(_TYPE, _TEXT),
+        reads=False,
+    ),
+    Route(
+        path="/playground",
+        name="playground_page",
+        sentence="A record and a rule set, edited and explained; two rule sets side by side.",
+        answer=_playground,
+        subject="scoring",
+        media_type=HTML,
+        parameters=(
+            _TYPE,
+            _TEXT,
+            Parameter(name="rules", meaning="the digest or reference of a rule set", longest=256),
+            Parameter(name="edits", meaning="other values of it, PATH=VALUE a line", longest=_LONGEST_EDITS),
+            Parameter(name="other", meaning="the digest or reference of a second rule set", longest=256),
+            Parameter(name="other_edits", meaning="other values of that, PATH=VALUE a line", longest=_LONGEST_EDITS),
+        ),
+        reads=False,
+    ),
+)
+"""The pages that score a record of the reader's."""

@@ -1,0 +1,140 @@
+"""Routes: one row for each address of the service, from which its routing and its API are made.
+
+A row's function answers a `Question`. One that reads the state runs in a thread, inside one
+transaction, and its answer is a function of the state, its rules and who asks: it is kept and
+answered again until one of them changes. One that is a coroutine reads no state, and is never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import attrs
+
+from tallystick_service.access import Viewer
+from tallystick_service.answer import JSON, Answer
+from tallystick_service.site import Site, Version
+from tallystick_state.queries import StateQueries
+from tallystick_state.stored_state import StoredState
+
+_T = TypeVar("_T")
+
+
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """A value that a question has in its path or its query.
+
+    Attributes:
+        name: its name.
+        meaning: what it is.
+        kind: text, a whole number from 0, or an array of texts as JSON.
+        example: a value.
+        required: whether a question without it is refused; always of one in the path.
+        choices: the texts that it may be; empty for any.
+        longest: maximum number of its characters.
+    """
+
+    name: str
+    meaning: str
+    kind: Literal["text", "number", "texts"] = "text"
+    example: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    longest: int = 4096
+
+
+@attrs.frozen(eq=False)
+class Question:
+    """A request, read.
+
+    Attributes:
+        site: what answers have in common: settings, templates, processes that score.
+        route: the row that answers it.
+        values: the values of the parameters that it has, by name.
+        viewer: who asks.
+        body: of a posted question.
+        address: of the request, with its query, for links to itself.
+        version: of the state; None where the row reads none.
+    """
+
+    site: Site
+    route: Route
+    values: Mapping[str, str]
+    viewer: Viewer
+    body: bytes = b""
+    address: str = ""
+    version: Version | None = None
+    _queries: StateQueries | None = None
+
+    @property
+    def queries(self) -> StateQueries:
+        """Queries that all see the state at one instant; only where the row reads the state."""
+        assert self._queries is not None  # noqa: S101  # the row says that it reads
+        return self._queries
+
+    @property
+    def state(self) -> StoredState:
+        """The state as `queries` see it, for what takes a whole one."""
+        return self.site.state.seen_by(self.queries)
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the value of a parameter."""
+        return self.values.get(name, default)
+
+    def number(self, name: str) -> int | None:
+        """Return the value of a parameter that is a number; None where it is not given."""
+        value = self.values.get(name)
+        return None if value is None else int(value)
+
+    def once(self, key: object, compute: Callable[[], _T]) -> _T:
+        """Return a value that is computed once for this version of the state, whoever asks.
+
+        Args:
+            key: names it: a tuple of what it depends on beside the state.
+            compute: returns it.
+        """
+        assert self.version is not None  # noqa: S101  # as `queries`
+        return self.version.once(key, compute)
+
+    def page(self, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Answer:
+        """Return a page; see `Site.page`."""
+        return self.site.page(template, status, self.version, question=self, **values)
+
+
+Answering: TypeAlias = Callable[[Question], Answer | Coroutine[Any, Any, Answer]]
+"""A function that answers questions; it raises `RefusedQuestionError`."""
+
+
+@attrs.frozen(kw_only=True)
+class Route:
+    """An address of the service.
+
+    Attributes:
+        path: its path; a name in braces stands for one part, whatever it is.
+        name: the name of the operation.
+        sentence: what it answers.
+        answer: the function that does.
+        subject: what it shows, a key of `tallystick_service.access.ACCESS`.
+        of: the type of its JSON; None of pages and files.
+        media_type: of its answer.
+        parameters: of its path and its query; others are refused.
+        posted: what the body is; empty for a route that is asked by GET.
+        reads: whether it reads the state.
+        is_kept: whether its answer is kept until the state changes; only of a row that reads it.
+        refuses: the statuses with which it refuses, beside those that every route has.
+    """
+
+    path: str
+    name: str
+    sentence: str
+    answer: Answering
+    subject: str
+    of: Any = None
+    media_type: str = JSON
+    parameters: tuple[Parameter, ...] = ()
+    posted: str = ""
+    reads: bool = True
+    is_kept: bool = True
+    refuses: tuple[int, ...] = ()

@@ -1,0 +1,174 @@
+"""Scoring of posted records, in processes of their own with a limit of time and of memory.
+
+A process is kept for the next record, as loading rules takes longer than a record. What takes too
+long is killed with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from tallystick.canonical import canonical_bytes
+from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.settings import Settings
+
+Verb: TypeAlias = Literal["explain", "score", "advise"]
+"""Every step of a score, the scores alone, or every step with the moves that would earn more."""
+_LENGTH = 8
+"""Bytes of the length before each message to and from a process."""
+_LARGEST_ANSWER = 64 << 20
+_WAITING = 32
+"""Maximum number of records that wait for a process."""
+
+
+@attrs.frozen(kw_only=True)
+class Order:
+    """What a process is to do.
+
+    Attributes:
+        do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,
+            distances and moves, where tiers begin as in the open epoch, whatever the rules.
+        record: one line of JSON, as it was posted.
+        rules: the reference of a rule set that is shipped; empty for the rules of the state.
+        rule_set: the text of a rule set, in place of a reference.
+        edits: other values of that rule set, as ``PATH=VALUE``.
+    """
+
+    do: Verb
+    record: bytes
+    rules: str = ""
+    rule_set: str | None = None
+    edits: tuple[str, ...] = ()
+
+
+class ScoringProcesses:
+    """Processes that score posted records, as many as the settings allow."""
+
+    def __init__(self, settings: Settings, place: str | None) -> None:
+        """Start no process yet.
+
+        Args:
+            settings: their limits.
+            place: of the state; None where they score by shipped rules alone.
+        """
+        self._settings, self._place = settings, place
+        self._free: list[asyncio.subprocess.Process] = []
+        self._turn: asyncio.Semaphore | None = None
+        self._waiting = 0
+
+    async def score(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
+        """Return the JSON value of the scores, or of the error, of a record.
+
+        Raises:
+            RefusedQuestionError: too many wait, or it takes too long or too much memory.
+        """
+        if self._turn is None:
+            self._turn = asyncio.Semaphore(self._settings.processes)
+        if self._waiting >= _WAITING:
+            raise _failed(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "many records that wait", "few")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._scored(order)
+        finally:
+            self._waiting -= 1
+
+    async def _scored(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
+        process = self._free.pop() if self._free else await self._started()
+        seconds = self._settings.scoring_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                value = await _ask(process, _message(order))
+        except TimeoutError:
+            await _end(process)
+            raise _failed(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "too-slow",
+                "a record that takes longer to score",
+                f"one that takes at most {seconds:g} s",
+            ) from None
+        except (asyncio.IncompleteReadError, OSError, ValueError):
+            await _end(process)
+            raise _failed(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                "too-large-to-score",
+                "a record whose scoring ends its process",
+                f"one that takes at most {self._settings.scoring_bytes >> 20} MiB",
+            ) from None
+        except BaseException:
+            await _end(process)
+            raise
+        self._free.append(process)
+        return value
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tallystick_service.scoring_process",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=_LARGEST_ANSWER,
+            env=_environment(),
+        )
+        # not an argument, as it may have a password
+        begin = {"place": self._place, "bytes": self._settings.scoring_bytes}
+        assert process.stdin is not None  # noqa: S101  # a pipe
+        process.stdin.write(_framed(canonical_bytes(begin)))
+        return process
+
+    async def close(self) -> None:
+        """End every process that is free; those at work end with their records."""
+        while self._free:
+            await _end(self._free.pop())
+
+
+def _environment() -> Mapping[str, str]:
+    # one thread each: numerical libraries would start as many as there are cores
+    return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def _message(order: Order) -> bytes:
+    value = {
+        "do": order.do,
+        "record": order.record.decode("utf-8", "surrogateescape"),
+        "rules": order.rules,
+        "rule_set": order.rule_set,
+        "edits": list(order.edits),
+    }
+    return json.dumps(value).encode()
+
+
+def _framed(data: bytes) -> bytes:
+    return len(data).to_bytes(_LENGTH, "big") + data
+
+
+async def _ask(process: asyncio.subprocess.Process, message: bytes) -> Any:  # noqa: ANN401
+    assert process.stdin is not None  # noqa: S101  # both are pipes
+    assert process.stdout is not None  # noqa: S101
+    process.stdin.write(_framed(message))
+    await process.stdin.drain()
+    size = int.from_bytes(await process.stdout.readexactly(_LENGTH), "big")
+    if size > _LARGEST_ANSWER:
+        raise ValueError(size)
+    return json.loads(await process.stdout.readexactly(size))
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+def _failed(status: int, code: str, found: str, expected: str) -> RefusedQuestionError:
+    return RefusedQuestionError(status, code, found, expected, "send a smaller record, or later")

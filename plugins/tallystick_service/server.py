@@ -1,0 +1,130 @@
+"""Server: an application on a socket, for as long as a block runs."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from tallystick.errors import InputError
+from tallystick.extras import missing
+from tallystick_service.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_NEEDED = ("starlette", "uvicorn", "prometheus_client")
+_BACKLOG = 256
+_KEEP_ALIVE_S = 5
+_LAST_ANSWERS_S = 5
+"""Seconds that answers under way may still take once the server ends."""
+
+
+def check_installed() -> None:
+    """Refuse to serve without the extra.
+
+    Raises:
+        InputError: a library of it is missing.
+    """
+    for module in _NEEDED:
+        try:
+            is_there = find_spec(module) is not None
+        except ValueError:
+            # a module that is kept from being imported
+            is_there = False
+        if not is_there:
+            raise InputError(missing(module))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a host."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; the port 0 takes one that is free.
+
+    Raises:
+        InputError: it cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host.strip("[]"), port))
+        listener.listen(_BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"found that {host}:{port} cannot be listened on ({reason}), expected a free port of "
+            "an address of this machine: choose others with --host and --port"
+        ) from error
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return the URL of a socket, without a slash at its end."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@asynccontextmanager
+async def serving(
+    app: ASGIApp, settings: Settings, listener: socket.socket
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve an application while the block runs; give the task that does.
+
+    Signals are the caller's. Answers under way get a few seconds at the end.
+
+    Args:
+        app: which `tallystick_service.application.application` makes.
+        settings: its own.
+        listener: which `bound` makes; it is closed at the end.
+    """
+    import uvicorn
+
+    from tallystick_service.guard import LARGEST_HEAD
+    from tallystick_service.protocol import protocol_of
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    config = uvicorn.Config(
+        app,
+        http=protocol_of(settings.seconds, settings.client_connections),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        # a warning for each bad request would be a log that strangers write
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=False,
+        limit_concurrency=settings.connections,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_LAST_ANSWERS_S,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        backlog=_BACKLOG,
+    )
+    server = Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        # uvicorn tells nobody when it has started
+        while not server.started and not task.done():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        yield task
+    finally:
+        server.should_exit = True
+        await asyncio.wait({task})
+        listener.close()

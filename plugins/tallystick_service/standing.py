@@ -1,0 +1,376 @@
+"""Standing: where a miner stands in a state, by skill type, and what it is paid, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import attrs
+
+from tallystick.errors import StateError
+from tallystick.io.text import visible
+from tallystick.numbers.nano import NANO, from_decimal, to_fraction, to_text
+from tallystick.numbers.text import fraction
+from tallystick.rules.structure import table_of
+from tallystick_allocation.column import Number, RationalColumn, RealColumn, Values
+from tallystick_allocation.explanation import ExplainedStep, explained
+from tallystick_allocation.rules import Average, CapStep, Collect, Filter, Share, StepRules
+from tallystick_service.charts import Chart, Series, chart
+from tallystick_service.distance import Distance
+from tallystick_state.leaderboard import Standing
+from tallystick_state.model import MinerEntry
+from tallystick_state.queries import StateQueries
+from tallystick_state.rules import StateRules
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
+from tallystick_state.weights import LineWeights, before_carried
+
+
+@attrs.frozen
+class TierRow:
+    """A tier of a skill type in the open epoch.
+
+    Attributes:
+        name: of the tier.
+        multiplier: of the emission, in nano.
+        start: the least quality that reaches it, in nano; None of the lowest.
+    """
+
+    name: str
+    multiplier: int
+    start: int | None
+
+
+@attrs.frozen
+class TypeStanding:
+    """Where a miner stands in one skill type.
+
+    Attributes:
+        skill_type: the type.
+        is_declared: whether the miner declares it now.
+        reputation: in nano; None where the asker may not see it.
+        rank: from 1; None while it is not selectable, or where the asker may not see it.
+        ranked: how many miners have a rank; None where nobody has, by these rules.
+        reason: why there is no rank; empty where there is one.
+        distances: to the edges that decide who is selected.
+        chart: reputation over epochs; None where the asker may not see it, or it has one epoch.
+        history: the reputation by epoch, in nano, the newest first.
+        tiers: of the open epoch, from the lowest.
+    """
+
+    skill_type: str
+    is_declared: bool
+    reputation: int | None
+    rank: int | None
+    ranked: int | None
+    reason: str
+    distances: tuple[Distance, ...]
+    chart: Chart | None
+    history: tuple[tuple[int, int], ...]
+    tiers: tuple[TierRow, ...]
+
+
+@attrs.frozen
+class PayStep:
+    """One step from records to a weight.
+
+    Attributes:
+        name: of the step.
+        sentence: what it does.
+        value: what it gives the miner: the exact value, or one by group; None without one.
+        groups: by group, where it has groups.
+        is_computed: false of a step that was not needed.
+        is_published: whether it is rounded to nine places.
+    """
+
+    name: str
+    sentence: str
+    value: str | None
+    groups: Mapping[str, str | None]
+    is_computed: bool
+    is_published: bool
+
+
+@attrs.frozen
+class Pay:
+    """The weight of a miner in one line, and how it comes about.
+
+    Attributes:
+        line: of rule sets.
+        reference: the rule set whose steps these are.
+        weight: in nano; None without one.
+        place: its rank among the weights, from 1; None without one.
+        weighed: how many have a weight above 0.
+        uint16: the weight as the chain takes it; None without one.
+        reason: why there is no weight; empty where there is one.
+        steps: in their order.
+        distances: to filters and caps.
+    """
+
+    line: str
+    reference: str
+    weight: int | None
+    place: int | None
+    weighed: int
+    uint16: int | None
+    reason: str
+    steps: tuple[PayStep, ...]
+    distances: tuple[Distance, ...]
+
+
+def type_standing(
+    queries: StateQueries,
+    miner: MinerEntry,
+    skill_type: str,
+    history: Sequence[tuple[int, int]] = (),
+) -> TypeStanding:
+    """Return where a miner stands in a type.
+
+    Args:
+        queries: of the state.
+        miner: the miner.
+        skill_type: the type.
+        history: its reputation by epoch, in nano, as far as that is seen.
+    """
+    rules, reputation = queries.rules.type_rules.get(skill_type), miner.reputation.get(skill_type)
+    board = _board(queries, skill_type, rules)
+    rank = next((standing.rank for standing in board or () if standing.hotkey == miner.hotkey), None)
+    distances = () if rules is None else (*_edges(rules, miner, reputation, board or ()),)
+    return TypeStanding(
+        skill_type,
+        skill_type in miner.types,
+        reputation,
+        rank,
+        None if board is None else len(board),
+        "" if rank is not None else _unranked(rules, miner, skill_type, board),
+        distances,
+        _reputation_chart(skill_type, rules, history),
+        tuple(reversed(history)),
+        tiers_of(queries, skill_type),
+    )
+
+
+def public_standing(standing: Standing, skill_type: str, ranked: int) -> TypeStanding:
+    """Return what a public leaderboard says of a miner."""
+    reputation = from_decimal(standing.reputation)
+    return TypeStanding(
+        skill_type, True, reputation, standing.rank, ranked, "", (), None, (), ()
+    )
+
+
+def tiers_of(queries: StateQueries, skill_type: str) -> tuple[TierRow, ...]:
+    """Return the tiers of a type in the open epoch; none of a type without tiers."""
+    rules = queries.rules.type_rules.get(skill_type)
+    tiers = None if rules is None else rules.tiers.get(skill_type)
+    tracked = queries.state.thresholds.get(skill_type)
+    if tiers is None or tracked is None:
+        return ()
+    starts = (None, *tiers.starts(tiers.thresholds(tracked)))
+    rows = zip(tiers.levels, tiers.multipliers, starts, strict=True)
+    return tuple(TierRow(*row) for row in rows)
+
+
+def _board(
+    queries: StateQueries, skill_type: str, rules: StateRules | None
+) -> list[Standing] | None:
+    if rules is None or rules.rule_set.section(GROUPS) is None:
+        return None
+    return queries.board(skill_type)
+
+
+def _unranked(
+    rules: StateRules | None, miner: MinerEntry, skill_type: str, board: list[Standing] | None
+) -> str:
+    if rules is None:
+        return "the rules in force have no such type"
+    if board is None:
+        return "these rules rank nobody"
+    if skill_type not in miner.types:
+        return "the miner does not declare this type"
+    if miner.uid is None:
+        return "the miner holds no slot"
+    return "the miner is not selectable: see the distances below"
+
+
+def _edges(
+    rules: StateRules, miner: MinerEntry, reputation: int | None, board: Collection[Standing]
+) -> Iterator[Distance]:
+    """Yield the distances that decide whether a miner is selected, and as what."""
+    groups = rules.rule_set.section(GROUPS)
+    if groups is not None and reputation is not None:
+        minimum = from_decimal(groups.minimum_reputation)
+        meaning = "from there on the miner can be selected for groups"
+        yield Distance.of_nano("the minimum reputation", reputation, minimum, meaning)
+        others = sorted(
+            (from_decimal(s.reputation) for s in board if s.hotkey != miner.hotkey), reverse=True
+        )
+        if len(others) >= groups.primaries:
+            best = others[groups.primaries - 1]
+            meaning = "above it the miner is among the primaries of every group"
+            edge = f"number {groups.primaries} of the others"
+            yield Distance.of_nano(edge, reputation, best, meaning)
+        ahead = [value for value in others if value > reputation]
+        if ahead:
+            edge = "the next better reputation"
+            meaning = "above it the miner gains a rank"
+            yield Distance.of_nano(edge, reputation, ahead[-1], meaning)
+    limits = rules.rule_set.section(REPUTATION)
+    if limits is not None:
+        if reputation is not None:
+            floor = from_decimal(limits.floor)
+            yield Distance.of_nano("the floor", reputation, floor, "no reputation falls below it")
+        if limits.collusion is not None:
+            edge, at = "the flags that eject", limits.collusion.eject_at
+            meaning = "who has as many is in no group until an operator clears them"
+            yield Distance(edge, Fraction(miner.flags), Fraction(at), miner.flags < at, meaning)
+
+
+def _reputation_chart(
+    skill_type: str, rules: StateRules | None, history: Sequence[tuple[int, int]]
+) -> Chart | None:
+    if not history:
+        return None
+    groups = None if rules is None else rules.rule_set.section(GROUPS)
+    marks = [("minimum", from_decimal(groups.minimum_reputation))] if groups is not None else []
+    (first, start), (last, end) = history[0], history[-1]
+    description = (
+        f"Reputation in {visible(skill_type)} from {to_text(start)} in epoch {first} to "
+        f"{to_text(end)} in epoch {last}."
+    )
+    return chart("Reputation by epoch", description, [Series("reputation", history)], marks)
+
+
+def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
+    """Return what a miner is paid by each line of the state, as its weights are now."""
+    return [_pay(queries, line, hotkey) for line in queries.in_force.lines]
+
+
+def _pay(queries: StateQueries, line: str, hotkey: str) -> Pay:
+    weighed = queries.line_weights(line)
+    chosen = queries.weights(line=line, found=weighed)
+    uid = queries.state.miners[hotkey].uid
+    reference = queries.weighing(line).rule_set.reference
+    allocation = weighed.allocation
+    steps: tuple[PayStep, ...] = ()
+    distances: tuple[Distance, ...] = ()
+    if allocation is not None and hotkey in allocation.given.places:
+        explanation = explained(allocation, hotkey, before_carried(allocation))
+        rules = {step.name: step.rules for step in allocation.bound.steps}
+        steps = tuple(_pay_step(step, rules[step.name]) for step in explanation.steps)
+        distances = tuple(_step_edges(weighed, hotkey))
+    weight = weighed.weights.get(hotkey)
+    above = sorted((value for value in weighed.weights.values() if value), reverse=True)
+    return Pay(
+        line,
+        reference,
+        weight,
+        above.index(weight) + 1 if weight else None,
+        len(above),
+        None if uid is None else chosen.uint16.get(uid),
+        chosen.without.get(hotkey, "" if weight else chosen.reason or "no weight"),
+        steps,
+        distances,
+    )
+
+
+def _pay_step(step: ExplainedStep, rules: StepRules) -> PayStep:
+    by_group = step.value if isinstance(step.value, Mapping) else {}
+    value = None if isinstance(step.value, Mapping) else step.value
+    return PayStep(
+        step.name, step_sentence(rules), value, by_group, step.is_computed, step.is_published
+    )
+
+
+def step_sentence(rules: StepRules) -> str:
+    """Return what a step of an allocation does, in words."""
+    match rules:
+        case Collect():
+            return _collected(rules)
+        case Average():
+            old = fraction(1 - Fraction(rules.new))
+            leaver = "stays" if rules.leaver == "keep" else "is dropped"
+            return (
+                f"{fraction(Fraction(rules.new))} of the new {rules.of} and {old} of the average so "
+                f"far; the average of who has no new value {leaver}"
+            )
+        case Share():
+            return f"the part that the miner has of the sum of {rules.of} over all miners"
+        case CapStep():
+            least = ", or an equal share where that is more" if rules.lowest_share else ""
+            return (
+                f"{rules.of}, at most {fraction(Fraction(rules.share))}{least}; what is above goes "
+                "to the others in proportion"
+            )
+        case Filter():
+            others = "counts as 0" if rules.others == "zero" else "is left out"
+            bounds = []
+            if rules.above is not None:
+                bounds.append(f"above {fraction(Fraction(rules.above))}")
+            if rules.at_least is not None:
+                at_least = rules.at_least
+                text = "its minimum" if isinstance(at_least, Mapping) else fraction(Fraction(at_least))
+                bounds.append(f"of at least {text}")
+            return f"{rules.of} {' and '.join(bounds)}; any other {others}"
+    table = {k: v for k, v in table_of(rules).items() if k not in ("name", "publish")}
+    return ", ".join(f"{key} {value}" for key, value in table.items())
+
+
+_STATISTICS = {
+    "sum": "the sum",
+    "mean": "the mean",
+    "last": "the newest value",
+    "count": "the number",
+    "weighted_mean": "the weighted mean",
+}
+
+
+def _collected(rules: Collect) -> str:
+    where = "the last closed round" if rules.records == "round" else "the window"
+    if rules.last is not None:
+        where = f"the last {rules.last} tasks"
+    text = f"{_STATISTICS[rules.statistic]} of the {rules.value} of the miner's records in {where}"
+    if rules.times:
+        text += f", each times its {' and its '.join(rules.times)}"
+    if rules.over:
+        text += f", over the sum of its {' times its '.join(rules.over)}"
+    return f"{text}; a missed deadline counts 0" if rules.missed == "zero" else text
+
+
+def _step_edges(weighed: LineWeights, hotkey: str) -> Iterator[Distance]:
+    allocation = weighed.allocation
+    assert allocation is not None  # noqa: S101  # as its caller has seen
+    index = allocation.given.places[hotkey]
+    for step in allocation.bound.steps:
+        rules = step.rules
+        if isinstance(rules, Filter | CapStep):
+            value = _exact(allocation.columns.get(rules.of), index)
+            if value is None:
+                continue
+            if isinstance(rules, CapStep):
+                cap = Fraction(rules.share)
+                miners = _present(allocation.columns[rules.of])
+                if rules.lowest_share is not None and miners:
+                    cap = max(cap, Fraction(1, miners))
+                meaning = "what is above it goes to others"
+                yield Distance(f"the cap of {rules.name}", value, cap, value <= cap, meaning)
+            elif isinstance(rules.above, Decimal | int):
+                edge = Fraction(rules.above)
+                meaning = "at most that counts as nothing"
+                yield Distance(f"the filter of {rules.name}", value, edge, value > edge, meaning)
+            elif isinstance(rules.at_least, Decimal | int):
+                edge = Fraction(rules.at_least)
+                meaning = "less counts as nothing"
+                yield Distance(f"the filter of {rules.name}", value, edge, value >= edge, meaning)
+
+
+def _exact(values: Values | None, index: int) -> Fraction | None:
+    if not isinstance(values, RationalColumn | RealColumn):
+        return None
+    value = values.exact(index)
+    return value if isinstance(value, Fraction) else None
+
+
+def _present(values: Values) -> int:
+    """Return how many miners have a value."""
+    return len(values.present) if isinstance(values, RationalColumn | RealColumn) else 0

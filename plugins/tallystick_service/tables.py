@@ -1,0 +1,46 @@
+"""Tables as CSV: what a page shows, for whoever computes with it.
+
+Cells are as the command line writes them for spreadsheets: what a program would take for a formula is
+text. Numbers of the field have nine places.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Sequence
+
+from tallystick.io.text import spreadsheet_cell
+from tallystick.numbers.nano import to_text
+from tallystick_service.answer import CSV, Answer
+
+
+def csv_answer(
+    name: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    nano: Collection[int] = (),
+) -> Answer:
+    """Return a table as a file.
+
+    Args:
+        name: of the file.
+        heads: of the columns.
+        rows: the cells.
+        nano: positions of columns in nano.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    for row in rows:
+        writer.writerow([_cell(cell, number in nano) for number, cell in enumerate(row)])
+    disposition = f'attachment; filename="{name}"'
+    return Answer(text.getvalue().encode(), CSV, headers={"content-disposition": disposition})
+
+
+def _cell(cell: object, is_nano: bool) -> str:
+    if cell is None:
+        return ""
+    if is_nano and isinstance(cell, int):
+        return to_text(cell)
+    return spreadsheet_cell(cell) if isinstance(cell, str) else str(cell)

@@ -1,0 +1,573 @@
+"""The next move of a miner: which single fact of a record, moved, gains most.
+
+Facts of the answer are moved one at a time; the task, the role and the epoch stay as they are. Where
+the skill type has a `Direction` for a fact, only better values are tried, else both sides. Each
+candidate is a valid record, which the engine scores again, so that a move is exact: what it names is
+what such a record earns.
+
+Of a range of at most `EVERY` values each is tried. Of a wider one, candidates are its ends, every value
+at which a comparison, a minimum, a maximum or an absolute value of a formula turns, and values between
+them, refined around the best. Of values that earn the same, the nearest is named.
+"""
+
+from __future__ import annotations
+
+import copy
+from bisect import insort
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import attrs
+
+from tallystick.errors import TallystickError
+from tallystick.formula.evaluate import evaluate
+from tallystick.formula.facts import (
+    arguments_of,
+    is_opaque,
+    path_of,
+    reader_of,
+    relations,
+    scale_of,
+)
+from tallystick.formula.facts.draft import put
+from tallystick.formula.facts.fact import name_of
+from tallystick.formula.schema_path import ANSWER, steps
+from tallystick.formula.tree import Node, leaves, walk
+from tallystick.json_values import json_fields
+from tallystick.numbers.nano import NANO, to_decimal
+from tallystick.plugins.property import Direction
+from tallystick.records.decoding import MissedDeadline
+from tallystick.records.extraction import compile_extraction
+from tallystick.records.rejects import Reject
+from tallystick.records.strict_json import parse
+from tallystick.records.struct_builder import Record
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.scorer import RecordLike, Scorer
+from tallystick.scoring.scores import Scores, score_facts
+from tallystick.scoring.threshold_snapshots import Thresholds, thresholds_at
+from tallystick.scoring.value import FormulaValue, fact_value_text
+from tallystick_conformance.testing.concrete_record import concrete_record_of
+from tallystick_conformance.testing.record_checker import FactReader
+
+EVERY = 256
+"""Maximum number of values of a range that are tried one by one."""
+_BETWEEN = 4
+"""Number of values tried between two neighbouring candidates of a wide range."""
+_ROUNDS = 40
+"""Maximum number of halvings of an interval of candidates: more than the bits of any range."""
+_TURNS = 64
+"""Maximum number of turning points of formulas that are tried for one fact."""
+_CONFIRMED = 4
+"""Maximum number of values of a counted fact of which a record is looked for."""
+
+_BESIDE = 1000
+"""Maximum distance of a shorter decimal from the nearest value that is worth as much, in nano."""
+
+_SCALARS = frozenset({"number", "integer", "flag", "choice"})
+"""Readers of which a record with another value is the record with another value at the path."""
+_PRESENCE = frozenset({"given", "itemised"})
+"""Readers of whether there is a value: to leave one out is no better answer."""
+_TURNING = frozenset({"lt", "le", "eq", "min", "max"})
+
+Side = Literal["more", "less"]
+
+
+@json_fields(nano=("quality", "emission"))
+@attrs.frozen
+class Outcome:
+    """The scores of a record.
+
+    Attributes:
+        quality: in nano; None of a type without one.
+        tier: the name of the tier; None without tiers.
+        emission: in nano; None of a type without one.
+    """
+
+    quality: int | None
+    tier: str | None
+    emission: int | None
+
+    @classmethod
+    def of(cls, bound: BoundType, scores: Scores) -> Outcome:
+        """Return the outcome of the scores of a record."""
+        tiers, level = bound.tiers, scores.level
+        tier = None if tiers is None or level is None else tiers.levels[level]
+        return cls(scores.quality if bound.has_quality else None, tier, scores.emission)
+
+    @property
+    def worth(self) -> tuple[int, int]:
+        """The order of outcomes: by emission, then by quality."""
+        return self.emission or 0, self.quality or 0
+
+
+@attrs.frozen
+class AlsoMoved:
+    """Another fact that a move changes, as no record could have the one without the other."""
+
+    fact: str
+    before: str
+    after: str
+
+
+@json_fields(nano=("quality_gain", "emission_gain"), empty=("along",), none=("tier_from",))
+@attrs.frozen
+class Move:
+    """Another value of one fact of a record, and what the record would earn with it.
+
+    Attributes:
+        fact: the fact, as formulas show it.
+        reader: the kind of fact, such as ``number`` or ``overlap``.
+        path: the place in the record; of a fact of two places the one that the miner answers.
+        other: the second place, such as the list that is compared; None without one.
+        before: the value that the record has, as text.
+        after: the value that gains most, as text.
+        direction: whether that is more or less; None of a choice.
+        promised: whether the skill type says that this direction is better.
+        outcome: the scores of the record with that value.
+        quality_gain: the change of the quality, in nano.
+        emission_gain: the change of the emission, in nano.
+        tier_from: the nearest value that reaches a higher tier, as text; None without one.
+        along: other facts that change with it.
+    """
+
+    fact: str
+    reader: str
+    path: str
+    other: str | None
+    before: str
+    after: str
+    direction: Side | None
+    promised: bool
+    outcome: Outcome
+    quality_gain: int
+    emission_gain: int
+    tier_from: str | None
+    along: tuple[AlsoMoved, ...] = ()
+
+
+def what_next(scorer: Scorer, record: RecordLike) -> list[Move]:
+    """Return the moves of one fact that gain something, the best first.
+
+    Args:
+        scorer: the rules, with the thresholds of a state where it has one.
+        record: a record, as for `Scorer.score`.
+
+    Returns:
+        For each fact of the answer at most one move; none of a record without a submission.
+
+    Raises:
+        RecordError: the record cannot be scored.
+    """
+    scorer.score(record)
+    answer = _answer_of(scorer, record)
+    if answer is None:
+        return []
+    moves = (_best_move(answer, position) for position in answer.movable)
+    gaining = [move for move in moves if move is not None]
+    return sorted(gaining, key=lambda m: (-m.emission_gain, -m.quality_gain, m.fact, m.path))
+
+
+def outcome_of(scorer: Scorer, record: RecordLike) -> Outcome:
+    """Return the scores of a record that moves are compared with.
+
+    Raises:
+        RecordError: the record cannot be scored.
+    """
+    scorer.score(record)
+    answer = _answer_of(scorer, record)
+    return Outcome(None, None, None) if answer is None else answer.now
+
+
+def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
+    """Return the record as facts; None of a record without a submission."""
+    value = _json(record)
+    decoded = scorer.decoder.convert(value, 1)
+    if isinstance(decoded, Reject | MissedDeadline):
+        return None
+    rules = scorer.rules_at(decoded.epoch)
+    bound = rules.types[decoded.skill_type]
+    directions = scorer.registry.skill_types[decoded.skill_type].directions
+    pinned = thresholds_at(rules.thresholds, scorer.pinned, decoded.skill_type, decoded.epoch)
+    return _Answer(scorer, bound, pinned, value, decoded, tuple(bound.facts_of(decoded)), directions)
+
+
+def _json(record: RecordLike) -> Mapping[str, Any]:
+    if isinstance(record, Mapping):
+        return record
+    line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
+    value: Mapping[str, Any] = parse(line)
+    return value
+
+
+@attrs.frozen(eq=False, slots=False)
+class _Answer:
+    """A record that is scored, and what of it can be moved.
+
+    Attributes:
+        scorer: the rules.
+        bound: the skill type under them.
+        thresholds: where tiers begin.
+        record: the record as JSON values.
+        decoded: the record.
+        facts: its facts, in the order of the type.
+        directions: in which facts are better.
+    """
+
+    scorer: Scorer
+    bound: BoundType
+    thresholds: Thresholds
+    record: Mapping[str, Any]
+    decoded: Record
+    facts: tuple[int, ...]
+    directions: tuple[Direction, ...]
+
+    @cached_property
+    def now(self) -> Outcome:
+        """The outcome of the record as it is."""
+        return Outcome.of(self.bound, score_facts(self.bound, self.facts, self.thresholds))
+
+    @cached_property
+    def movable(self) -> tuple[int, ...]:
+        """The positions of facts of the answer that can have another value."""
+        return tuple(i for i, fact in enumerate(self.bound.facts) if _is_movable(fact))
+
+    @cached_property
+    def order(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of positions (small, large) of facts of which the one is never above the other."""
+        places = {fact.digest: i for i, fact in enumerate(self.bound.facts)}
+        pairs = relations(self.bound.facts)
+        return tuple((places[small.digest], places[large.digest]) for small, large in pairs)
+
+    @cached_property
+    def reader(self) -> FactReader:
+        """Takes the facts of records that are made up."""
+        return FactReader(self.bound.schema, self.bound.facts)
+
+    def side(self, position: int) -> Side | None:
+        """Return the direction in which the type promises that a fact is better, for this record."""
+        fact = self.bound.facts[position]
+        for direction in self.directions:
+            if direction.fact.digest == fact.digest and self._holds(direction.where):
+                return direction.better
+        return None
+
+    def _holds(self, where: Node | None) -> bool:
+        if where is None:
+            return True
+        facts = leaves(where, "fact")
+        values = compile_extraction(tuple(facts), self.bound.schema)(self.decoded)
+        integers = {fact.digest: v for fact, v in zip(facts, values, strict=True)}
+        return bool(evaluate(where, integers, {}))
+
+    def outcome(self, facts: Sequence[int]) -> Outcome | None:
+        """Return the scores of other facts; None where no valid record has them, or no score."""
+        if not all(compiled.holds(facts) for _, compiled in self.bound.requirements):
+            return None
+        try:
+            return Outcome.of(self.bound, score_facts(self.bound, facts, self.thresholds))
+        except TallystickError:  # what cannot be decided is no move
+            return None
+
+    def moved(self, position: int, value: int) -> tuple[int, ...] | None:
+        """Return the facts with one of them moved; None where no record can have them."""
+        if name_of(self.bound.facts[position]) in _SCALARS:
+            return self._written(position, value)
+        return self._raised(position, value)
+
+    def _written(self, position: int, value: int) -> tuple[int, ...] | None:
+        """Return the facts of the record with another value at the path of a fact."""
+        fact = self.bound.facts[position]
+        record = copy.deepcopy(dict(self.record))
+        put(record, path_of(fact).split("."), _json_of(fact, value))
+        decoded = self.scorer.decoder.convert(record, 1)
+        if isinstance(decoded, Reject | MissedDeadline):
+            return None
+        facts = tuple(self.bound.facts_of(decoded))
+        return facts if facts[position] == value else None
+
+    def _raised(self, position: int, value: int) -> tuple[int, ...] | None:
+        """Return the facts with one moved, and those raised that would otherwise be below it."""
+        facts = list(self.facts)
+        facts[position] = value
+        pending = [position]
+        while pending:
+            current = pending.pop()
+            for small, large in self.order:
+                if facts[small] <= facts[large]:
+                    continue
+                if current != small or large not in self.movable:
+                    return None  # the task decides it, or fewer items would have to be shared
+                facts[large] = facts[small]
+                pending.append(large)
+        return tuple(facts)
+
+    def limits(self, position: int) -> tuple[int, int]:
+        """Return the range of a fact in this record: of a counted one with what it counts beside."""
+        fact = self.bound.facts[position]
+        domain = self.bound.domains[fact.digest]
+        low, high = domain.low, domain.high
+        if name_of(fact) in _SCALARS:
+            return low, high
+        for small, large in self.order:
+            if small == position:
+                is_movable = large in self.movable
+                high = min(high, self.limits(large)[1] if is_movable else self.facts[large])
+            elif large == position:
+                low = max(low, self.facts[small])
+        return low, high
+
+    def exists(self, position: int, facts: Sequence[int]) -> bool:
+        """Return whether there is a valid record with such facts."""
+        if name_of(self.bound.facts[position]) in _SCALARS:
+            return True  # it was one
+        wanted = {f.digest: v for f, v in zip(self.bound.facts, facts, strict=True)}
+        return concrete_record_of(self.reader, wanted, self.record) is not None
+
+
+def _is_movable(fact: Node) -> bool:
+    if is_opaque(fact) or name_of(fact) in _PRESENCE or not reader_of(fact).of_record:
+        return False
+    return _answered(fact) is not None
+
+
+def _answered(fact: Node) -> str | None:
+    """Return the place of a fact that the answer fills; None of one that it does not."""
+    return next((p for p in reader_of(fact).paths(fact) if steps(p)[0].name in ANSWER), None)
+
+
+def _json_of(fact: Node, value: int) -> Any:  # noqa: ANN401  # a JSON value
+    match name_of(fact):
+        case "flag":
+            return bool(value)
+        case "choice":
+            return arguments_of(fact)[value]
+        case "number":
+            return value // NANO if value % NANO == 0 else float(to_decimal(value))
+        case _:
+            return value
+
+
+def _best_move(answer: _Answer, position: int) -> Move | None:
+    fact = answer.bound.facts[position]
+    side = answer.side(position)
+    search = _Search(answer, position, side)
+    best = search.best()
+    if best is None:
+        return None
+    facts = search.facts(best)
+    outcome = search.outcome(best)
+    if facts is None or outcome is None:
+        return None
+    now, value = answer.now, answer.facts[position]
+    tier_from = search.nearest_tier(best)
+    path = _answered(fact) or path_of(fact)
+    others = [other for other in reader_of(fact).paths(fact) if other != path]
+    direction: Side | None = "more" if best > value else "less"
+    return Move(
+        fact=search.text,
+        reader=name_of(fact),
+        path=path,
+        other=others[0] if others else None,
+        before=fact_value_text(fact, value),
+        after=fact_value_text(fact, best),
+        direction=None if name_of(fact) == "choice" else direction,
+        promised=side is not None,
+        outcome=outcome,
+        quality_gain=(outcome.quality or 0) - (now.quality or 0),
+        emission_gain=(outcome.emission or 0) - (now.emission or 0),
+        tier_from=None if tier_from is None else fact_value_text(fact, tier_from),
+        along=tuple(_along(answer, position, facts)),
+    )
+
+
+def _along(answer: _Answer, position: int, facts: Sequence[int]) -> Iterator[AlsoMoved]:
+    path = path_of(answer.bound.facts[position])
+    pairs = zip(answer.bound.facts, answer.facts, facts, strict=True)
+    for i, (fact, before, after) in enumerate(pairs):
+        # other readings of the same value say nothing that the move does not say
+        same = path_of(fact) == path and name_of(fact) in _SCALARS | _PRESENCE
+        if i != position and before != after and not same:
+            texts = fact_value_text(fact, before), fact_value_text(fact, after)
+            yield AlsoMoved(_text(fact), *texts)
+
+
+def _text(fact: Node) -> str:
+    from tallystick.formula.text import fact_text
+
+    return fact_text(fact)
+
+
+class _Search:
+    """The values of one fact that are tried, each once."""
+
+    def __init__(self, answer: _Answer, position: int, side: Side | None) -> None:
+        self.answer, self.position, self.side = answer, position, side
+        self.fact = answer.bound.facts[position]
+        self.text = _text(self.fact)
+        self.value = answer.facts[position]
+        self.unit = answer.bound.domains[self.fact.digest].unit
+        low, high = answer.limits(position)
+        self.low = self.value if side == "more" else low
+        self.high = self.value if side == "less" else high
+        self._facts: dict[int, tuple[int, ...] | None] = {}
+        self._outcomes: dict[int, Outcome | None] = {}
+
+    def facts(self, value: int) -> tuple[int, ...] | None:
+        """Return the facts of the record with the value."""
+        if value not in self._facts:
+            self._facts[value] = self.answer.moved(self.position, value)
+        return self._facts[value]
+
+    def outcome(self, value: int) -> Outcome | None:
+        """Return the scores with the value; None where no record has it."""
+        if value not in self._outcomes:
+            facts = self.facts(value)
+            self._outcomes[value] = None if facts is None else self.answer.outcome(facts)
+        return self._outcomes[value]
+
+    def worth(self, value: int) -> tuple[int, int]:
+        """Return the order of a value; below all where no record has it."""
+        outcome = self.outcome(value)
+        return (-1, -1) if outcome is None else outcome.worth
+
+    def best(self) -> int | None:
+        """Return the value that gains most, the nearest of several; None where none gains."""
+        tried = self._tried()
+        ranked = sorted(tried, key=self._order)
+        for value in ranked[:_CONFIRMED]:
+            if self.worth(value) <= self.answer.now.worth:
+                return None
+            nearest = value if self._is_narrow else self._nearest(value)
+            facts = self.facts(nearest)
+            if facts is not None and self.answer.exists(self.position, facts):
+                return nearest
+        return None
+
+    def nearest_tier(self, best: int) -> int | None:
+        """Return the nearest value towards the best that reaches a higher tier; None without one."""
+        now, tiers = self._level(self.value), self.answer.bound.tiers
+        if tiers is None or now is None:
+            return None
+        return self._first(best, lambda value: (self._level(value) or 0) > now)
+
+    def _level(self, value: int) -> int | None:
+        outcome, tiers = self.outcome(value), self.answer.bound.tiers
+        if outcome is None or outcome.tier is None or tiers is None:
+            return None
+        return tiers.levels.index(outcome.tier)
+
+    def _order(self, value: int) -> tuple[int, int, int, int]:
+        emission, quality = self.worth(value)
+        return -emission, -quality, abs(value - self.value), value
+
+    @property
+    def _is_narrow(self) -> bool:
+        return (self.high - self.low) // self.unit <= EVERY
+
+    def _tried(self) -> list[int]:
+        if self._is_narrow:
+            return [v for v in range(self.low, self.high + 1, self.unit) if v != self.value]
+        turns = sorted({*self._turns(), self.low, self.high, self.value})
+        tried = sorted({*turns, *(v for a, b in zip(turns, turns[1:], strict=False) for v in self._between(a, b))})
+        best = min(tried, key=self._order)
+        # at a turn a formula says itself that beyond it another part holds; between two, refine
+        if best not in turns:
+            self._refine(tried, best)
+        return [v for v in tried if v != self.value]
+
+    def _between(self, low: int, high: int) -> Iterator[int]:
+        for part in range(1, _BETWEEN + 1):
+            value = low + (high - low) * part // (_BETWEEN + 1) // self.unit * self.unit
+            if low < value < high:
+                yield value
+
+    def _refine(self, tried: list[int], best: int) -> None:
+        for _ in range(_ROUNDS):
+            at = tried.index(best)
+            low, high = tried[max(at - 1, 0)], tried[min(at + 1, len(tried) - 1)]
+            new = [v for a, b in ((low, best), (best, high)) for v in self._between(a, b)]
+            if not new:
+                return
+            for value in new:
+                insort(tried, value)
+            best = min((low, *new, best, high), key=self._order)
+
+    def _nearest(self, best: int) -> int:
+        """Return the nearest value that is worth as much, or a shorter decimal right beside it."""
+        worth = self.worth(best)
+        near = self._first(best, lambda value: self.worth(value) >= worth)
+        if near is None:
+            return best
+        if scale_of(self.fact) != NANO:
+            return near
+        # what is worth the same to nine places may differ from a round number in the last ones
+        for power in range(len(str(NANO)), 0, -1):
+            step = 10**power
+            for short in {near // step * step, -(-near // step) * step}:
+                is_near = abs(short - near) <= _BESIDE and self.low <= short <= self.high
+                if is_near and self.worth(short) >= worth:
+                    return short
+        return near
+
+    def _first(self, best: int, holds: Callable[[int], bool]) -> int | None:
+        """Return the first value on the way to the best from which on something holds.
+
+        That it holds on until the best is supposed; what is returned holds in any case.
+        """
+        if not holds(best):
+            return None
+        near, far = self.value, best
+        step = self.unit if best > self.value else -self.unit
+        while abs(far - near) > self.unit:
+            middle = near + (far - near) // (2 * step) * step
+            near, far = (near, middle) if holds(middle) else (middle, far)
+        return far
+
+    def _turns(self) -> list[int]:
+        """Return the values at which a part of a formula turns, and their neighbours."""
+        result = set[int]()
+        for left, right in self._comparisons():
+            result.update(self._roots(left, right))
+            if len(result) >= _TURNS:
+                break
+        return [v for v in sorted(result) if self.low <= v <= self.high]
+
+    def _comparisons(self) -> Iterator[tuple[Node, Node | None]]:
+        values = (v for v in self.answer.bound.values if isinstance(v, FormulaValue))
+        for tree in (tree for value in values for tree in value.trees):
+            for node in walk(tree):
+                if node.op not in _TURNING and node.op != "abs":
+                    continue
+                if self._reads(node):
+                    yield node.args[0], node.args[1] if node.op in _TURNING else None
+
+    def _reads(self, node: Node) -> bool:
+        path = path_of(self.fact)
+        own = any(path_of(fact) == path for fact in leaves(node, "fact"))
+        return own and not leaves(node, "published")
+
+    def _roots(self, left: Node, right: Node | None) -> Iterator[int]:
+        """Yield the whole values around which a difference that is linear in the fact is 0."""
+        first, last = self.low, self.high
+
+        def difference(value: int) -> Fraction | None:
+            facts = self.facts(value)
+            if facts is None:
+                return None
+            named = zip(self.answer.bound.facts, facts, strict=True)
+            integers = {fact.digest: v for fact, v in named}
+            try:
+                a = evaluate(left, integers, {})
+                b = Fraction(0) if right is None else evaluate(right, integers, {})
+            except TallystickError:
+                return None
+            return a - b if isinstance(a, Fraction) and isinstance(b, Fraction) else None
+
+        at_first, at_last = difference(first), difference(last)
+        if at_first is None or at_last is None or at_first == at_last:
+            return
+        root = first - at_first * (last - first) / (at_last - at_first)
+        whole = root.numerator // root.denominator // self.unit * self.unit
+        yield from (whole - self.unit, whole, whole + self.unit, whole + 2 * self.unit)

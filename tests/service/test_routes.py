@@ -1,0 +1,209 @@
+"""Every address answers: with its type, as the command line does, once for each state."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from cli.command import run
+from jsonschema import Draft202012Validator
+from service.conftest import OPERATOR
+from service.live import EPOCHS, OWN, TYPES, Live, Reply, history
+
+from tallystick_service.answer import JSON
+from tallystick_service.application import ROUTES
+from tallystick_service.route import Route
+from tallystick_state.ledger import Ledger
+
+AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
+VALUES = {
+    "skill_type": TYPES[1],
+    "hotkey": OWN,
+    "epoch": "1",
+    "reference": "skills@1.2.0",
+    "step": "thresholds",
+    "key": json.dumps([TYPES[1], "novel"]),
+    "old": "1",
+    "new": "3",
+    "last": "2",
+}
+"""A value for each parameter that is required, and some others."""
+ROWS = [row for row in ROUTES if row.path.startswith(("/api/", "/healthz", "/metrics"))]
+RECORD = next(history().lines(1)).rstrip()
+
+
+def path_of(row: Route, **values: str) -> str:
+    """The address of a row with the values of its parameters."""
+    path, query = row.path, list[str]()
+    for parameter in row.parameters:
+        value = quote({**VALUES, **values}.get(parameter.name, parameter.example), safe="")
+        if f"{{{parameter.name}}}" in path:
+            path = path.replace(f"{{{parameter.name}}}", value)
+        elif parameter.required or parameter.name in values:
+            query.append(f"{parameter.name}={value}")
+    return f"{path}?{'&'.join(query)}" if query else path
+
+
+def asked(service: Live, row: Route, **headers: str) -> Reply:
+    body = RECORD if row.posted else None
+    method = "POST" if row.posted else "GET"
+    return service.ask(path_of(row), headers, method=method, body=body)
+
+
+@pytest.fixture(scope="module")
+def description(service: Live) -> dict[str, Any]:
+    found: dict[str, Any] = service.ask("/api/v1/openapi.json").json()
+    return found
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_answer_is_of_its_type(
+    service: Live, description: dict[str, Any], row: Route
+) -> None:
+    reply = asked(service, row, **AS_OPERATOR)
+    assert reply.status == 200, reply.body
+    assert reply.headers["content-type"] == row.media_type
+    if row.media_type == JSON:
+        method = "post" if row.posted else "get"
+        content = description["paths"][row.path][method]["responses"]["200"]["content"]
+        schema = {**content[JSON]["schema"], "components": description["components"]}
+        Draft202012Validator(schema).validate(reply.json())
+
+
+def test_every_address_for_machines_is_described_and_no_other(
+    description: dict[str, Any],
+) -> None:
+    described = {(path, method) for path, item in description["paths"].items() for method in item}
+    assert described == {(row.path, "post" if row.posted else "get") for row in ROWS}
+    assert description["openapi"] == "3.1.0"
+    for schema in description["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("address", "command"),
+    [
+        ("/api/v1/state", ("state", "digest")),
+        (f"/api/v1/leaderboards/{TYPES[0]}", ("state", "board", TYPES[0])),
+        (f"/api/v1/miners/{OWN}", ("state", "show", OWN)),
+        ("/api/v1/miners", ("miner", "list")),
+        ("/api/v1/weights", ("weights",)),
+        ("/api/v1/epochs", ("epoch", "list")),
+        ("/api/v1/rules", ("state", "rules")),
+    ],
+)
+def test_an_answer_is_what_the_command_line_gives(
+    service: Live, state: Path, address: str, command: tuple[str, ...]
+) -> None:
+    told = run(*command, "--state", str(state), "--json").json()
+    assert service.ask(address, AS_OPERATOR).json() == told
+
+
+def test_an_epoch_is_what_the_command_line_gives_with_the_leaf_beside(
+    service: Live, state: Path
+) -> None:
+    told = run("epoch", "show", "2", "--state", str(state), "--json").json()
+    answer = service.ask("/api/v1/epochs/2", AS_OPERATOR).json()
+    assert answer.pop("leaf")["epoch"] == 2
+    assert answer == told
+
+
+def test_a_rule_set_is_what_the_command_line_gives(service: Live) -> None:
+    told = run("rules", "show", "skills@1.2.0", "--json").json()
+    assert service.ask("/api/v1/rule-sets/skills@1.2.0").json() == told
+    assert service.ask(f"/api/v1/rule-sets/{told['digest']}").json() == told
+
+
+@pytest.mark.parametrize("number", range(EPOCHS - 1))
+def test_the_weights_of_an_epoch_are_those_that_its_rows_prove(
+    service: Live, state: Path, number: int
+) -> None:
+    with Ledger.open(state) as ledger, ledger.epoch_log() as log:
+        rows = [json.loads(row)[-1] for row in log.rows(number)["weights"] or ()]
+    proved = {row["uid"]: row["weight"] for row in rows if row["weight"] is not None}
+    answer = service.ask(f"/api/v1/epochs/{number}/weights").json()
+    shown = dict(zip(answer["uids"], answer["weights"], strict=True))
+    assert shown == {uid: weight for uid, weight in proved.items() if float(weight)}
+    assert shown
+    assert max(answer["uint16"]) == 65535
+
+
+def test_an_explanation_is_what_the_command_line_gives(
+    service: Live, state: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "record.jsonl"
+    file.write_bytes(RECORD)
+    for more, query in (
+        (("--state", str(state)), ""),
+        (("--rules", "skills@1.0.0"), "?rules=skills@1.0.0"),
+    ):
+        told = run("explain", str(file), *more, "--json").json()
+        address = f"/api/v1/explain{query}"
+        assert service.ask(address, method="POST", body=RECORD).json() == told
+        score = service.ask(f"/api/v1/score{query}", method="POST", body=RECORD).json()
+        assert score == told["result"]
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.reads and row.is_kept], ids=lambda row: row.name
+)
+def test_an_answer_has_a_strong_tag_and_is_not_sent_twice(service: Live, row: Route) -> None:
+    reply = asked(service, row, **AS_OPERATOR)
+    tag = reply.headers["etag"]
+    assert tag.startswith('"')
+    again = service.ask(path_of(row), {**AS_OPERATOR, "if-none-match": f'"x", {tag}'})
+    assert (again.status, again.body) == (304, b"")
+    assert again.headers["etag"] == tag
+    assert service.ask(path_of(row), {**AS_OPERATOR, "if-none-match": '"x"'}).status == 200
+
+
+def test_digests_are_in_the_headers(service: Live) -> None:
+    reply = service.ask("/api/v1/epochs")
+    state = service.ask("/api/v1/state").json()
+    assert reply.headers["tallystick-state"] == state["digest"]
+    assert reply.headers["tallystick-rules"] == state["rules_digest"]
+
+
+def test_head_has_the_headers_alone(service: Live) -> None:
+    reply, whole = (service.ask("/api/v1/rules", method=method) for method in ("HEAD", "GET"))
+    assert (reply.status, reply.body) == (200, b"")
+    assert reply.headers["content-length"] == str(len(whole.body))
+    assert reply.headers["etag"] == whole.headers["etag"]
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "code"),
+    [
+        ("/api/v1/leaderboards/none", 404, "no-such-type"),
+        ("/api/v1/miners/nobody", 404, "no-such-miner"),
+        ("/api/v1/epochs/99", 404, "no-such-epoch"),
+        ("/api/v1/epochs/x", 400, "bad-parameter"),
+        ("/api/v1/epochs/-1", 400, "bad-parameter"),
+        ("/api/v1/epochs/1/weights?epoch=2", 400, "bad-parameter"),
+        ("/api/v1/epochs?last=1&last=2", 400, "bad-parameter"),
+        ("/api/v1/epochs?other=1", 400, "bad-parameter"),
+        ("/api/v1/rule-sets/none", 404, "no-such-rule-set"),
+        ("/api/v1/proofs/row?epoch=1&step=results&key=%5B%5D", 400, "bad-parameter"),
+        ("/api/v1/proofs/row?epoch=1&step=thresholds&key=7", 400, "bad-parameter"),
+        ("/api/v1/proofs/row?epoch=1&step=thresholds&key=%5B%22a%22%5D", 404, "not-there"),
+        ("/api/v1/proofs/row?epoch=1&step=thresholds", 400, "bad-parameter"),
+        ("/api/v1/proofs/consistency?old=3&new=2", 404, "no-such-checkpoints"),
+        ("/none", 404, "no-such-address"),
+        ("/static/none.css", 404, "no-such-address"),
+    ],
+)
+def test_a_refusal_has_a_code_and_says_what_to_do(
+    service: Live, address: str, status: int, code: str
+) -> None:
+    reply = service.ask(address, AS_OPERATOR)
+    assert (reply.status, reply.code) == (status, code), reply.body
+    error = reply.json()["error"]
+    assert all(error[name] for name in ("found", "expected", "remedy"))
+
+
+def test_another_method_is_refused(service: Live) -> None:
+    reply = service.ask("/api/v1/state", method="DELETE")
+    assert (reply.status, reply.code) == (405, "other-method")
+    assert "GET" in reply.headers["allow"]
+    assert service.ask("/api/v1/explain").status == 405

@@ -1,0 +1,148 @@
+"""Who sees what: every address as the public, as a miner and as the operator, by the one table."""
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from service.conftest import OPERATOR
+from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, live
+from service.test_routes import ROWS, path_of
+
+from tallystick_service.access import ACCESS
+from tallystick_service.application import ROUTES
+from tallystick_service.route import Route
+from tallystick_service.settings import Settings
+
+AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
+PER_TASK = ("task_id", "task-", '"round"', "alignment", "verified")
+"""Parts of answers that would tell of a task or of a round."""
+ASKED = [row for row in ROWS if not row.posted]
+
+
+def holds(condition: str, *, is_public: bool, is_over: bool) -> bool:
+    """Whether somebody sees a subject, by the condition of the table."""
+    return {
+        "always": True,
+        "never": False,
+        "leaderboards": is_public,
+        "own": True,
+        "embargo": is_over,
+    }[condition]
+
+
+def values_of(row: Route, epoch: int) -> dict[str, str]:
+    """Values under which nothing but the asker decides."""
+    key = json.dumps([OWN, TYPES[1]])
+    return {"epoch": str(epoch), "step": "reputations", "key": key} if row.parameters else {}
+
+
+@pytest.mark.parametrize("row", ASKED, ids=lambda row: row.name)
+@pytest.mark.parametrize("viewer", ["public", "own", "operator"])
+@pytest.mark.parametrize("is_public", [True, False])
+def test_every_address_shows_what_the_table_says(
+    service: Live, closed_service: Live, row: Route, viewer: str, is_public: bool
+) -> None:
+    asked = service if is_public else closed_service
+    access = ACCESS[row.subject]
+    headers = {"public": {}, "own": asked.proof(), "operator": AS_OPERATOR}[viewer]
+    for epoch in (EPOCHS - 2, EPOCHS - 1):
+        # of the last epoch that is closed the embargo is not over
+        reply = asked.ask(path_of(row, **values_of(row, epoch)), headers)
+        sees = holds(getattr(access, viewer), is_public=is_public, is_over=epoch == EPOCHS - 2)
+        if row.subject == "history" and not is_public and viewer == "own":
+            # that rule set shows a miner its rank alone
+            sees = False
+        if row.subject == "reputations" and viewer == "public" and epoch == EPOCHS - 2:
+            # what no leaderboard has now
+            sees = False
+        assert reply.status == (200 if sees else 403), (access, reply.body)
+        if not sees:
+            assert reply.code in {"not-shown", "embargo"}
+
+
+def test_every_address_names_a_subject() -> None:
+    assert {row.subject for row in ROUTES} <= {*ACCESS}
+
+
+@pytest.mark.parametrize("row", ASKED, ids=lambda row: row.name)
+def test_nothing_tells_of_a_task_or_a_round(service: Live, row: Route) -> None:
+    if row.subject in {"rules", "service"}:
+        return
+    for values in ({}, values_of(row, 1)):
+        body = service.ask(path_of(row, **values), AS_OPERATOR).body.decode()
+        assert not [part for part in PER_TASK if part in body]
+
+
+@pytest.mark.parametrize("step", ["inputs", "facts", "results", "deltas", "weights"])
+def test_no_row_of_a_task_or_a_round_is_proved_to_anyone(service: Live, step: str) -> None:
+    address = f"/api/v1/proofs/row?epoch=1&step={step}&key=%5B%22a%22%5D"
+    assert service.ask(address, AS_OPERATOR).code == "bad-parameter"
+
+
+def test_a_miner_sees_of_itself_what_own_lists(service: Live, closed_service: Live) -> None:
+    address = f"/api/v1/miners/{OWN}"
+    assert {*service.ask(address, service.proof()).json()} == {
+        *("hotkey", "epoch", "reputation", "rank", "rounds_24h")
+    }
+    assert {*closed_service.ask(address, closed_service.proof()).json()} == {
+        *("hotkey", "epoch", "rank")
+    }
+
+
+def test_of_others_a_miner_sees_what_everyone_sees(service: Live, closed_service: Live) -> None:
+    address = f"/api/v1/miners/{OTHER}"
+    assert service.ask(address, service.proof()).body == service.ask(address).body
+    assert closed_service.ask(address, closed_service.proof()).code == "not-shown"
+    for more in ("epochs", "epochs/1/weight"):
+        assert service.ask(f"{address}/{more}", service.proof()).code == "not-shown"
+
+
+def test_who_is_hidden_and_who_is_not_there_look_the_same(closed_service: Live) -> None:
+    there, gone = (closed_service.ask(f"/api/v1/miners/{name}") for name in (OTHER, "nobody"))
+    assert (there.status, there.body) == (gone.status, gone.body)
+
+
+def test_the_public_view_of_a_miner_is_its_places_on_the_leaderboards(service: Live) -> None:
+    answer = service.ask(f"/api/v1/miners/{OWN}").json()
+    for name in TYPES:
+        board = service.ask(f"/api/v1/leaderboards/{name}").json()["board"]
+        (place,) = [place for place in board if place["hotkey"] == OWN]
+        assert answer["rank"][name] == place["rank"]
+        assert answer["reputation"][name] == place["reputation"]
+    assert "rounds_24h" not in answer
+
+
+def test_answers_of_two_viewers_have_two_tags(service: Live) -> None:
+    address = f"/api/v1/miners/{OWN}"
+    replies = [service.ask(address, who) for who in ({}, service.proof(), AS_OPERATOR)]
+    assert len({reply.headers["etag"] for reply in replies}) == 3
+    assert [reply.headers["cache-control"] for reply in replies] == [
+        *("public, no-cache", "private, no-cache", "private, no-cache")
+    ]
+    assert all("authorization" in reply.headers["vary"].lower() for reply in replies)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_hotkey_is_text(service: Live, name: str) -> None:
+    reply = service.ask(f"/api/v1/miners/{quote(name, safe='')}", AS_OPERATOR)
+    assert reply.status == 200, reply.body
+    assert reply.json()["hotkey"] == name
+    assert reply.headers["content-type"] == "application/json"
+    # nothing that is not seen, and nothing that moves what stands beside it
+    assert not {"\u202e", "\u2066", "\u202c"} & {*reply.body.decode()}
+
+
+def test_everyone_sees_everything_where_the_settings_say_so(state: Path) -> None:
+    with live(state, Settings(shows="all", rate=1e4, burst=10_000)) as service:
+        for row in ASKED:
+            assert service.ask(path_of(row)).status == 200, row
+
+
+def test_without_an_embargo_the_last_weights_are_public(state: Path) -> None:
+    address = f"/api/v1/epochs/{EPOCHS - 1}/weights"
+    with live(state, Settings(embargo=0)) as service:
+        assert service.ask(address).status == 200
+        assert service.ask(f"/api/v1/epochs/{EPOCHS}/weights").code == "no-such-epoch"
+    with live(state, Settings(embargo=EPOCHS)) as service:
+        assert service.ask("/api/v1/epochs/0/weights").code == "embargo"
