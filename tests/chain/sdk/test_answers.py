@@ -22,6 +22,7 @@ from tallystick_chain.sdk import (
     is_over_limit,
     neurons_of,
     octets,
+    public_endpoint,
     row_defect,
     within,
 )
@@ -157,6 +158,21 @@ def test_a_call_beyond_its_deadline_is_left_behind() -> None:
         within(60.0, lambda: 1 // 0)
 
 
+@pytest.mark.parametrize(
+    ("network", "told"),
+    [
+        ("finney", "finney"),
+        ("wss://user:secret@node.example:443/secret?key=secret#secret", "wss://node.example:443"),
+        ("ws://[::1]:9944/", "ws://[::1]:9944"),
+        ("wss://node.example:secret", "the configured node"),
+        ("wss://node\x1b2.example", "wss://node\ufffd2.example"),
+        ("wss://node\x1b[2J.example", "the configured node"),
+    ],
+)
+def test_no_secret_of_a_url_is_told(network: str, told: str) -> None:
+    assert public_endpoint(network) == told
+
+
 class Substrate:
     """The SDK 10's way to a node, by what it answers to a method."""
 
@@ -265,3 +281,16 @@ def test_a_lost_connection_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> N
         chain.block_hash(90)
     assert chain.block_hash(90) == "0x" + "1" * 64
     assert len(opened) == 2
+
+
+def test_a_connection_that_is_never_open_has_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> Subtensor:
+        raise ConnectionRefusedError("nobody is there")
+
+    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
+    chain = sdk10.connect("stub", US, subtensor=refuse)
+    receipt = chain.commit(7, b"data", 60.0)
+    assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
+    assert "nobody is there" in receipt.chain_error
