@@ -12,10 +12,10 @@ from tallystick.errors import StateError
 from tallystick.io.text import visible
 from tallystick.numbers.nano import NANO, from_decimal, to_fraction, to_text
 from tallystick.numbers.text import fraction
+from tallystick.rules.structure import table_of
 from tallystick_allocation.column import Number, RationalColumn, RealColumn, Values
 from tallystick_allocation.explanation import ExplainedStep, explained
 from tallystick_allocation.rules import Average, CapStep, Collect, Filter, Share, StepRules
-from tallystick.rules.structure import table_of
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
 from tallystick_state.leaderboard import Standing

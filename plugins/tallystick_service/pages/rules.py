@@ -12,7 +12,8 @@ from tallystick.rules.loading import load, shipped
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
-from tallystick_service.route import CSV, HTML, Answer, Parameter, Question, RefusedQuestionError, Route
+from tallystick_service.answer import CSV, HTML, Answer, RefusedQuestionError
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.rule_book import (
     constants_of,
     proofs_name,
@@ -86,11 +87,10 @@ def _rule_set(question: Question) -> Answer:
     queries = question.queries
     rules = rules_of(queries, question.text("rules"))
     book = question.once(("book", rules.digest), lambda: rule_book(rules))
-    folder = getattr(question.site.settings, "proofs", None)
     return question.page(
         "rule_set.html",
         book=book,
-        proofs=proofs_of(folder, book.digest),
+        proofs=proofs_of(question.site.settings.proofs, book.digest),
         proofs_name=proofs_name(book.digest),
         known=_choices(known_rules(queries)),
     )

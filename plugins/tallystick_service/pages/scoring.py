@@ -17,11 +17,12 @@ from anyio import to_thread
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import from_text
+from tallystick_service.answer import HTML, Answer, RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
 from tallystick_service.pages.rules import known_rules
-from tallystick_service.route import HTML, Answer, Parameter, Question, RefusedQuestionError, Route
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.scoring import Order
 from tallystick_service.site import Site
 from tallystick_state.rules import StateRules
@@ -52,11 +53,17 @@ class Offer:
         return next((text for digest, ref, text in self.rules if name in (digest, ref)), None)
 
 
+async def versioned(question: Question) -> Question:
+    """Return a question of a row that reads no state, with the version of the state of now."""
+    site = question.site
+    current = site.version_at_once() or await to_thread.run_sync(site.look)
+    return attrs.evolve(question, version=current)
+
+
 async def offer_of(question: Question) -> Offer:
     """Return what the reader chooses from, made once for each version of the state."""
     site = question.site
-    current = site.version_at_once() or await to_thread.run_sync(site.look)
-    return await to_thread.run_sync(lambda: current.once(("offer",), lambda: _offer(site)))
+    return await to_thread.run_sync(lambda: question.once(("offer",), lambda: _offer(site)))
 
 
 def _offer(site: Site) -> Offer:
@@ -142,6 +149,7 @@ def _type_of(record: str) -> str:
 
 
 async def _next(question: Question) -> Answer:
+    question = await versioned(question)
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
     side = await _advised(question, offer, record, Side("", ""))
@@ -149,6 +157,7 @@ async def _next(question: Question) -> Answer:
 
 
 async def _playground(question: Question) -> Answer:
+    question = await versioned(question)
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
     first = Side(question.text("rules"), question.text("edits"))
