@@ -77,7 +77,7 @@ class Version:
 
 
 class Site:
-    """What all answers of a service have in common.
+    """The things that all answers of a service have in common.
 
     Attributes:
         state: which is read.
