@@ -64,25 +64,26 @@ def golden() -> Path:
 
 
 def answers(release: str, program: Path, question: Any, folder: Path) -> Any:  # noqa: ANN401  # JSON
-    """What a program in the environment of a release answers to a question: JSON both.
-
-    The package keeps files in the home folder, so it is given another.
-    """
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    """What a program in the environment of a release answers to a question: JSON both."""
     done = subprocess.run(
         [python(release), program],
         input=json.dumps({"paths": _paths(), "question": question}),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        env={
-            **own,
-            "HOME": str(folder),
-            "BITTENSOR_RUNTIME_CACHE_DIR": str(folder / "runtime"),
-            "BTCLI_TOKEN_SYMBOLS_CACHE": str(folder / "symbols.json"),
-        },
+        env=variables(folder),
     )
     return json.loads(done.stdout)
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """The environment's variables, by which the package keeps its files in a folder."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return own | {
+        "HOME": str(folder),
+        "BITTENSOR_RUNTIME_CACHE_DIR": str(folder / "runtime"),
+        "BTCLI_TOKEN_SYMBOLS_CACHE": str(folder / "symbols.json"),
+    }
 
 
 def _paths() -> Sequence[str]:

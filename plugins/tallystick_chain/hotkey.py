@@ -12,15 +12,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import attrs
 
 from tallystick.errors import TallystickError, TrustError
 from tallystick.extras import missing
+from tallystick.io.text import visible
 from tallystick_state.trust.encoding import check_private, hex_bytes, read_file, ss58_text
 from tallystick_state.trust.envelope import pae
-from tallystick_state.trust.keys import PairSigner, PublicKey
+from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
 from tallystick_state.trust.signers import is_encrypted_wallet, read_wallet
 from tallystick_state.trust.sr25519 import Pair, is_wrapped, wrapped
 
@@ -113,6 +114,42 @@ class Hotkey:
         return self._sign(_not_wrapped(payload))
 
 
+@attrs.frozen
+class Watcher:
+    """An address without its key, which reads a chain and signs nothing.
+
+    Attributes:
+        address: the SS58 address of a hotkey.
+    """
+
+    address: str
+
+    def sign(self, _message: bytes) -> NoReturn:
+        """Refuse to sign.
+
+        Raises:
+            TrustError: always.
+        """
+        text = f"found the address {visible(self.address)} alone, expected its key, which signs"
+        raise TrustError(text, code="signer-failed")
+
+
+def hotkey_of(key: str | Signer) -> Hotkey | Watcher:
+    """Return the hotkey of an address or of what signs.
+
+    Raises:
+        TrustError: the signer has no key of sr25519 at hand, so that it cannot sign calls.
+    """
+    if isinstance(key, str):
+        return Watcher(key)
+    if isinstance(key, Hotkey):
+        return key
+    if isinstance(key, PairSigner) and isinstance(key.pair, Pair):
+        return Hotkey.of_pair(key.pair)
+    message = f"found a signer of {key.public}, expected the key of a hotkey, of sr25519"
+    raise TrustError(message, code="unknown-key-type")
+
+
 def _not_wrapped(message: bytes) -> bytes:
     if is_wrapped(message):
         text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
@@ -173,7 +210,9 @@ def of_file(path: Path) -> Hotkey:
         InputError: the file cannot be read.
         TrustError: others can read it, it is encrypted, or no wallet.
     """
-    return _of_signer(read_wallet(path))
+    signer = read_wallet(path)
+    assert isinstance(signer.pair, Pair)  # noqa: S101  # a wallet has no other keys
+    return Hotkey.of_pair(signer.pair)
 
 
 def of_seed_file(path: Path) -> Hotkey:
@@ -195,8 +234,3 @@ def of_seed_file(path: Path) -> Hotkey:
         message = f"{path}: found no seed, expected 32 bytes or 64 hexadecimal digits"
         raise TrustError(message, code="bad-key")
     return Hotkey.of_seed(seed)
-
-
-def _of_signer(signer: PairSigner) -> Hotkey:
-    assert isinstance(signer.pair, Pair)  # noqa: S101  # a wallet has no other keys
-    return Hotkey.of_pair(signer.pair)

@@ -69,12 +69,15 @@ class MinerRules:
         types: of miners that no rule names; empty: they are no miners.
         validators_from_rao: the stake from which a neuron with a permit is a validator and no
             miner, unless a rule names it; None: every neuron may be a miner.
+        immunity_blocks: blocks after its registration for which a miner is immune, where rules
+            read that.
         by_hotkey: types by hotkey, which count most.
         by_uid: types by uid.
     """
 
     types: Types = None
     validators_from_rao: int | None = None
+    immunity_blocks: int = 0
     by_hotkey: Mapping[str, Types] = attrs.field(factory=dict)
     by_uid: Mapping[int, Types] = attrs.field(factory=dict)
 
@@ -332,6 +335,7 @@ def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
     return MinerRules(
         types=_types(table.get("types", _ALL)),
         validators_from_rao=table.get("validators_from_rao"),
+        immunity_blocks=table.get("immunity_blocks", 0),
         by_hotkey=by_hotkey,
         by_uid=by_uid,
     )
@@ -416,6 +420,8 @@ def _miners_value(miners: MinerRules) -> dict[str, Any]:
         value["types"] = [*miners.types]
     if miners.validators_from_rao is not None:
         value["validators_from_rao"] = _rao(miners.validators_from_rao)
+    if miners.immunity_blocks:
+        value["immunity_blocks"] = miners.immunity_blocks
     if miners.by_hotkey:
         value["by_hotkey"] = {key: _types_value(miners.by_hotkey[key]) for key in miners.by_hotkey}
     if miners.by_uid:

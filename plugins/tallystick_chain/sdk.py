@@ -6,11 +6,24 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
+import attrs
+
+from tallystick.errors import TallystickError
+from tallystick.extras import missing
 from tallystick.io.text import visible
-from tallystick_chain.chain import Commitment, Neuron, Pairs, PendingRow, Receipt, Refusal
+from tallystick_chain.chain import (
+    ChainError,
+    Commitment,
+    Neuron,
+    Pairs,
+    PendingRow,
+    Receipt,
+    Refusal,
+)
+from tallystick_chain.hotkey import Hotkey, Watcher
 
 T = TypeVar("T")
 
@@ -26,6 +39,11 @@ _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
 """Maximum length of a message of the chain that is passed on, in characters."""
+
+
+class UnopenedError(Exception):
+    """A connection that cannot be opened, so that nothing is sent."""
+
 
 REFUSALS: Mapping[str, Refusal] = MappingProxyType(
     {
@@ -77,6 +95,85 @@ All others leave open whether the call is under way: an earlier one of the same 
 `PriorityTooLow`, `AlreadyImported`), or this one, after it was taken (`Dropped`, `Retracted`,
 `Usurped`, `FinalityTimeout`).
 """
+
+
+def installed(major: int, requirement: str) -> ModuleType:
+    """Return the SDK of a major version.
+
+    Args:
+        major: the version.
+        requirement: what pip installs it by.
+
+    Raises:
+        TallystickError: none is installed, or one of another major version.
+    """
+    try:
+        import bittensor  # an extra, which takes a second or two
+    except ImportError as error:
+        raise TallystickError(missing("bittensor")) from error
+    found = str(bittensor.__version__)
+    if found.partition(".")[0] != str(major):
+        message = f"found bittensor {found}, expected {major}: run pip install {requirement!r}"
+        raise TallystickError(f"{message}, or name the adapter of what is installed")
+    sdk: ModuleType = bittensor
+    return sdk
+
+
+@attrs.frozen
+class CallSigner:
+    """A hotkey as an SDK signs calls by it, until nobody waits for them any more.
+
+    Attributes:
+        key: the hotkey.
+        left: set once the deadline of the call has passed.
+        crypto_type: sr25519, as the SDKs count schemes.
+        ss58_format: of its address.
+    """
+
+    key: Hotkey
+    left: threading.Event = attrs.field(factory=threading.Event)
+    crypto_type: int = 1
+    ss58_format: int = 42
+
+    @property
+    def ss58_address(self) -> str:
+        """The address of the key."""
+        return self.key.address
+
+    @property
+    def public_key(self) -> bytes:
+        """The bytes of the public key."""
+        return self.key.public.data
+
+    def sign(self, payload: Any) -> bytes:  # noqa: ANN401  # bytes, or an object with them
+        """Return the signature of the payload of a call.
+
+        Raises:
+            TimeoutError: the deadline of the call has passed.
+        """
+        if self.left.is_set():
+            raise TimeoutError("found a call after its deadline, expected none to be signed")
+        return self.key.sign_call(bytes(getattr(payload, "data", payload)))
+
+
+def watcher_defect(key: Hotkey | Watcher) -> Receipt | None:
+    """Return the refusal of a call by who has no key; None where there is one."""
+    if isinstance(key, Hotkey):
+        return None
+    return refused(Refusal.OTHER, f"found the address {key.address} alone, expected its key")
+
+
+def no_subnet(netuid: int, mechanism: int, block: int) -> ChainError:
+    """Return the error of a mechanism that is not there at a block."""
+    message = f"found no mechanism {mechanism} of subnet {netuid} at block {block}"
+    return ChainError(message, Refusal.NO_SUBNET)
+
+
+def is_of_old_runtime(error: Exception) -> bool:
+    """Return whether the runtime has no such storage or call: a plain ValueError of each SDK."""
+    return type(error).__name__ == "StorageFunctionNotFound" or (
+        isinstance(error, ValueError) and "not found in registry" in str(error)
+    )
 
 
 def storage_index(netuid: int, mechanism: int) -> int:
@@ -264,5 +361,5 @@ def within(seconds: float, call: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001  # raised again where it is waited for
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, name="tallystick-sdk", daemon=True).start()
     return future.result(seconds)

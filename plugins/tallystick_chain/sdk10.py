@@ -1,8 +1,9 @@
 """SDK 10: the chain through `bittensor` 10.5, as one validator with its hotkey sees it.
 
 Of the SDK this takes what passes integers on: storage, calls of the runtime, and signed calls. Its
-metagraph has stakes as 32-bit floats, its gate before a row reads another mechanism's block and is
-one block late, and its responses are true when they have failed; so none of these is used.
+metagraph has stakes as 32-bit floats, its reads turn errors of a node into defaults, its gate for
+a row reads another mechanism's block and is one block late, and its responses are true when they
+have failed; so none of these is used.
 
 The SDK sends a call again when its connection is lost. What comes of that is unknown, whatever it
 says; a call is signed once, so that the chain takes it at most once.
@@ -12,13 +13,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import attrs
 
-from tallystick.errors import TallystickError
-from tallystick.extras import missing
 from tallystick_chain.chain import (
     ChainError,
     Commitment,
@@ -30,15 +28,20 @@ from tallystick_chain.chain import (
     Refusal,
     Subnet,
 )
-from tallystick_chain.hotkey import Hotkey
+from tallystick_chain.hotkey import Hotkey, Watcher, hotkey_of
 from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
+    CallSigner,
+    UnopenedError,
     commitment_info,
     commitments_of,
     failed,
+    installed,
+    is_of_old_runtime,
     is_over_limit,
     neurons_of,
+    no_subnet,
     pending_of,
     refused,
     row_defect,
@@ -46,8 +49,11 @@ from tallystick_chain.sdk import (
     shown,
     storage_index,
     unknown,
+    watcher_defect,
     within,
 )
+from tallystick_state.trust.encoding import ss58_bytes
+from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
 Ask = Callable[["_Node"], T]
@@ -61,7 +67,7 @@ _MISSING_HASH = f"0x{'0' * 64}"
 
 def connect(  # noqa: PLR0913  # each is an option of a connection
     network: str,
-    hotkey: Hotkey,
+    key: str | Signer,
     *,
     fallback_endpoints: Sequence[str] = (),
     archive_endpoints: Sequence[str] = (),
@@ -72,7 +78,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
-        hotkey: the validator's.
+        key: what signs as the validator's hotkey; or its address, which only reads.
         fallback_endpoints: nodes to ask where the first does not answer; none unless named here.
         archive_endpoints: nodes to ask about older blocks; likewise.
         read_s: the seconds that a read may take.
@@ -80,8 +86,9 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
+        TrustError: the key is of another scheme than sr25519.
     """
-    sdk = _sdk()
+    sdk = installed(MAJOR, "bittensor>=10.5,<11")
 
     def opened() -> Any:  # noqa: ANN401  # of the SDK
         return sdk.Subtensor(
@@ -91,20 +98,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
             retry_forever=False,
         )
 
-    return Sdk10(network, hotkey, read_s, subtensor or opened)
-
-
-def _sdk() -> ModuleType:
-    try:
-        import bittensor  # an extra, which takes seconds
-    except ImportError as error:
-        raise TallystickError(missing("bittensor")) from error
-    found = str(bittensor.__version__)
-    if found.partition(".")[0] != str(MAJOR):
-        message = f"found bittensor {found}, expected {MAJOR}, or a network named as sdk11:…"
-        raise TallystickError(f"{message}: run pip install 'bittensor>=10.5,<11'")
-    sdk: ModuleType = bittensor
-    return sdk
+    return Sdk10(network, hotkey_of(key), read_s, subtensor or opened)
 
 
 class _Node:
@@ -121,7 +115,10 @@ class _Node:
         """Return the answer to a question; the first one connects."""
         with self._lock:
             if self._subtensor is None:
-                self._subtensor = self._opened()
+                try:
+                    self._subtensor = self._opened()
+                except Exception as error:
+                    raise UnopenedError(str(error) or type(error).__name__) from error
             return ask(self)
 
     def close(self) -> None:
@@ -137,18 +134,27 @@ class _Node:
         return self._subtensor
 
     def hash_of(self, block: int) -> str:
-        """Return the hash of a block."""
-        found = self.subtensor.substrate.get_block_hash(block)
+        """Return the hash of a block; never a remembered one, which a fork may have taken back."""
+        found = self._asked("chain_getBlockHash", [block])
         if found is None or found == _MISSING_HASH:
             raise ChainError(f"found no block {block}", Refusal.NO_BLOCK)
         return str(found)
 
     def value(self, name: str, *key: object, block: int) -> Any:  # noqa: ANN401  # any item
-        """Return an item of the storage of subnets."""
-        found = self.subtensor.substrate.query(
-            _PALLET, name, list(key), block_hash=self.hash_of(block)
-        )
-        return _plain(found)
+        """Return an item of the storage of subnets.
+
+        The SDK's own query takes every error of a node for an item that is not set, and returns the
+        item's default. So the node is asked without it, and the query only for a default.
+        """
+        substrate, block_hash = self.subtensor.substrate, self.hash_of(block)
+        place = substrate.create_storage_key(_PALLET, name, list(key), block_hash=block_hash)
+        data = self._asked("state_getStorageAt", [place.to_hex(), block_hash])
+        if data is None:
+            return _plain(substrate.query(_PALLET, name, list(key), block_hash=block_hash))
+        return _plain(substrate.decode_scale(place.value_scale_type, bytes.fromhex(data[2:])))
+
+    def _asked(self, method: str, parameters: list[object]) -> Any:  # noqa: ANN401  # JSON
+        return self.subtensor.substrate.rpc_request(method, parameters)["result"]
 
     def count(self, name: str, *key: object, block: int) -> int:
         """Return an item that is a whole number or a truth value."""
@@ -188,7 +194,7 @@ class Sdk10:
     """The chain through the SDK 10: a `tallystick_chain.chain.Chain`."""
 
     def __init__(
-        self, network: str, hotkey: Hotkey, read_s: float, subtensor: Callable[[], Any]
+        self, network: str, hotkey: Hotkey | Watcher, read_s: float, subtensor: Callable[[], Any]
     ) -> None:
         self._network = network
         self._hotkey = hotkey
@@ -228,7 +234,7 @@ class Sdk10:
         def ask(node: _Node) -> tuple[Neuron, ...]:
             graph = node.call("get_metagraph", netuid, block=block)
             if graph is None:
-                raise _no_subnet(netuid, 0, block)
+                raise no_subnet(netuid, 0, block)
             return neurons_of(graph)
 
         return self._read(ask)
@@ -266,7 +272,7 @@ class Sdk10:
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
     ) -> Receipt:
         """Set or commit a row of weights, as the subnet asks, within a deadline in seconds."""
-        defect = row_defect(pairs)
+        defect = watcher_defect(self._hotkey) or row_defect(pairs)
         if defect is not None:
             return defect
 
@@ -275,21 +281,23 @@ class Sdk10:
             refusal = _gate(node, netuid, mechanism, pairs, self.hotkey(), block)
             if refusal is not None:
                 return refusal
-            if node.count("CommitRevealWeightsEnabled", netuid, block=block):
-                return self._commit_row(node, netuid, mechanism, pairs, version_key)
-            arguments = {
-                "netuid": netuid,
-                "mecid": mechanism,
+            row = {
                 "dests": [uid for uid, _ in pairs],
                 "weights": [weight for _, weight in pairs],
                 "version_key": version_key,
             }
+            if node.count("CommitRevealWeightsEnabled", netuid, block=block):
+                return self._commit_row(node, netuid, mechanism, row, block)
+            arguments = {"netuid": netuid, "mecid": mechanism, **row}
             return self._send(node, _PALLET, "set_mechanism_weights", arguments)
 
         return self._write(ask, deadline_s)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
+        defect = watcher_defect(self._hotkey)
+        if defect is not None:
+            return defect
         try:
             info = commitment_info(data)
         except ValueError as error:
@@ -300,21 +308,33 @@ class Sdk10:
         )
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a statement by the hotkey."""
+        """Return the 64-byte sr25519 signature of a statement by the hotkey.
+
+        Raises:
+            TrustError: there is an address without its key, or the statement is wrapped already.
+        """
         return self._hotkey.sign(message)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""
         return self._hotkey.address
 
-    def _send(self, node: _Node, pallet: str, name: str, arguments: dict[str, Any]) -> Receipt:
+    def _send(
+        self,
+        node: _Node,
+        pallet: str,
+        name: str,
+        arguments: dict[str, Any],
+        reveal_round: int | None = None,
+    ) -> Receipt:
         """Sign a call, submit it, and wait until its block is final."""
+        assert isinstance(self._hotkey, Hotkey)  # noqa: S101  # a watcher sends no calls
         call = node.subtensor.substrate.compose_call(
             call_module=pallet, call_function=name, call_params=arguments
         )
         response = node.subtensor.sign_and_send_extrinsic(
             call=call,
-            wallet=_CallWallet(_CallSigner(self._hotkey, node.left)),
+            wallet=_CallWallet(CallSigner(self._hotkey, node.left)),
             sign_with="hotkey",
             use_nonce=True,
             nonce_key="hotkey",
@@ -323,34 +343,41 @@ class Sdk10:
             wait_for_inclusion=True,
             wait_for_finalization=True,
         )
-        return _receipt(response)
+        return _receipt(response, reveal_round)
 
     def _commit_row(
-        self, node: _Node, netuid: int, mechanism: int, pairs: Pairs, version_key: int
+        self, node: _Node, netuid: int, mechanism: int, row: dict[str, Any], block: int
     ) -> Receipt:
         """Seal a row until the round of the beacon at which the chain reveals it."""
-        from bittensor.core.extrinsics.weights import (
-            commit_timelocked_weights_extrinsic,
-        )
+        # the SDK's own call around it takes 12 seconds a block, and defaults, for granted
+        from bittensor.core.extrinsics.weights import get_encrypted_commit_v2
 
-        response = commit_timelocked_weights_extrinsic(
-            node.subtensor,
-            wallet=_CallWallet(_CallSigner(self._hotkey, node.left)),
-            netuid=netuid,
-            mechid=mechanism,
-            uids=[uid for uid, _ in pairs],
-            weights=[weight for _, weight in pairs],
-            # the SDK takes 12 seconds for granted, and so another round on a faster chain
+        def count(name: str) -> int:
+            return node.count(name, netuid, block=block)
+
+        sealed, reveal_round = get_encrypted_commit_v2(
+            uids=row["dests"],
+            weights=row["weights"],
+            version_key=row["version_key"],
+            last_epoch_block=count("LastEpochBlock"),
+            pending_epoch_at=count("PendingEpochAt"),
+            subnet_epoch_index=count("SubnetEpochIndex"),
+            tempo=count("Tempo"),
+            blocks_since_last_step=count("BlocksSinceLastStep"),
+            current_block=block,
+            subnet_reveal_period_epochs=count("RevealPeriodEpochs"),
             block_time=node.seconds_per_block(),
-            commit_reveal_version=_COMMIT_VERSION,
-            version_key=version_key,
-            mev_protection=False,
-            period=PERIOD,
-            raise_error=False,
-            wait_for_inclusion=True,
-            wait_for_finalization=True,
+            hotkey=ss58_bytes(self.hotkey()),
         )
-        return _receipt(response)
+        arguments = {
+            "netuid": netuid,
+            "mecid": mechanism,
+            "commit": sealed,
+            "reveal_round": reveal_round,
+            "commit_reveal_version": _COMMIT_VERSION,
+        }
+        name = "commit_timelocked_mechanism_weights"
+        return self._send(node, _PALLET, name, arguments, int(reveal_round))
 
     def _call(self, ask: Ask[T], seconds: float) -> T:
         """Return an answer; a connection that gave none in time, or was lost, is left behind."""
@@ -379,9 +406,9 @@ class Sdk10:
             return ChainError(message, Refusal.UNREACHABLE)
         if _is_lost(error):
             return ChainError(f"{self._network}: {text or kind}", Refusal.UNREACHABLE)
-        if _is_of_old_runtime(error):
+        if is_of_old_runtime(error):
             return ChainError(f"{self._network}: {text}", Refusal.OLD_RUNTIME)
-        if kind in {"StateDiscardedError", "BlockNotFound"}:
+        if kind in {"StateDiscardedError", "BlockNotFound"} or "already discarded" in text:
             return ChainError(f"{self._network}: {text}", Refusal.NO_BLOCK)
         return ChainError(f"{self._network}: {kind}: {text}", Refusal.OTHER)
 
@@ -392,51 +419,23 @@ class Sdk10:
         except ChainError as error:
             # of a read before anything was sent
             return refused(error.code, str(error))
+        except UnopenedError as error:
+            return refused(Refusal.UNREACHABLE, str(error))
         except TimeoutError as error:
             return unknown(str(error) or f"found no answer within {deadline_s:g} s")
         except Exception as error:  # noqa: BLE001  # each is a receipt
-            if _is_of_old_runtime(error):
+            if is_of_old_runtime(error):
                 return refused(Refusal.OLD_RUNTIME, str(error))
             return unknown(f"{type(error).__name__}: {error}")
-
-
-@attrs.frozen
-class _CallSigner:
-    """A hotkey as the SDK signs calls by it, until nobody waits for them any more."""
-
-    key: Hotkey
-    left: threading.Event
-    crypto_type: int = 1
-    ss58_format: int = 42
-
-    @property
-    def ss58_address(self) -> str:
-        """The address of the key."""
-        return self.key.address
-
-    @property
-    def public_key(self) -> bytes:
-        """The bytes of the public key."""
-        return self.key.public.data
-
-    def sign(self, data: Any) -> bytes:  # noqa: ANN401  # bytes, or an object of the SDK with them
-        """Return the signature of the payload of a call.
-
-        Raises:
-            TimeoutError: the deadline of the call has passed.
-        """
-        if self.left.is_set():
-            raise TimeoutError("found a call after its deadline, expected none to be signed")
-        return self.key.sign_call(bytes(getattr(data, "data", data)))
 
 
 @attrs.frozen
 class _CallWallet:
     """A wallet with nothing but an open hotkey."""
 
-    hotkey: _CallSigner
+    hotkey: CallSigner
 
-    def unlock_hotkey(self) -> _CallSigner:
+    def unlock_hotkey(self) -> CallSigner:
         """Return the hotkey, which is open."""
         return self.hotkey
 
@@ -446,7 +445,7 @@ def _subnet(node: _Node, netuid: int, mechanism: int, block: int) -> Subnet:
         return node.count(name, netuid, block=block)
 
     if not count("NetworksAdded") or mechanism >= count("MechanismCountCurrent"):
-        raise _no_subnet(netuid, mechanism, block)
+        raise no_subnet(netuid, mechanism, block)
     return Subnet(
         n=count("SubnetworkN"),
         tempo=count("Tempo"),
@@ -467,7 +466,7 @@ def _next_epoch(node: _Node, netuid: int, block: int) -> int | None:
     try:
         found = node.call("get_next_epoch_start_block", netuid, block=block)
     except ValueError as error:
-        if not _is_of_old_runtime(error):
+        if not is_of_old_runtime(error):
             raise
         return None
     return None if found is None else int(found)
@@ -503,17 +502,13 @@ def _gate(  # noqa: PLR0913, PLR0917  # each is a part of what the chain asks
     return None
 
 
-def _receipt(response: Any) -> Receipt:  # noqa: ANN401  # of the SDK
+def _receipt(response: Any, reveal_round: int | None) -> Receipt:  # noqa: ANN401  # of the SDK
     """Return the receipt of the SDK's response, which is true also when it has failed."""
-    receipt = response.extrinsic_receipt
-    block_hash = getattr(receipt, "block_hash", None)
+    block_hash = getattr(response.extrinsic_receipt, "block_hash", None)
     if response.success is not True:
         return failed(_name_of(response.error), str(response.message), block_hash)
-    data = response.data if isinstance(response.data, dict) else {}
-    reveal_round = data.get("reveal_round")
-    if reveal_round is None:
-        return Receipt("included", block_hash=block_hash)
-    return Receipt("committed", block_hash=block_hash, reveal_round=int(reveal_round))
+    kind: Literal["included", "committed"] = "included" if reveal_round is None else "committed"
+    return Receipt(kind, block_hash=block_hash, reveal_round=reveal_round)
 
 
 def _name_of(error: Any) -> str | None:  # noqa: ANN401  # of the SDK
@@ -524,19 +519,7 @@ def _name_of(error: Any) -> str | None:  # noqa: ANN401  # of the SDK
     return None if error is None else type(error).__name__
 
 
-def _no_subnet(netuid: int, mechanism: int, block: int) -> ChainError:
-    message = f"found no mechanism {mechanism} of subnet {netuid} at block {block}"
-    return ChainError(message, Refusal.NO_SUBNET)
-
-
-def _is_of_old_runtime(error: Exception) -> bool:
-    """Return whether the runtime has no such storage or call: plain ValueErrors of the SDK."""
-    return type(error).__name__ == "StorageFunctionNotFound" or (
-        isinstance(error, ValueError) and "not found in registry" in str(error)
-    )
-
-
 def _is_lost(error: Exception) -> bool:
     """Return whether the connection is lost, or was never there."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"OSError", "WebSocketException", "MaxRetriesExceeded"})
+    return bool(names & {"OSError", "WebSocketException", "MaxRetriesExceeded", "UnopenedError"})

@@ -17,8 +17,6 @@ from typing import Any, Literal, TypeVar
 
 import attrs
 
-from tallystick.errors import TallystickError
-from tallystick.extras import missing
 from tallystick_chain.chain import (
     ChainError,
     Commitment,
@@ -30,15 +28,20 @@ from tallystick_chain.chain import (
     Refusal,
     Subnet,
 )
-from tallystick_chain.hotkey import Hotkey
+from tallystick_chain.hotkey import Hotkey, Watcher, hotkey_of
 from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
+    CallSigner,
+    UnopenedError,
     commitment_info,
     commitments_of,
     failed,
+    installed,
+    is_of_old_runtime,
     is_over_limit,
     neurons_of,
+    no_subnet,
     pending_of,
     refused,
     row_defect,
@@ -46,7 +49,9 @@ from tallystick_chain.sdk import (
     shown,
     storage_index,
     unknown,
+    watcher_defect,
 )
+from tallystick_state.trust.keys import Signer
 
 T = TypeVar("T")
 Ask = Callable[[Any], Awaitable[T]]
@@ -73,7 +78,7 @@ _BEFORE_SENDING = {
 
 def connect(  # noqa: PLR0913  # each is an option of a connection
     network: str,
-    hotkey: Hotkey,
+    key: str | Signer,
     *,
     fallback_endpoints: Sequence[str] = (),
     archive_endpoints: Sequence[str] = (),
@@ -84,7 +89,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Args:
         network: ``finney``, ``test`` or ``local``, or the ``ws://`` or ``wss://`` URL of a node.
-        hotkey: the validator's.
+        key: what signs as the validator's hotkey; or its address, which only reads.
         fallback_endpoints: nodes to ask where the first does not answer; none unless they are
             named here, other than the SDK's own choice.
         archive_endpoints: nodes to ask about older blocks; likewise.
@@ -93,6 +98,7 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
 
     Raises:
         TallystickError: the SDK is not installed, or is another major version.
+        TrustError: the key is of another scheme than sr25519.
     """
     options = {
         "policy": None,
@@ -100,24 +106,9 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
         "archive_endpoints": list(archive_endpoints),
         "substrate": substrate,
     }
-    sdk = _sdk()
+    sdk = installed(MAJOR, "tallystick[bittensor]")
     connection = _Connection(lambda: sdk.Subtensor(network, **options))
-    return Sdk11(sdk, network, hotkey, read_s, connection)
-
-
-def _sdk() -> ModuleType:
-    try:
-        import bittensor  # an extra, which takes a second
-    except ImportError as error:
-        raise TallystickError(missing("bittensor")) from error
-    found = str(bittensor.__version__)
-    if found.partition(".")[0] != str(MAJOR):
-        message = (
-            f"found bittensor {found}, expected {MAJOR}: run pip install 'tallystick[bittensor]'"
-        )
-        raise TallystickError(f"{message}, or name the network as sdk10:…")
-    sdk: ModuleType = bittensor
-    return sdk
+    return Sdk11(sdk, network, hotkey_of(key), read_s, connection)
 
 
 class _Connection:
@@ -162,6 +153,7 @@ class _Running:
 
     def __init__(self, subtensor: Callable[[], Any]) -> None:
         self._subtensor = subtensor
+        self._opening: asyncio.Task[Any] | None = None
         self._ready = threading.Event()
         threading.Thread(target=self._run, name="tallystick-sdk11", daemon=True).start()
         self._ready.wait()
@@ -173,7 +165,6 @@ class _Running:
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        self._opening: asyncio.Task[Any] | None = None
         self._ready.set()
         await self._ended.wait()
         if self._opening is not None and self._opening.done():
@@ -192,7 +183,10 @@ class _Running:
         """Return the answer of the client, which is opened once."""
         if self._opening is None or (self._opening.done() and self._opening.exception()):
             self._opening = asyncio.ensure_future(_opened(self._subtensor))
-        client = await asyncio.shield(self._opening)
+        try:
+            client = await asyncio.shield(self._opening)
+        except Exception as error:
+            raise UnopenedError(str(error)) from error
         return await ask(client)
 
 
@@ -241,7 +235,7 @@ class Sdk11:
         self,
         sdk: ModuleType,
         network: str,
-        hotkey: Hotkey,
+        hotkey: Hotkey | Watcher,
         read_s: float,
         connection: _Connection,
     ) -> None:
@@ -287,7 +281,7 @@ class Sdk11:
         async def ask(client: Any) -> tuple[Neuron, ...]:  # noqa: ANN401  # of the SDK
             graph = await _At(client, block).call("get_metagraph", netuid)
             if graph is None:
-                raise _no_subnet(netuid, 0, block)
+                raise no_subnet(netuid, 0, block)
             return neurons_of(graph)
 
         return self._read(ask)
@@ -337,7 +331,7 @@ class Sdk11:
         self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
     ) -> Receipt:
         """Set or commit a row of weights, as the subnet asks, within a deadline in seconds."""
-        defect = row_defect(pairs)
+        defect = watcher_defect(self._hotkey) or row_defect(pairs)
         if defect is not None:
             return defect
 
@@ -361,6 +355,9 @@ class Sdk11:
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
+        defect = watcher_defect(self._hotkey)
+        if defect is not None:
+            return defect
         try:
             info = commitment_info(data)
         except ValueError as error:
@@ -375,15 +372,20 @@ class Sdk11:
         return self._write(ask, deadline_s)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte sr25519 signature of a statement by the hotkey."""
+        """Return the 64-byte sr25519 signature of a statement by the hotkey.
+
+        Raises:
+            TrustError: there is an address without its key, or the statement is wrapped already.
+        """
         return self._hotkey.sign(message)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey, as SS58."""
         return self._hotkey.address
 
-    def _signer(self) -> _CallSigner:
-        return _CallSigner(self._hotkey)
+    def _signer(self) -> CallSigner:
+        assert isinstance(self._hotkey, Hotkey)  # noqa: S101  # a watcher sends no calls
+        return CallSigner(self._hotkey)
 
     def _read(self, ask: Ask[T]) -> T:
         try:
@@ -399,9 +401,9 @@ class Sdk11:
         if isinstance(error, TimeoutError):
             message = f"{self._network}: found no answer within {self._read_s:g} s"
             return ChainError(message, Refusal.UNREACHABLE)
-        if isinstance(error, (OSError, self._sdk.RpcConnectionError)):
+        if isinstance(error, (OSError, UnopenedError, self._sdk.RpcConnectionError)):
             return ChainError(f"{self._network}: {text}", Refusal.UNREACHABLE)
-        if _is_of_old_runtime(error):
+        if is_of_old_runtime(error):
             return ChainError(f"{self._network}: {text} in {self._runtime()}", Refusal.OLD_RUNTIME)
         if isinstance(error, self._sdk.ChainError) and _is_of_lost_block(text):
             return ChainError(f"{self._network}: {text}", Refusal.NO_BLOCK)
@@ -419,6 +421,8 @@ class Sdk11:
         text = shown(str(error))
         if isinstance(error, TimeoutError):
             return unknown(text or f"found no answer within {deadline_s:g} s")
+        if isinstance(error, UnopenedError):
+            return refused(Refusal.UNREACHABLE, text)
         if isinstance(error, self._sdk.ChainError):
             code = _BEFORE_SENDING.get(error.code.value)
             if error.name is None and code is not None:
@@ -428,7 +432,7 @@ class Sdk11:
             return unknown(text)
         if isinstance(error, self._sdk.BittensorError):
             return refused(Refusal.OTHER, text)
-        if _is_of_old_runtime(error):
+        if is_of_old_runtime(error):
             return refused(Refusal.OLD_RUNTIME, f"{text} in {self._runtime()}")
         return unknown(f"{type(error).__name__}: {text}")
 
@@ -442,29 +446,6 @@ class Sdk11:
             return f"a runtime of spec_version {self._connection.call(ask, self._read_s)}"
         except Exception:  # noqa: BLE001  # another error is being told
             return "a runtime of unknown spec_version"
-
-
-@attrs.frozen
-class _CallSigner:
-    """A hotkey as the SDK's protocol `Signer`."""
-
-    key: Hotkey
-    crypto_type: int = 1
-    ss58_format: int = 42
-
-    @property
-    def ss58_address(self) -> str:
-        """The address of the key."""
-        return self.key.address
-
-    @property
-    def public_key(self) -> bytes:
-        """The bytes of the public key."""
-        return self.key.public.data
-
-    def sign(self, payload: bytes) -> bytes:
-        """Return the signature of the payload of a call."""
-        return self.key.sign_call(bytes(payload))
 
 
 async def _finalized(client: Any) -> int:  # noqa: ANN401  # of the SDK
@@ -515,7 +496,7 @@ async def _subnet(at: _At, netuid: int, mechanism: int) -> Subnet:
         asyncio.gather(*counts), asyncio.gather(_next_epoch(at, netuid), _consensus(at, netuid))
     )
     if not is_there or mechanism >= mechanisms:
-        raise _no_subnet(netuid, mechanism, at.block)
+        raise no_subnet(netuid, mechanism, at.block)
     return Subnet(
         n=n,
         tempo=tempo,
@@ -535,7 +516,7 @@ async def _next_epoch(at: _At, netuid: int) -> int | None:
     try:
         block = await at.call("get_next_epoch_start_block", netuid)
     except ValueError as error:
-        if not _is_of_old_runtime(error):
+        if not is_of_old_runtime(error):
             raise
         return None
     return None if block is None else int(block)
@@ -545,7 +526,7 @@ async def _consensus(at: _At, netuid: int) -> Literal["yuma", "null", "unknown"]
     try:
         mode = await at.value("SubnetEpochConsensus", netuid)
     except ValueError as error:
-        if not _is_of_old_runtime(error):
+        if not is_of_old_runtime(error):
             raise
         # a runtime before, or after, the one that lets a subnet choose
         return "unknown"
@@ -584,20 +565,8 @@ def _receipt(result: Any) -> Receipt:  # noqa: ANN401  # of the SDK
     return Receipt("committed", block_hash=result.block_hash, reveal_round=int(reveal_round))
 
 
-def _no_subnet(netuid: int, mechanism: int, block: int) -> ChainError:
-    message = f"found no mechanism {mechanism} of subnet {netuid} at block {block}"
-    return ChainError(message, Refusal.NO_SUBNET)
-
-
 def _is_of_few(error: Any) -> bool:  # noqa: ANN401  # of the SDK
     return error.code.value == "invalid_argument" and "requires at least" in str(error)
-
-
-def _is_of_old_runtime(error: Exception) -> bool:
-    """Return whether the runtime has no such storage or call: plain ValueErrors of the SDK."""
-    return type(error).__name__ == "StorageFunctionNotFound" or (
-        isinstance(error, ValueError) and "not found in registry" in str(error)
-    )
 
 
 def _is_of_lost_block(text: str) -> bool:

@@ -303,6 +303,21 @@ class _Answer:
                 pending.append(large)
         return tuple(facts)
 
+    def limits(self, position: int) -> tuple[int, int]:
+        """Return the range of a fact in this record: of a counted one with what it counts beside."""
+        fact = self.bound.facts[position]
+        domain = self.bound.domains[fact.digest]
+        low, high = domain.low, domain.high
+        if name_of(fact) in _SCALARS:
+            return low, high
+        for small, large in self.order:
+            if small == position:
+                is_movable = large in self.movable
+                high = min(high, self.limits(large)[1] if is_movable else self.facts[large])
+            elif large == position:
+                low = max(low, self.facts[small])
+        return low, high
+
     def exists(self, position: int, facts: Sequence[int]) -> bool:
         """Return whether there is a valid record with such facts."""
         if name_of(self.bound.facts[position]) in _SCALARS:
@@ -392,10 +407,10 @@ class _Search:
         self.fact = answer.bound.facts[position]
         self.text = _text(self.fact)
         self.value = answer.facts[position]
-        domain = answer.bound.domains[self.fact.digest]
-        self.unit = domain.unit
-        self.low = self.value if side == "more" else domain.low
-        self.high = self.value if side == "less" else domain.high
+        self.unit = answer.bound.domains[self.fact.digest].unit
+        low, high = answer.limits(position)
+        self.low = self.value if side == "more" else low
+        self.high = self.value if side == "less" else high
         self._facts: dict[int, tuple[int, ...] | None] = {}
         self._outcomes: dict[int, Outcome | None] = {}
 

@@ -195,6 +195,8 @@ class EpochLog:
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
         state, slots = cache(self._known), self.slots(epoch)
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(

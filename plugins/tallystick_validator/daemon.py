@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -292,9 +291,6 @@ def write_beside(path: Path, text: str) -> None:
 def _leave() -> None:
     """End the process at once, as a kill would: every step can be taken again."""
     _LOG.warning("ended in the middle of a step, which the next start takes again")
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
     os._exit(0)
 
 

@@ -29,6 +29,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "intake": "look at the disk and at the rights of the folder",
         "intake-full": "look why no epoch is closed; records are taken again once one is",
         "internal": "report it with the log",
+        "no-weights": "look at the records and the rules: no row is made up where nobody has a weight",
         "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
         "not-registered": "register the hotkey in the subnet, or name another one",
         "other-genesis": "take the state of the network: state and network file differ in genesis",

@@ -436,6 +436,12 @@ class Intake:
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             application = self._db.execute("PRAGMA application_id").fetchone()[0]
             tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and application != _APPLICATION_ID:
+            raise InputError(f"{self.path}: found another database, expected an intake")
+        with self._errors():
+            # a transaction is on the disk once it is committed
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
         if not tables:
             with self._transaction():
                 for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -444,8 +450,6 @@ class Intake:
                 self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 self._db.execute(f"PRAGMA user_version = {_VERSION}")
             return
-        if application != _APPLICATION_ID:
-            raise InputError(f"{self.path}: found another database, expected an intake")
         if version != _VERSION:
             raise StoreError(
                 f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
@@ -501,11 +505,8 @@ _NOTHING = _Call(lambda: None, Future())
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Return a connection by which a transaction is on the disk once it is committed."""
+    """Return a connection to a file, which is made for its owner alone."""
     # nobody else reads what a validator has seen before it is published
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)

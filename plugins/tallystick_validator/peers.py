@@ -123,7 +123,7 @@ def routes(
     """
     check_installed()
     from starlette.responses import FileResponse, PlainTextResponse, Response
-    from starlette.routing import Mount, Route
+    from starlette.routing import Route
 
     def json(value: Any) -> Response:  # noqa: ANN401  # what msgspec encodes
         return Response(msgspec.json.encode(value), media_type="application/json")
@@ -157,16 +157,11 @@ def routes(
         return FileResponse(checkpoint, media_type="text/plain")
 
     return [
-        Mount(
-            PREFIX,
-            routes=[
-                Route("/status", state),
-                Route("/batches/{epoch}", batches),
-                Route("/batch/{digest}", batch),
-                Route("/closed/{epoch}", closed),
-                Route("/checkpoint", published),
-            ],
-        )
+        Route(f"{PREFIX}/status", state),
+        Route(f"{PREFIX}/batches/{{epoch}}", batches),
+        Route(f"{PREFIX}/batch/{{digest}}", batch),
+        Route(f"{PREFIX}/closed/{{epoch}}", closed),
+        Route(f"{PREFIX}/checkpoint", published),
     ]
 
 
@@ -185,4 +180,6 @@ def application(served: Sequence[BaseRoute], settings: Settings) -> ASGIApp:
 
     from tallystick_service.guard import Guard
 
-    return Guard(Starlette(routes=[*served]), settings)
+    app = Starlette(routes=[*served])
+    app.router.redirect_slashes = False
+    return Guard(app, settings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import REMEDIES, Chain, Refusal
 from tallystick_chain.setter import SetterStatus, WeightSetter
@@ -62,7 +63,7 @@ class RowSender:
                 _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
                 became(outcome)
         self._outcomes = {**status.outcomes}
-        return tuple(_problems(status))
+        return tuple(_problems(status, weights))
 
     @property
     def outcomes(self) -> Mapping[int, str | None]:
@@ -73,8 +74,11 @@ class RowSender:
         }
 
 
-def _problems(status: SetterStatus) -> Iterator[Problem]:
+def _problems(status: SetterStatus, weights: WeightsToSet | None) -> Iterator[Problem]:
     reason = status.action.reason
+    if reason == "no-weights" and weights is not None:
+        message = f"found no weight in epoch {weights.epoch} ({weights.reason}), expected some"
+        yield Problem("no-weights", visible(message), CODES["no-weights"])
     if reason in _STOPPING | _NOT_OURS:
         code = Refusal(reason)
         message = f"found that no row can be sent ({code}), expected one for each epoch"

@@ -38,7 +38,8 @@ from tallystick_chain.submission import Outcome
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
+from tallystick_validator.agreement import Agreement, Counted, Waiting
+from tallystick_validator.alone import Alone
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive
@@ -309,6 +310,13 @@ class Validator:
                 f"{self.ledger.store.shown}: found a state that began with the rules {genesis}, "
                 f"expected {self.network.genesis}, the genesis of the network file: take the state "
                 "of this network"
+            )
+        begun_with = self.ledger.in_force.origin.network
+        if begun_with not in {None, self.network.digest}:
+            raise InputError(
+                f"{self.ledger.store.shown}: found a state that began with the network file "
+                f"{begun_with}, expected {self.network.digest}: take the network file of the "
+                "others, or the state"
             )
         own = self.ledger.allowed.validator
         if self.network.exchange is not None and own is not None:

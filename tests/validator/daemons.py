@@ -79,7 +79,7 @@ def records(validator: str, epoch: int, count: int, **more: Any) -> list[Record]
             validator=validator,
             round=epoch * ROUNDS + number % ROUNDS,
             epoch=epoch,
-            latency_ms=20_000 + 500 * number,
+            latency_ms=30_000 + 500 * number,
             **more,
         )
         for number in range(count)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.options import PATH, as_json
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
 from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
 from tallystick_chain.cli.simulate import simulate_command
@@ -76,6 +76,61 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
         echo(f"block    {block}: {place}")
     rows = [(str(due.block), _WORDS[due.kind].format(due.number)) for due in _dues(network, block)]
     echo("", *table_lines(("block", "next"), rows))
+
+
+@chain.command(
+    "snapshot",
+    epilog=examples(
+        "tallystick chain snapshot --chain sdk11:finney --network network.toml --block 5000000 \\",
+        "    -o snapshot.json",
+    ),
+)
+@click.option("--chain", "url", required=True, metavar="URL", help="The chain.")
+@click.option("--network", "file", required=True, type=PATH, metavar="FILE", help="Whose subnet.")
+@click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block; by default the newest finalized one.",
+)
+@output_option("The file.")
+@follow_links_option
+@as_json
+def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    url: str, file: Path, block: int | None, output: Path, follow_links: bool, as_json: bool
+) -> None:
+    """Write a subnet at a finalized block to a file: hotkeys, stake, permits, registrations.
+
+    A trust file can name it as a snapshot of stake, by the digest that is printed, and `backtest
+    --validators` reads it. One block gives everybody the same bytes.
+    """
+    from tallystick.io.atomic import atomic_files, output_path
+    from tallystick_chain.cli.inputs import reading
+    from tallystick_chain.network import Network
+    from tallystick_chain.snapshot import ChainSnapshot
+
+    network = Network.load(file)
+    with reading(url) as source:
+        snapshot = ChainSnapshot.of(source, network, block)
+    with atomic_files(output_path(output, follow_links=follow_links)) as (written,):
+        written.write(snapshot.to_bytes())
+    permits = sum(neuron.permit for neuron in snapshot.neurons)
+    if as_json:
+        print_json(
+            {
+                "block": snapshot.block,
+                "block_hash": snapshot.block_hash,
+                "digest": snapshot.digest,
+                "neurons": len(snapshot.neurons),
+                "permits": permits,
+            }
+        )
+    else:
+        echo(
+            f"block    {snapshot.block} {snapshot.block_hash}",
+            f"neurons  {len(snapshot.neurons)}, {permits} with a permit",
+            f"digest   {snapshot.digest}",
+        )
 
 
 def _dues(network: Network, block: int | None) -> tuple[Any, ...]:

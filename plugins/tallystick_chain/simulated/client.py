@@ -65,10 +65,10 @@ class _Connection:
     """
 
     def __init__(self, url: str, hotkey: str | None, signer: Signer | None) -> None:
+        self._socket: socket.socket | None = None
         self._address = _address(url)
         self.url, self._hotkey, self._signer = url, hotkey, signer
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
         self._challenge, self._rest, self._number = b"", b"", 0
 
     def close(self) -> None:
@@ -76,6 +76,10 @@ class _Connection:
         if self._socket is not None:
             self._socket.close()
         self._socket, self._rest, self._number = None, b"", 0
+
+    def __del__(self) -> None:
+        # a chain has no end of its own: who drops it drops the connection
+        self.close()
 
     def call(
         self, name: str, kind: type[_Value], arguments: dict[str, Any], deadline_s: float
@@ -288,7 +292,7 @@ class Control:
         Raises:
             ChainError: it is refused, or no answer came.
         """
-        return self._call(name, Any, **arguments)  # type: ignore[arg-type]  # any JSON value
+        return self._call(name, Any, **arguments)
 
     def inject(self, fault: Fault) -> None:
         """Let the next call that a fault fits meet it."""

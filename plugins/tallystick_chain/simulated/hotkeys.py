@@ -18,7 +18,7 @@ def hotkey_of(name: str) -> str:
     """Return the SS58 address of a name, of which nobody has the key; it needs no library.
 
     >>> hotkey_of("alice")[:2]
-    '5F'
+    '5G'
 
     Args:
         name: any text.

@@ -19,6 +19,7 @@ from tallystick_service.api.epochs import (
 )
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.pages.miner import public_boards
+from tallystick_service.pages.scoring import versioned
 from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import board_of, closings_of
 from tallystick_service.tables import csv_answer
@@ -133,7 +134,8 @@ def _epoch(question: Question) -> Answer:
     return question.page("epoch.html", page=page, checkpoint=checkpoint_of(question))
 
 
-def _validators(question: Question) -> Answer:
+async def _validators(question: Question) -> Answer:
+    question = await versioned(question)
     observed, health = question.site.observations.observed(), question.site.health()
     return question.page("validators.html", observed=observed, health=health)
 

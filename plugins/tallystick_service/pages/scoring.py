@@ -53,11 +53,17 @@ class Offer:
         return next((text for digest, ref, text in self.rules if name in (digest, ref)), None)
 
 
+async def versioned(question: Question) -> Question:
+    """Return a question of a row that reads no state, with the version of the state of now."""
+    site = question.site
+    current = site.version_at_once() or await to_thread.run_sync(site.look)
+    return attrs.evolve(question, version=current)
+
+
 async def offer_of(question: Question) -> Offer:
     """Return what the reader chooses from, made once for each version of the state."""
     site = question.site
-    current = site.version_at_once() or await to_thread.run_sync(site.look)
-    return await to_thread.run_sync(lambda: current.once(("offer",), lambda: _offer(site)))
+    return await to_thread.run_sync(lambda: question.once(("offer",), lambda: _offer(site)))
 
 
 def _offer(site: Site) -> Offer:
@@ -143,6 +149,7 @@ def _type_of(record: str) -> str:
 
 
 async def _next(question: Question) -> Answer:
+    question = await versioned(question)
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
     side = await _advised(question, offer, record, Side("", ""))
@@ -150,6 +157,7 @@ async def _next(question: Question) -> Answer:
 
 
 async def _playground(question: Question) -> Answer:
+    question = await versioned(question)
     offer = await offer_of(question)
     chosen, record = _record(question, offer)
     first = Side(question.text("rules"), question.text("edits"))

@@ -1,4 +1,4 @@
-"""The adapter of the SDK 11 inside its environment, against a node on a loopback socket.
+"""Adapters inside the environment of an SDK: what they read of a node, and what it is sent.
 
 A program: paths of modules and a question as JSON on stdin, what came of each case on stdout.
 """
@@ -6,15 +6,15 @@ A program: paths of modules and a question as JSON on stdin, what came of each c
 import contextlib
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 NETUID, MECHANISM, KEY = 7, 1, 3
-INDEX = MECHANISM * 4096 + NETUID
 ROW = ((2, 12_345), (5, 65_535), (6, 1))
-HOTKEYS = 20
-TRIES_S = 20.0
+FULL = tuple((uid, 65_535) for uid in range(20))
+WRITE_S, SHORT_S = 60.0, 2.0
 
 
 def main() -> None:
@@ -26,265 +26,294 @@ def main() -> None:
     json.dump(found, sys.stdout)
 
 
-def normalized(_question: Any) -> Any:  # noqa: ANN401  # JSON
-    """Every weight that a row can have, of whole numbers and in the SDK's own types."""
-    from bittensor.intents.weights import normalize
-
-    values = list(range(65_536))
-    uids, weights = normalize(values, values)
-    alone = [value for value in values if normalize([0, 1], [65_535, value])[1][1:] != [value] * (value > 0)]
-    return {"whole": uids == values[1:] and weights == values[1:], "alone": alone}
-
-
-def address_of(number: int) -> str:
-    from bittensor.sp_core import Keypair
-
-    return str(Keypair.create_from_seed(bytes([number + 1]) * 32).ss58_address)
-
-
-def node_of(question: Any) -> Any:  # noqa: ANN401
-    """A subnet of twenty neurons with two mechanisms, as our validator finds it."""
-    from node import Node
-
-    node = Node(json.loads(Path(question["golden"]).read_text()))
-    module = "SubtensorModule"
-    for item, value in {
-        "NetworksAdded": True,
-        "MechanismCountCurrent": 2,
-        "SubnetworkN": HOTKEYS,
-        "Tempo": 360,
-        "LastEpochBlock": 50,
-        "WeightsSetRateLimit": 10,
-        "MinAllowedWeights": 2,
-        "WeightsVersionKey": KEY,
-        "CommitRevealWeightsEnabled": False,
-    }.items():
-        node.put(module, item, [NETUID], value)
-    us = hotkey().address
-    node.put(module, "Uids", [NETUID, us], 0)
-    node.put(module, "LastUpdate", [INDEX], [9] * HOTKEYS)
-    node.put(module, "LastUpdate", [INDEX], [60] + [9] * (HOTKEYS - 1), block=60)
-    node.put(module, "Weights", [INDEX, 0], [(1, 65_535)])
-    node.put(module, "Weights", [INDEX, 0], list(ROW), block=60)
-    sealed = bytes(range(256))
-    node.put(
-        module,
-        "TimelockedWeightCommits",
-        [INDEX, 4],
-        [(address_of(1), 61, b"another's", 900), (us, 62, sealed, 901)],
-    )
-    node.put(module, "TimelockedWeightCommits", [INDEX, 3], [(us, 50, b"text", 800)])
-    plain = {"Raw6": b"0x4142"}
-    for number, fields in enumerate(([plain], [{"Sha256": b"\1" * 32}], [plain, plain], [])):
-        record = {"deposit": 0, "block": 70 + number, "info": {"fields": fields}}
-        node.put("Commitments", "CommitmentOf", [NETUID, address_of(number)], record)
-    node.answer("get_metagraph", graph_of(node))
-    node.answer("get_next_epoch_start_block", 410)
-    return node
-
-
-def decoded(codec: Any, kind: str, data: bytes) -> Any:  # noqa: ANN401
-    """A value of a type whose size nobody told; None where the data have another one."""
-    try:
-        return codec.decode(kind, data)
-    except ValueError:
-        return None
-
-
-def graph_of(node: Any) -> Any:  # noqa: ANN401
-    """A metagraph: all that the runtime gives, mostly zeros, with the columns that are read."""
-    output = node.codec.runtime_api_map["SubnetInfoRuntimeApi"]["get_metagraph"]["output"]
-    # an Option of zeros: every number is 0 and every list is empty
-    sizes = (decoded(node.codec, output, b"\1" + bytes(size)) for size in range(10_000))
-    graph = next(found for found in sizes if found)
-    return graph | {
-        "hotkeys": [hotkey().address, *(address_of(each) for each in range(1, HOTKEYS))],
-        "validator_permit": [each < 3 for each in range(HOTKEYS)],
-        "block_at_registration": [each * 11 for each in range(HOTKEYS)],
-        "total_stake": [2**53 + 1 + each for each in range(HOTKEYS)],
-    }
-
-
-def hotkey() -> Any:  # noqa: ANN401
+def chain_of(url: str, seed: int = 1, **options: Any) -> Any:  # noqa: ANN401  # a Chain
+    """The chain through the SDK that is installed here, as the validator of a seed."""
     from tallystick_chain.hotkey import Hotkey
 
-    return Hotkey.of_seed(b"\1" * 32)
+    return chain_of_key(url, Hotkey.of_seed(bytes([seed]) * 32), **options)
 
 
-def text(value: object) -> str:
-    """A value of the protocol, or an error of it by its code."""
-    return repr(value)
+def chain_of_key(url: str, key: Any, **options: Any) -> Any:  # noqa: ANN401  # a Chain
+    """The chain through the SDK that is installed here; the other adapter refuses it."""
+    import bittensor
+
+    from tallystick.errors import TallystickError
+    from tallystick_chain import sdk10, sdk11
+
+    is_ten = str(bittensor.__version__).startswith("10.")
+    right, wrong = (sdk10, sdk11) if is_ten else (sdk11, sdk10)
+    with contextlib.suppress(TallystickError):
+        wrong.connect(url, key)
+        raise AssertionError(wrong)
+    return right.connect(url, key, **options)
 
 
 def tried(call: Callable[[], object]) -> str:
+    """A value of the protocol as Python writes it, or an error of it by its code."""
     from tallystick_chain.chain import ChainError
 
     try:
-        return text(call())
+        return repr(call())
     except ChainError as error:
         return f"{error.code.value}: {error}"
 
 
-def read(question: Any) -> Any:  # noqa: ANN401
-    from tallystick_chain.sdk11 import connect
+def asked(url: str, method: str) -> Any:  # noqa: ANN401  # JSON
+    """The answer of the node to the test itself."""
+    from websockets.sync.client import connect
 
-    node = node_of(question)
-    url = node.start()
-    chain = connect(url, hotkey())
+    with connect(url, max_size=2**24) as socket:
+        socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": []}))
+        return json.loads(socket.recv())["result"]
+
+
+def normalized(_question: Any) -> Any:  # noqa: ANN401  # JSON
+    """What becomes of every weight that a row can have: of all in one row, and of each alone."""
+    values = list(range(65_536))
+    try:
+        from bittensor.intents.weights import normalize as convert
+    except ImportError:
+        from bittensor.utils.weight_utils import (
+            convert_and_normalize_weights_and_uids as convert,
+        )
+    uids, weights = convert(values, values)
+    changed = []
+    for value in values[1:]:
+        pair = convert([3, 4], [65_535, value])
+        if [list(each) for each in pair] != [[3, 4], [65_535, value]]:
+            changed.append(value)
+    return {"row": list(uids) == values[1:] and list(weights) == values[1:], "changed": changed}
+
+
+def read(question: Any) -> Any:  # noqa: ANN401
+    """Each read, also of other blocks, subnets and uids than there are."""
+    chain = chain_of(question["url"])
     found = {
         "head": tried(chain.head),
         "hash": tried(lambda: chain.block_hash(60)),
         "genesis": tried(lambda: chain.block_hash(0)),
         "subnet": tried(lambda: chain.subnet(NETUID, MECHANISM, 98)),
-        "no subnet": tried(lambda: chain.subnet(NETUID + 1, 0, 98)),
+        "no subnet": tried(lambda: chain.subnet(99, 0, 98)),
         "no mechanism": tried(lambda: chain.subnet(NETUID, 2, 98)),
-        "neurons": tried(lambda: chain.neurons(NETUID, 98)[17]),
-        "number of neurons": tried(lambda: len(chain.neurons(NETUID, 98))),
+        "neurons": tried(lambda: chain.neurons(NETUID, 98)),
+        "neurons of no subnet": tried(lambda: chain.neurons(99, 98)),
         "last update": tried(lambda: chain.last_update(NETUID, MECHANISM, 0, 98)),
         "earlier update": tried(lambda: chain.last_update(NETUID, MECHANISM, 0, 59)),
-        "of no uid": tried(lambda: chain.last_update(NETUID, MECHANISM, 99, 98)),
-        "of the other mechanism": tried(lambda: chain.last_update(NETUID, 0, 0, 98)),
+        "update of no uid": tried(lambda: chain.last_update(NETUID, MECHANISM, 99, 98)),
+        "update of another mechanism": tried(lambda: chain.last_update(NETUID, 0, 0, 98)),
         "row": tried(lambda: chain.row(NETUID, MECHANISM, 0, 98)),
         "earlier row": tried(lambda: chain.row(NETUID, MECHANISM, 0, 59)),
         "no row": tried(lambda: chain.row(NETUID, MECHANISM, 1, 98)),
         "pending": tried(lambda: chain.pending(NETUID, MECHANISM, chain.hotkey(), 98)),
         "commitments": tried(lambda: chain.commitments(NETUID, 98)),
-        "a block to come": tried(lambda: chain.row(NETUID, MECHANISM, 0, 5000)),
+        "block to come": tried(lambda: chain.row(NETUID, MECHANISM, 0, 5000)),
+        "node that is too busy": tried(lambda: chain.subnet(14, 0, 98)),
+        "block long gone": tried(lambda: chain.row(NETUID, MECHANISM, 0, 30)),
     }
-    node.oldest_state = 90
-    found["a block long gone"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 70))
+    watcher = chain_of_key(question["url"], chain.hotkey())
+    found["row of a watcher"] = tried(lambda: watcher.row(NETUID, MECHANISM, 0, 98))
+    found["call of a watcher"] = tried(lambda: watcher.commit(NETUID, b"x", WRITE_S))
     chain.close()
-    found["open again"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
-    found["url"] = url
-    found["addresses"] = [address_of(each) for each in range(3)]
-    found["us"] = hotkey().address
+    found["after its end"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
     return found
 
 
 def late(question: Any) -> Any:  # noqa: ANN401
-    """Reads that no answer comes to, and a node that is not there."""
-    from tallystick_chain.sdk11 import connect
-
-    node = node_of(question)
-    chain = connect(node.start(), hotkey(), read_s=1.0)
-    first = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
-    node.silent_methods.add("state_getStorageAt")
-    silent = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
-    node.silent_methods.clear()
-    again = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
-    nobody = connect("ws://127.0.0.1:9", hotkey(), read_s=TRIES_S)
-    return {
-        "first": first,
-        "silent": silent,
-        "again": again,
-        "nobody": tried(nobody.head),
-        "nobody's row": text(nobody.submit_row(NETUID, MECHANISM, ROW, KEY, TRIES_S)),
-    }
-
-
-def written(question: Any) -> Any:  # noqa: ANN401
-    """Rows as they go out by each way of a subnet, and what is refused before they do."""
-    from tallystick_chain.sdk11 import connect
-
-    node = node_of(question)
-    chain = connect(node.start(), hotkey())
-
-    def submit(pairs: Any = ROW, key: int = KEY, seconds: float = TRIES_S) -> str:  # noqa: ANN401
-        return text(chain.submit_row(NETUID, MECHANISM, tuple(pairs), key, seconds))
-
-    module, block = "SubtensorModule", itertools_from(61)
-    found = {"set": submit(), "after": node.calls[-1:]}
-    node.put(module, "CommitRevealWeightsEnabled", [NETUID], True, next(block))
-    found |= {"committed": submit(), "as committed": node.calls[-1:]}
-    node.put(module, "CommitRevealWeightsEnabled", [NETUID], False, next(block))
-    sent = len(node.calls)
-    refusals = {
-        "too soon": ("WeightsSetRateLimit", [NETUID], 1000, 10),
-        "too few": ("MinAllowedWeights", [NETUID], 5, 2),
-        "too few of a small subnet": ("MinAllowedWeights", [NETUID], 1024, 2),
-        "too large": ("MaxWeightsLimit", [NETUID], 32_767, 65_535),
-    }
-    for name, (item, key, bad, good) in refusals.items():
-        node.put(module, item, key, bad, next(block))
-        pairs = ((uid, 65_535) for uid in range(HOTKEYS)) if name.endswith("subnet") else ROW
-        found[name] = submit(pairs)
-        node.put(module, item, key, good, next(block))
-    found["not registered"] = text(
-        connect(chain.head().endpoint, other()).submit_row(NETUID, MECHANISM, ROW, KEY, TRIES_S)
-    )
-    found["scaled"] = submit(((1, 1), (2, 2)))
-    found["twice"] = submit(((1, 65_535), (1, 2)))
-    found["none"] = submit(())
-    found["sent"] = len(node.calls) - sent
+    """Reads that no answer comes to, calls whose deadline passes, and a node that is not there."""
+    url = question["url"]
+    chain = chain_of(url, read_s=SHORT_S)
+    found = {"silent": tried(lambda: chain.row(13, MECHANISM, 0, 98))}
+    chain._read_s = WRITE_S
+    found["again"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
+    before = set(threading.enumerate())
+    stalled = chain_of(url, 3)
+    found["stalled"] = tried(lambda: stalled.commit(NETUID, b"stalled", SHORT_S))
+    asked(url, "test_release")
+    # whatever could still sign ends by itself, now that the node answers
+    for thread in set(threading.enumerate()) - before:
+        if thread.name.startswith("tallystick-sdk"):
+            thread.join(WRITE_S)
+    calls = asked(url, "test_calls")
+    found["calls of the stalled"] = [call for call in calls if call["address"] == stalled.hotkey()]
+    nobody = chain_of("ws://127.0.0.1:9")
+    found["nobody"] = tried(nobody.head)
+    found["row for nobody"] = tried(lambda: nobody.submit_row(NETUID, 0, ROW, KEY, WRITE_S))
     return found
 
 
-def itertools_from(start: int) -> Any:  # noqa: ANN401
-    import itertools
+def rows(question: Any) -> Any:  # noqa: ANN401
+    """Rows by each way of a subnet, what is refused before they go out, and what went out."""
+    url = question["url"]
+    chain = chain_of(url)
+    before = len(asked(url, "test_calls"))
 
-    return itertools.count(start)
+    def submit(netuid: int = NETUID, pairs: Any = ROW, by: Any = chain) -> str:  # noqa: ANN401
+        return tried(lambda: by.submit_row(netuid, MECHANISM, pairs, KEY, WRITE_S))
 
-
-def other() -> Any:  # noqa: ANN401
-    from tallystick_chain.hotkey import Hotkey
-
-    return Hotkey.of_seed(b"\2" * 32)
+    found: dict[str, Any] = {
+        "set": submit(),
+        "committed": submit(8),
+        "too soon": submit(9),
+        "too few": submit(10),
+        "small subnet": submit(11, FULL),
+        "too large": submit(12),
+        "not registered": submit(by=chain_of(url, 2)),
+        "scaled": submit(pairs=((1, 1), (2, 2))),
+        "twice": submit(pairs=((1, 65_535), (1, 2))),
+        "descending": submit(pairs=((2, 65_535), (1, 2))),
+        "empty": submit(pairs=()),
+    }
+    found["calls"] = asked(url, "test_calls")[before:]
+    return found
 
 
 def fates(question: Any) -> Any:  # noqa: ANN401
-    """Commitments: what becomes of them, by each fate of a call."""
-    from tallystick_chain.sdk11 import connect
-
-    node = node_of(question)
-    chain = connect(node.start(), hotkey())
-    data = bytes(range(128))
-    found = {}
+    """Commitments: what becomes of each, and what the node was sent."""
+    url = question["url"]
+    chain = chain_of(url)
+    before = len(asked(url, "test_calls"))
+    found: dict[str, Any] = {}
     for fate in question["fates"]:
-        node.fate = fate
-        seconds = 2.0 if fate == "silent" else TRIES_S
-        found[fate] = text(chain.commit(NETUID, data, seconds))
-    node.fate = "finalized"
-    calls = len(node.calls)
-    found["afterwards"] = text(chain.commit(NETUID, b"0x41", TRIES_S))
-    found["calls"] = [calls, node.calls[0], node.calls[-1]]
-    found["too long"] = text(chain.commit(NETUID, bytes(129), TRIES_S))
-    found["empty"] = text(chain.commit(NETUID, b"", TRIES_S))
-    found["in all"] = len(node.calls)
+        seconds = SHORT_S if fate == "silent" else WRITE_S
+        found[fate] = tried(lambda: chain.commit(NETUID, fate.encode(), seconds))  # noqa: B023
+    found["calls"] = asked(url, "test_calls")[before:]
+    found["too long"] = tried(lambda: chain.commit(NETUID, bytes(129), WRITE_S))
+    found["empty"] = tried(lambda: chain.commit(NETUID, b"", WRITE_S))
+    found["most"] = tried(lambda: chain.commit(NETUID, bytes(range(128)), WRITE_S))
+    found["last call"] = asked(url, "test_calls")[-1]
     return found
 
 
 def keys(question: Any) -> Any:  # noqa: ANN401
-    """Signatures of ours by the SDK's own judgement, and its wallets by ours."""
+    """Signatures of ours by the SDK's own judgement, and its wallets as we open them."""
     import bittensor
-    from bittensor.sp_core import Keypair, verify
 
     from tallystick_chain import hotkey as module
 
+    try:
+        from bittensor.sp_core import Keypair
+    except ImportError:
+        from bittensor_wallet import Keypair
     message, signature = (bytes.fromhex(question[name]) for name in ("message", "signature"))
     keypair = Keypair(ss58_address=question["address"])
-    start, end = b"<Bytes>", b"</Bytes>"
-    folder = Path(question["folder"])
-    made = {}
+    folder = Path(question["wallets"])
+    wallets = {}
     for name, password in {"plain": None, "sealed": "secret"}.items():
-        wallet = bittensor.Wallet(name, "validator", path=str(folder))
-        wallet.create_new_hotkey(
-            suppress=True, use_password=password is not None, hotkey_password=password
-        )
+        wallet = bittensor.Wallet(name=name, hotkey="validator", path=str(folder))
+        options = {"suppress": True, "use_password": password is not None}
+        wallet.create_new_hotkey(**options, hotkey_password=password)
         opened = module.of_wallet(name, "validator", path=folder, password=lambda: b"secret")
-        made[name] = {
+        wallets[name] = {
             "address": opened.address == wallet.get_hotkey(password=password).ss58_address,
-            "signature": opened.sign(message).hex(),
             "public": str(opened.public),
+            "signature": opened.sign(message).hex(),
         }
+    try:
+        module.of_wallet("sealed", "validator", path=folder, password=lambda: b"Secret")
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is compared
+        wallets["wrong password"] = {"error": str(error)}
     return {
-        "wrapped": verify(start + message + end, signature, question["address"]),
-        "as it is": keypair.verify(message, signature),
-        "other": keypair.verify(message + b"!", signature),
-        "wallets": made,
+        "verified": keypair.verify(message, signature),
+        "verified as wrapped": keypair.verify(b"<Bytes>" + message + b"</Bytes>", signature),
+        "another message": keypair.verify(message + b"!", signature),
+        "wallets": wallets,
     }
 
 
-CASES = {each.__name__: each for each in (normalized, read, late, written, fates, keys)}
+def simulated(_question: Any) -> Any:  # noqa: ANN401
+    """The simulated chain below the SDK's own client: where reads differ, and each receipt."""
+    import attrs
+    from substrate import SimulatedSubstrate, open_seals
+
+    from tallystick_chain.sdk11 import connect
+    from tallystick_chain.simulated.model import Hyperparameters
+    from tallystick_chain.simulated.simulation import SimulatedChain
+
+    open_seals()
+    world = SimulatedChain(seed=1)
+    substrate = SimulatedSubstrate(world)
+    ours, plain, other, beginner = (chain_of_seed(connect, substrate, seed) for seed in range(1, 5))
+    rules = Hyperparameters(
+        tempo=10, rate_limit_blocks=5, min_allowed=1, version_key=KEY, commit_reveal=False
+    )
+    world.create_subnet(7, rules, mechanisms=2)
+    world.create_subnet(8, attrs.evolve(rules, commit_reveal=True), mechanisms=2)
+    for netuid in (7, 8):
+        for number, chain in enumerate((ours, plain, other)):
+            stake = 2**53 + 1 + number
+            world.register(netuid, chain.hotkey(), stake_rao=stake, permit=chain is not plain)
+    world.advance(6)
+    row = ((0, 3), (1, 65_535), (2, 40_000))
+
+    def submit(chain: Any, netuid: int = 7, pairs: Any = row, key: int = KEY) -> str:  # noqa: ANN401
+        return repr(chain.submit_row(netuid, 1, pairs, key, WRITE_S))
+
+    def differences(block: int) -> list[str]:
+        """The reads by which the SDK and the simulated chain part at a block."""
+        view = world.as_hotkey(ours.hotkey())
+        reads: dict[str, Callable[[Any], Any]] = {
+            "hash": lambda chain: chain.block_hash(block),
+            "neurons": lambda chain: chain.neurons(7, block),
+            "commitments": lambda chain: chain.commitments(7, block),
+        }
+        for netuid in (7, 8):
+            reads |= {
+                f"subnet {netuid}": lambda chain, netuid=netuid: chain.subnet(netuid, 1, block),
+                f"update {netuid}": lambda chain, netuid=netuid: [
+                    chain.last_update(netuid, 1, uid, block) for uid in range(3)
+                ],
+                f"rows {netuid}": lambda chain, netuid=netuid: [
+                    chain.row(netuid, 1, uid, block) for uid in range(3)
+                ],
+                f"pending {netuid}": lambda chain, netuid=netuid: [
+                    (each.epoch, each.block, each.reveal_round)
+                    for each in chain.pending(netuid, 1, ours.hotkey(), block)
+                ],
+            }
+        return [name for name, ask in reads.items() if ask(ours) != ask(view)]
+
+    found: dict[str, Any] = {
+        "set": submit(ours),
+        "too soon": submit(ours),
+        "no permit": submit(plain),
+        "no such uid": submit(other, pairs=((0, 1), (99, 65_535))),
+        "key too low": submit(other, key=KEY - 1),
+        "not registered": submit(beginner),
+        "committed": submit(ours, 8),
+        "published": repr(ours.commit(7, b"0x41", WRITE_S)),
+        "not allowed to publish": repr(beginner.commit(7, b"x", WRITE_S)),
+    }
+    found["row"] = repr(ours.row(7, 1, 0, world.best))
+    found["not yet revealed"] = repr(ours.row(8, 1, 0, world.best))
+    world.advance(25)
+    found["revealed"] = repr(ours.row(8, 1, 0, world.best))
+    world.register(7, beginner.hotkey(), uid=0)
+    world.advance(6)
+    found["deregistered"] = submit(ours)
+    found["differences"] = {block: differences(block) for block in range(7, world.best)}
+    found["head"] = [repr(ours.head()), repr(world.as_hotkey(ours.hotkey()).head())]
+    found["calls"] = [name for name, _ in substrate.calls]
+    found["beyond"] = tried(lambda: ours.row(7, 1, 0, world.best + 1))
+    return found
+
+
+def chain_of_seed(connect: Any, substrate: Any, seed: int) -> Any:  # noqa: ANN401
+    from tallystick_chain.hotkey import Hotkey
+
+    return connect("local", Hotkey.of_seed(bytes([seed]) * 32), substrate=substrate)
+
+
+def tokens(question: Any) -> Any:  # noqa: ANN401
+    """The pallets of the recorded runtime, one of which would begin a call."""
+    from node import node_of
+
+    codec = node_of(json.loads(Path(question["golden"]).read_text())).codec
+    return [pallet.index for pallet in codec.metadata_ir().pallets]
+
+
+CASES = {
+    each.__name__: each for each in (normalized, read, late, rows, fates, keys, simulated, tokens)
+}
 
 if __name__ == "__main__":
     main()

@@ -1,17 +1,19 @@
 """A node of a chain on a loopback socket: JSON-RPC over the metadata that was recorded of one.
 
-It runs inside the environment of the SDK 11, whose codec encodes what it stores. It decodes the
-extrinsics that it is given and checks their signatures; it dispatches nothing: what becomes of a
-call is told to it before.
+A program for the environment of the SDK 11, whose codec encodes what it stores: it prints its URL,
+and ends with its standard input. It decodes the calls that it is given and checks their signatures;
+it dispatches nothing. A commitment says itself what becomes of it (`FATES`).
 """
 
 import asyncio
+import contextlib
 import itertools
 import json
 import struct
-import threading
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from bittensor._transport.codec import (
@@ -22,20 +24,45 @@ from bittensor._transport.codec import (
 from bittensor._transport.extrinsics import prepare_extrinsic
 from bittensor.sp_core import Keypair
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
-GENESIS_BLOCK = 0
-_API = "SubnetInfoRuntimeApi"
+FATES = {
+    "failed": "in a block, by the error of the pallet of subnets with a number",
+    "custom": "refused by the pool, by a number of the chain's own",
+    "invalid": "refused by the pool, in words of Substrate",
+    "dropped": "the connection is closed before an answer",
+    "broken": "the connection is closed while the call is watched",
+    "usurped": "another call took its place",
+    "silent": "no answer comes",
+}
+"""Fates of a commitment of such text, behind which a number or words may stand."""
+NETUID, MECHANISM, KEY, NEURONS = 7, 1, 3, 20
+ROW = ((2, 12_345), (5, 65_535), (6, 1))
+SUBNETS: dict[int, dict[str, Any]] = {
+    NETUID: {},
+    8: {"CommitRevealWeightsEnabled": True},
+    9: {"WeightsSetRateLimit": 1000},
+    10: {"MinAllowedWeights": 5},
+    11: {"MinAllowedWeights": 1024},
+    12: {"MaxWeightsLimit": 32_767},
+    13: {"silent": True},
+    14: {"busy": True},
+}
+"""Subnets by netuid, with what differs from the first: a row that is never told; a version key
+that the node is too busy to tell."""
+OLDEST_STATE = 40
+_GENESIS_BLOCK = 0
+_API, _PALLET = "SubnetInfoRuntimeApi", "SubtensorModule"
 _BAD_CALL = {"code": 1010, "message": "Invalid Transaction"}
 
 
-class Node:
-    """A chain of empty blocks, of which the newest two are not yet final.
+def address_of(number: int) -> str:
+    """The address of a hotkey; the first is the validator's, the third's nonce is told late."""
+    return str(Keypair.create_from_seed(bytes([number + 1]) * 32).ss58_address)
 
-    `fate` is what becomes of the next calls: ``finalized``; ``failed N`` with the N-th error of the
-    pallet of subnets; ``custom N`` and ``invalid TEXT``, as the pool refuses them; ``dropped``, with
-    the connection, before an answer or, as ``broken``, after the call is watched; ``usurped``;
-    ``silent``.
-    """
+
+class Node:
+    """A chain of empty blocks, of which the newest two are not yet final."""
 
     def __init__(self, golden: dict[str, Any]) -> None:
         self._golden = golden
@@ -44,15 +71,17 @@ class Node:
         metadata = strip_option_opaque_metadata(bytes.fromhex(golden["metadata"]["v15_hex"][2:]))
         assert metadata is not None
         self.codec = RuntimeCodec(
-            metadata, spec_version=self.spec_version, transaction_version=1, spec_name="node-subtensor"
+            metadata,
+            spec_version=self.spec_version,
+            transaction_version=1,
+            spec_name="node-subtensor",
         )
         self.best = 100
-        self.fate = "finalized"
-        self.oldest_state = 0
-        self.silent_methods: set[str] = set()
-        self.calls: list[dict[str, Any]] = []
-        self.asked: list[str] = []
-        self.dropped = threading.Event()
+        self._calls: list[dict[str, Any]] = []
+        self._silent_keys: set[str] = set()
+        self._busy_keys: set[str] = set()
+        self._released = asyncio.Event()
+        self._later = set[asyncio.Task[None]]()
         self._storage: dict[str, list[tuple[int, str]]] = {}
         self._answers: dict[str, str] = {}
         self._blocks: dict[int, list[str]] = {}
@@ -60,7 +89,7 @@ class Node:
 
     # what it knows
 
-    def put(self, pallet: str, item: str, key: list[Any], value: Any, block: int = 0) -> None:
+    def put(self, pallet: str, item: str, key: list[Any], value: object, block: int = 0) -> None:
         """Store an item from a block on."""
         entry = self.codec.storage_entry(pallet, item)
         self._set(
@@ -79,59 +108,61 @@ class Node:
         output = self.codec.runtime_api_map[_API][method]["output"]
         self._answers[f"{_API}_{method}"] = f"0x{bytes(self.codec.encode(output, value)).hex()}"
 
-    def start(self) -> str:
-        """Serve, and return the URL."""
-        ready = threading.Event()
-        ports: list[int] = []
+    def put_silent(self, pallet: str, item: str, key: list[Any]) -> None:
+        """Never answer who asks for an item."""
+        entry = self.codec.storage_entry(pallet, item)
+        self._silent_keys.add(f"0x{self.codec.storage_key(entry, key).hex()}")
 
-        async def main() -> None:
-            async with serve(self._session, "127.0.0.1", 0, max_size=2**24) as server:
-                ports.append(next(iter(server.sockets)).getsockname()[1])
-                ready.set()
-                await asyncio.Event().wait()
-
-        threading.Thread(target=lambda: asyncio.run(main()), daemon=True).start()
-        ready.wait()
-        return f"ws://127.0.0.1:{ports[0]}"
+    def put_busy(self, pallet: str, item: str, key: list[Any]) -> None:
+        """Answer by an error who asks for an item."""
+        entry = self.codec.storage_entry(pallet, item)
+        self._busy_keys.add(f"0x{self.codec.storage_key(entry, key).hex()}")
 
     # blocks
 
     def hash_of(self, block: int) -> str:
-        return self.genesis if block == GENESIS_BLOCK else f"0xb10c{block:060x}"
+        return self.genesis if block == _GENESIS_BLOCK else f"0xb10c{block:060x}"
 
     def _number(self, block_hash: str | None) -> int:
         if block_hash is None:
             return self.best
-        return GENESIS_BLOCK if block_hash == self.genesis else int(block_hash[6:], 16)
+        return _GENESIS_BLOCK if block_hash == self.genesis else int(block_hash[6:], 16)
 
     def _header(self, block_hash: str | None) -> dict[str, Any] | None:
         number = self._number(block_hash)
         if number > self.best:
             return None
-        parent = "0x" + "0" * 64 if number == GENESIS_BLOCK else self.hash_of(number - 1)
+        parent = "0x" + "0" * 64 if number == _GENESIS_BLOCK else self.hash_of(number - 1)
         zeros = "0x" + "0" * 64
         roots = {"stateRoot": zeros, "extrinsicsRoot": zeros, "digest": {"logs": []}}
         return {"number": hex(number), "parentHash": parent, **roots}
 
     def _value(self, key: str, block_hash: str | None) -> str | None:
         block = self._number(block_hash)
-        if block < self.oldest_state:
+        if key in self._busy_keys:
+            raise _Refused(-32_000, "Client error: too busy")
+        if block < OLDEST_STATE:
             raise _Refused(-32000, f"Client error: State already discarded for {block_hash}")
         values = [value for since, value in self._storage.get(key, ()) if since <= block]
         return values[-1] if values else None
 
     # JSON-RPC
 
-    async def _session(self, socket: ServerConnection) -> None:
-        async for text in socket:
-            frames = json.loads(text)
-            for frame in frames if isinstance(frames, list) else [frames]:
-                await self._reply(socket, frame)
+    async def session(self, socket: ServerConnection) -> None:
+        """Answer one connection until its end, however it ends."""
+        with contextlib.suppress(ConnectionClosed):
+            async for text in socket:
+                frames = json.loads(text)
+                for frame in frames if isinstance(frames, list) else [frames]:
+                    await self._reply(socket, frame)
 
     async def _reply(self, socket: ServerConnection, frame: dict[str, Any]) -> None:
         method, params = frame["method"], frame["params"]
-        self.asked.append(method)
-        if method in self.silent_methods:
+        if not self._silent_keys.isdisjoint(map(str, params)):
+            return
+        if method == "account_nextIndex" and params == [address_of(2)]:
+            task = asyncio.create_task(self._nonce_later(socket, frame))
+            self._later.add(task)
             return
         if method == "author_submitAndWatchExtrinsic":
             await self._submitted(socket, frame)
@@ -145,6 +176,15 @@ class Node:
         if method == "chain_subscribeFinalizedHeads":
             header = self._header(self.hash_of(self.best - 2))
             await _notify(socket, answer["result"], header)
+
+    async def _nonce_later(self, socket: ServerConnection, frame: dict[str, Any]) -> None:
+        await self._released.wait()
+        with contextlib.suppress(ConnectionClosed):
+            await socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": 5}))
+
+    def _release(self) -> None:
+        self._released.set()
+        self._released = asyncio.Event()
 
     def _result(self, method: str, params: list[Any]) -> Any:  # noqa: ANN401  # JSON
         known: dict[str, Callable[..., Any]] = {
@@ -169,6 +209,8 @@ class Node:
             "state_getMetadata": lambda _=None: self._golden["metadata"]["v14_hex"],
             "system_chain": lambda: "Recorded",
             "system_properties": lambda: {"ss58Format": 42, "tokenDecimals": 9, "tokenSymbol": "T"},
+            "test_calls": lambda: self._calls,
+            "test_release": self._release,
             "rpc_methods": lambda: {"methods": sorted(known)},
         }
         if method not in known:
@@ -199,7 +241,8 @@ class Node:
             return str(self._golden["metadata"]["v15_hex"])
         if method not in self._answers:
             raise _Refused(-32000, f"Exported method {method} is not found")
-        return self._answers[method]
+        netuid = int.from_bytes(bytes.fromhex(params.removeprefix("0x")), "little")
+        return self._answers[method] if netuid in SUBNETS else "0x00"
 
     def _block(self, block_hash: str) -> dict[str, Any]:
         number = self._number(block_hash)
@@ -211,10 +254,10 @@ class Node:
     async def _submitted(self, socket: ServerConnection, frame: dict[str, Any]) -> None:
         text = frame["params"][0]
         data = bytes.fromhex(text[2:])
-        self.calls.append(self._checked(data))
-        fate, _, detail = self.fate.partition(" ")
+        call = self._checked(data)
+        self._calls.append(call)
+        fate, _, detail = _text_of(call).partition(" ")
         if fate == "dropped":
-            self.dropped.set()
             await socket.close(1011)
             return
         if fate == "silent":
@@ -228,7 +271,6 @@ class Node:
         await socket.send(json.dumps({**answer, "result": watched}))
         await _notify(socket, watched, "ready")
         if fate == "broken":
-            self.dropped.set()
             await socket.close(1011)
             return
         if fate == "usurped":
@@ -281,6 +323,14 @@ class Node:
         }
 
 
+def _text_of(call: dict[str, Any]) -> str:
+    """The text of a commitment."""
+    fields = call["arguments"].get("info", {"fields": []})["fields"]
+    return "".join(
+        bytes.fromhex(value[2:]).decode("latin-1") for field in fields for value in field.values()
+    )
+
+
 def _birth(era: dict[str, int], current: int) -> int:
     """The newest block at which a call of some mortality can have been born."""
     period, phase = era["period"], era["phase"]
@@ -313,3 +363,82 @@ class _Refused(Exception):  # noqa: N818  # an answer, no error of ours
 async def _notify(socket: ServerConnection, subscription: str, result: Any) -> None:  # noqa: ANN401
     params = {"subscription": subscription, "result": result}
     await socket.send(json.dumps({"jsonrpc": "2.0", "method": "update", "params": params}))
+
+
+def node_of(golden: dict[str, Any]) -> Node:
+    """The subnets, each of twenty neurons and two mechanisms, as a validator finds them."""
+    node = Node(golden)
+    us = address_of(0)
+    for netuid, own in SUBNETS.items():
+        items = {
+            "NetworksAdded": True,
+            "MechanismCountCurrent": 2,
+            "SubnetworkN": NEURONS,
+            "Tempo": 360,
+            "LastEpochBlock": 50,
+            "WeightsSetRateLimit": 10,
+            "MinAllowedWeights": 2,
+            "WeightsVersionKey": KEY,
+            "CommitRevealWeightsEnabled": False,
+            **own,
+        }
+        index = MECHANISM * 4096 + netuid
+        if items.pop("busy", False):
+            node.put_busy(_PALLET, "WeightsVersionKey", [netuid])
+        if items.pop("silent", False):
+            node.put_silent(_PALLET, "Weights", [index, 0])
+        for item, value in items.items():
+            node.put(_PALLET, item, [netuid], value)
+        node.put(_PALLET, "Uids", [netuid, us], 0)
+        node.put(_PALLET, "LastUpdate", [index], [9] * NEURONS)
+        node.put(_PALLET, "LastUpdate", [index], [60] + [9] * (NEURONS - 1), block=60)
+    index = MECHANISM * 4096 + NETUID
+    node.put(_PALLET, "Weights", [index, 0], [(1, 65_535)])
+    node.put(_PALLET, "Weights", [index, 0], list(ROW), block=60)
+    sealed = [(address_of(1), 61, b"another's", 900), (us, 62, bytes(range(256)), 901)]
+    node.put(_PALLET, "TimelockedWeightCommits", [index, 4], sealed)
+    node.put(_PALLET, "TimelockedWeightCommits", [index, 3], [(us, 50, b"text", 800)])
+    plain = {"Raw6": b"0x4142"}
+    # one that is ours, and what other tools may publish
+    fields: Iterable[list[Any]] = ([plain], [{"Sha256": b"\1" * 32}], [plain, plain], [])
+    for number, published in enumerate(fields):
+        record = {"deposit": 0, "block": 70 + number, "info": {"fields": published}}
+        node.put("Commitments", "CommitmentOf", [NETUID, address_of(number)], record)
+    node.answer("get_metagraph", _graph(node.codec))
+    node.answer("get_next_epoch_start_block", 410)
+    return node
+
+
+def _graph(codec: RuntimeCodec) -> dict[str, Any]:
+    """A metagraph: all that the runtime gives, mostly zeros, with the columns that are read."""
+    output = codec.runtime_api_map[_API]["get_metagraph"]["output"]
+    # an Option of zeros: every number is 0 and every list is empty
+    sizes = (_decoded(codec, output, b"\1" + bytes(size)) for size in range(10_000))
+    zeros: dict[str, Any] = next(found for found in sizes if found)
+    return zeros | {
+        "hotkeys": [address_of(each) for each in range(NEURONS)],
+        "validator_permit": [each < 3 for each in range(NEURONS)],
+        "block_at_registration": [each * 11 for each in range(NEURONS)],
+        # more than a double holds exactly
+        "total_stake": [2**53 + 1 + each for each in range(NEURONS)],
+    }
+
+
+def _decoded(codec: RuntimeCodec, kind: str, data: bytes) -> Any:  # noqa: ANN401  # any type
+    """A value of a type whose size nobody told; None where the data have another one."""
+    try:
+        return codec.decode(kind, data)
+    except ValueError:
+        return None
+
+
+async def main(golden: dict[str, Any]) -> None:
+    """Serve until the standard input ends."""
+    node = node_of(golden)
+    async with serve(node.session, "127.0.0.1", 0, max_size=2**24) as server:
+        print(f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}", flush=True)  # noqa: T201
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(Path(sys.argv[1]).read_text())))

@@ -7,8 +7,9 @@ makes.
 import asyncio
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ import rfc8785
 from starlette.types import ASGIApp
 from state.subnet import Record, record
 
+import tallystick
+from tallystick.scoring.scorer import Scorer
 from tallystick_chain.chain import Chain
 from tallystick_chain.network import Exchange, Network
 from tallystick_chain.simulated.hotkeys import address_of as address_of_key
@@ -42,6 +45,7 @@ QUICK = Limits(
     backoff_seconds=0.0,
 )
 SETTINGS = Settings(rate=10_000, burst=10_000)
+RULES = "skills@1.1.0"
 TYPE = "executable_python"
 MINERS = ("hk-1", "hk-2")
 
@@ -78,6 +82,12 @@ def own_record(validator: str, task: str, epoch: int, hotkey: str = "hk-1", **mo
         task, hotkey, validator=validator, epoch=epoch, round=epoch * ROUNDS, **more
     )
     return rfc8785.dumps(made)
+
+
+@cache
+def bound_rules() -> Scorer:
+    """The rules of all states, bound once."""
+    return tallystick.load(RULES)
 
 
 class Lines:
@@ -163,7 +173,7 @@ class House:
             return queries.digest()
 
 
-def house_of(
+def house_of(  # noqa: PLR0913  # what a test changes
     folder: Path,
     chain: Chain,
     *,
@@ -176,10 +186,10 @@ def house_of(
     """A validator; in a folder that was used before it goes on."""
     folder.mkdir(exist_ok=True)
     where = folder / "state.db"
-    if where.exists():
-        ledger = Ledger.open(where)
-    else:
-        ledger = Ledger.create(where, "skills@1.1.0", trust=trust)
+    is_new = not where.exists()
+    ledger = Ledger.create(where, RULES, trust=trust) if is_new else Ledger.open(where)
+    # binding takes longer than all the rest
+    ledger.scorer = bound_rules()
     intake = Lines()
     exchange = BatchExchange(
         network,
@@ -198,13 +208,14 @@ def house_of(
 @contextmanager
 def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
     """An application on a socket, in a thread."""
-    ready, done = threading.Event(), threading.Event()
+    ready, ends = threading.Event(), list[Callable[[], object]]()
 
     async def main() -> None:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
         async with serving(app, SETTINGS, listener):
+            ends.append(partial(loop.call_soon_threadsafe, done.set))
             ready.set()
-            while not done.is_set():
-                await asyncio.sleep(0.005)
+            await done.wait()
 
     thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()
@@ -212,7 +223,7 @@ def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        ends[0]()
         thread.join()
 
 
@@ -296,7 +307,7 @@ def subnet(  # noqa: PLR0913  # what a test changes
     signers: Sequence[Signer | None] = (None, None, None),
     stakes: Sequence[int] = (10, 10, 10),
     trust: Path | None = None,
-    networks: Sequence[Network] = (network(),) * 3,  # noqa: B008  # a value
+    networks: Sequence[Network] = (network(),) * 3,  # a value
     chain: SimulatedChain | None = None,
 ) -> Iterator[Subnet]:
     """Three validators with a server each, and a wire from each to each other."""

@@ -53,6 +53,7 @@ def others(tallies: tuple[Tally, ...], hotkey: str) -> list[tuple[str, str]]:
     return [(t.hotkey, t.batch) for t in tallies if t.hotkey != hotkey]
 
 
+Case = tuple[tuple[Neuron, ...], tuple[Published, ...], Exchange]
 cases = networks().flatmap(
     lambda neurons: st.tuples(
         st.just(neurons),
@@ -67,14 +68,16 @@ digests = st.none() | st.binary(min_size=32, max_size=32).map(bytes.hex).filter(
 
 
 @given(st.integers(0, LAST_EPOCH), digests, uids)
-def test_a_ballot_comes_back_as_it_was_and_fits(epoch, batch, holds):
+def test_a_ballot_comes_back_as_it_was_and_fits(
+    epoch: int, batch: str | None, holds: set[int]
+) -> None:
     data = Ballot(epoch, batch, frozenset(holds)).to_bytes()
     assert len(data) <= MAX_BYTES
     assert ballot_of(data) == Ballot(epoch, batch, frozenset(holds))
 
 
 @given(st.binary(max_size=140) | st.binary(max_size=100).map(lambda rest: b"\x01" + rest))
-def test_bytes_are_no_ballot_or_the_one_spelling_of_one(data):
+def test_bytes_are_no_ballot_or_the_one_spelling_of_one(data: bytes) -> None:
     ballot = ballot_of(data)
     assert ballot is None or ballot.to_bytes() == data
 
@@ -82,13 +85,15 @@ def test_bytes_are_no_ballot_or_the_one_spelling_of_one(data):
 @pytest.mark.parametrize(
     "ballot", [Ballot(LAST_EPOCH + 1), Ballot(-1), Ballot(0, None, frozenset({UID_LIMIT}))]
 )
-def test_what_no_ballot_can_name_is_refused(ballot):
+def test_what_no_ballot_can_name_is_refused(ballot: Ballot) -> None:
     with pytest.raises(StateError, match="expected"):
         ballot.to_bytes()
 
 
 @given(cases, st.randoms(use_true_random=False))
-def test_everyone_who_reads_the_same_blocks_has_the_same_list(case, rng: random.Random):
+def test_everyone_who_reads_the_same_blocks_has_the_same_list(
+    case: Case, rng: random.Random
+) -> None:
     neurons, history, asked = case
     shuffled = [list(read(history, COMMIT)), list(read(history, VOTE)), list(neurons)]
     for part in shuffled:
@@ -100,7 +105,7 @@ def test_everyone_who_reads_the_same_blocks_has_the_same_list(case, rng: random.
 
 
 @given(cases)
-def test_a_batch_that_counts_is_held_by_more_than_the_quorum_of_stake(case):
+def test_a_batch_that_counts_is_held_by_more_than_the_quorum_of_stake(case: Case) -> None:
     neurons, history, asked = case
     stake = {n.hotkey: n.stake_rao for n in heard(neurons, asked)}
     total = sum(stake.values())
@@ -122,7 +127,9 @@ def test_a_batch_that_counts_is_held_by_more_than_the_quorum_of_stake(case):
 
 
 @given(cases, st.data())
-def test_bytes_that_do_not_vote_change_nothing_about_others(case, data):
+def test_bytes_that_do_not_vote_change_nothing_about_others(
+    case: Case, data: st.DataObject
+) -> None:
     """Late, overwritten, unreadable, of another epoch: as if they had not been published."""
     neurons, history, asked = case
     who = data.draw(st.sampled_from(neurons)).hotkey
@@ -155,8 +162,8 @@ def test_bytes_that_do_not_vote_change_nothing_about_others(case, data):
     assert others(with_them, who) == others(of(rest, neurons, asked), who)
 
 
-@given(cases, st.data())
-def test_who_is_not_heard_changes_nothing(case, data):
+@given(cases)
+def test_who_is_not_heard_changes_nothing(case: Case) -> None:
     neurons, history, asked = case
     ears = {n.hotkey for n in heard(neurons, asked)}
     silent = tuple(p for p in history if p.hotkey in ears)
@@ -164,7 +171,7 @@ def test_who_is_not_heard_changes_nothing(case, data):
 
 
 @given(cases)
-def test_bits_of_uids_without_a_batch_change_nothing(case):
+def test_bits_of_uids_without_a_batch_change_nothing(case: Case) -> None:
     neurons, history, asked = case
     known = {t.uid for t in tally(EPOCH, read(history, COMMIT), (), neurons, asked)}
     cleaned = tuple(
@@ -177,7 +184,7 @@ def test_bits_of_uids_without_a_batch_change_nothing(case):
 
 
 @given(cases, st.data())
-def test_who_commits_and_withholds_stops_nobody(case, data):
+def test_who_commits_and_withholds_stops_nobody(case: Case, data: st.DataObject) -> None:
     """Others hold what they held; the batch that nobody has does not count."""
     neurons, history, asked = case
     liar = data.draw(st.sampled_from(neurons))
@@ -194,7 +201,7 @@ def test_who_commits_and_withholds_stops_nobody(case, data):
 
 
 @given(cases, st.data())
-def test_of_two_batches_the_one_at_the_commit_block_counts(case, data):
+def test_of_two_batches_the_one_at_the_commit_block_counts(case: Case, data: st.DataObject) -> None:
     neurons, history, asked = case
     who = data.draw(st.sampled_from(neurons))
     rest = tuple(p for p in history if p.hotkey != who.hotkey)
@@ -218,7 +225,7 @@ def _neurons(*stakes: int) -> tuple[Neuron, ...]:
     return tuple(Neuron(uid, f"hk-{uid}", True, 1, stake) for uid, stake in enumerate(stakes))
 
 
-def _votes(*holders: int, batch: int | None = 0) -> tuple[Published, ...]:
+def _votes(*holders: int) -> tuple[Published, ...]:
     own = Published(END, "hk-0", Ballot(EPOCH, digest_of(0)).to_bytes())
     votes = (
         Published(
@@ -231,27 +238,27 @@ def _votes(*holders: int, batch: int | None = 0) -> tuple[Published, ...]:
     return (own, *votes)
 
 
-def test_exactly_the_quorum_is_not_enough():
+def test_exactly_the_quorum_is_not_enough() -> None:
     assert not of(_votes(0, 1), _neurons(1, 1, 2), rules())
     assert of(_votes(0, 2), _neurons(1, 1, 2), rules())
 
 
-def test_stake_beyond_any_double_is_counted_exactly():
+def test_stake_beyond_any_double_is_counted_exactly() -> None:
     large = 10**18 + 1
     assert of(_votes(0), _neurons(large, 10**18), rules())
     assert not of(_votes(1), _neurons(large, 10**18), rules())
 
 
-def test_who_was_away_between_the_blocks_keeps_its_batch_and_has_no_vote():
+def test_who_was_away_between_the_blocks_keeps_its_batch_and_has_no_vote() -> None:
     (only,) = of(_votes(1, 2), _neurons(1, 1, 1), rules())
     assert (only.hotkey, only.holders) == ("hk-0", ("hk-1", "hk-2"))
 
 
-def test_nobody_with_stake_counts_nothing():
+def test_nobody_with_stake_counts_nothing() -> None:
     assert not of(_votes(0, 1), _neurons(0, 0), rules())
 
 
-def test_too_little_stake_is_not_heard():
+def test_too_little_stake_is_not_heard() -> None:
     assert [n.hotkey for n in heard(_neurons(5, 4, 6), rules(minimum_stake_rao=5))] == [
         "hk-0",
         "hk-2",
@@ -259,7 +266,9 @@ def test_too_little_stake_is_not_heard():
 
 
 @given(cases, st.data())
-def test_what_is_due_is_published_at_most_four_times_and_then_rests(case, data):
+def test_what_is_due_is_published_at_most_four_times_and_then_rests(
+    case: Case, data: st.DataObject
+) -> None:
     """A validator that does what is due ends with a vote for all that it holds."""
     neurons, history, asked = case
     # its own hotkey publishes what is due alone
@@ -303,7 +312,7 @@ def test_what_is_due_is_published_at_most_four_times_and_then_rests(case, data):
     assert in_time <= (newest[0].holds if newest and newest[0] else frozenset())
 
 
-def test_who_comes_late_votes_without_a_batch_of_its_own():
+def test_who_comes_late_votes_without_a_batch_of_its_own() -> None:
     uids = {"hk-0": 0, "hk-1": 1}
     late = due(
         EPOCH,
