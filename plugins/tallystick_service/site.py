@@ -46,7 +46,7 @@ _FILTERS = (counted, grouped, short, visible)
 """Functions by which templates show values, each under its own name."""
 _RECHECK = 1.0
 """Seconds after which the log is looked at though no stamp has changed; of PostgreSQL, always."""
-_POSTGRESQL_RECHECK = 0.2
+_POSTGRESQL_RECHECK = 1 / 8
 _HEALTHY = Health()
 _MOST_REMEMBERED = 512
 
