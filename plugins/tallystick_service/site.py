@@ -49,6 +49,7 @@ _RECHECK = 1.0
 _POSTGRESQL_RECHECK = 1 / 8
 _HEALTHY = Health()
 _MOST_REMEMBERED = 512
+_MOST_VALUES = 1024
 
 
 @attrs.define(eq=False)
@@ -70,9 +71,13 @@ class Version:
 
     def once(self, key: object, compute: Callable[[], _T]) -> _T:
         """Return a value that is computed once; two threads may both compute it."""
-        if key not in self._values:
-            self._values[key] = compute()
-        value: _T = self._values[key]
+        if key in self._values:
+            known: _T = self._values[key]
+            return known
+        value = compute()
+        # what strangers ask for names keys, too
+        if len(self._values) < _MOST_VALUES:
+            self._values[key] = value
         return value
 
 
