@@ -22,7 +22,7 @@ def number(value: Any) -> Markup | str:  # noqa: ANN401  # nano, or a decimal, o
     if value is None:
         return UNDEFINED
     text = value if isinstance(value, str) else to_text(value)
-    if text[-_TEXT_PLACES:-_TEXT_PLACES + 1] != "." or not set(text) <= set("-0123456789."):
+    if text[-_TEXT_PLACES : -_TEXT_PLACES + 1] != "." or not set(text) <= set("-0123456789."):
         return text
     short = text.rstrip("0")
     short += "0" if short.endswith(".") else ""

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tallystick.errors import InputError, NumberError, TallystickError
-from tallystick.numbers.nano import to_decimal
 from tallystick.json_values import JsonObject, error_value
+from tallystick.numbers.nano import to_decimal
 from tallystick.plugins.registry import installed
 from tallystick.rules.loading import shipped
 

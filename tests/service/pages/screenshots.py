@@ -9,12 +9,12 @@ from playwright.sync_api import Browser, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from browser import FLAGS  # noqa: E402
-from needs import tool  # noqa: E402
-from service.live import Live, live  # noqa: E402
+from browser import FLAGS
+from needs import tool
+from service.live import Live, live
 
-from tallystick_service.demo import made_up_state  # noqa: E402
-from tallystick_service.settings import Settings  # noqa: E402
+from tallystick_service.demo import made_up_state
+from tallystick_service.settings import Settings
 
 _WIDTH, _HEIGHT = 1280, 800
 _QUERY = "skill_type=rag_knowledge&other=skills@1.1.0"
@@ -50,9 +50,7 @@ def main() -> None:
             browser.close()
 
 
-def take(
-    browser: Browser, service: Live, path: str, file: Path, asked: argparse.Namespace
-) -> None:
+def take(browser: Browser, service: Live, path: str, file: Path, asked: argparse.Namespace) -> None:
     page = browser.new_page(
         viewport={"width": asked.width, "height": _HEIGHT}, color_scheme=asked.scheme
     )
