@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 
 LOCK = Path(__file__).parent / "lock" / "test.txt"
 PROJECT = "tallystick"
-EXTRAS = ("chain", "cluster", "postgres", "prove", "report", "trust")
+EXTRAS = ("chain", "cluster", "postgres", "prove", "report", "serve", "trust")
 """The extras of users; the others are for who changes the project."""
 
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tallystick_state.queries import StateQueries
     from tallystick_state.rules import epoch_of
     from tallystick_state.weights import Weights
+    from tallystick_validator.validator import Validator
     from tallystick_yuma.cases import yuma
 
     __version__: str
@@ -76,6 +77,7 @@ __all__ = [
     "StateQueries",
     "Synced",
     "TallystickError",
+    "Validator",
     "Weights",
     "__version__",
     "allocate",
@@ -108,6 +110,7 @@ _HOMES = {
     "StateInfo": "tallystick_state.answers",
     "StateQueries": "tallystick_state.queries",
     "Synced": "tallystick_state.answers",
+    "Validator": "tallystick_validator.validator",
     "Weights": "tallystick_state.weights",
     "allocate": "tallystick_allocation.allocation",
     "consensus": "tallystick_consensus.run",

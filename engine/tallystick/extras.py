@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 EXTRAS = {
+    "bittensor": ("bittensor", "a chain"),
     "sr25519": ("chain", "the keys of a chain's wallets"),
     "distributed": ("cluster", "a cluster"),
     "psycopg": ("postgres", "PostgreSQL"),
     "z3": ("prove", "proofs"),
+    "anyio": ("serve", "a service"),
     "prometheus_client": ("serve", "metrics"),
     "starlette": ("serve", "a service"),
     "uvicorn": ("serve", "a service"),

@@ -71,11 +71,12 @@ class ChainError(TallystickError):
 
     Attributes:
         code: one of `Refusal`.
+        message: what was found, without the remedy that the error's own text ends with.
     """
 
     def __init__(self, message: str, code: Refusal) -> None:
         super().__init__(f"{message}: {REMEDIES[code]}")
-        self.code = code
+        self.code, self.message = code, message
 
 
 @attrs.frozen

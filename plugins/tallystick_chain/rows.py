@@ -1,7 +1,63 @@
 """Rows of the commands for a chain."""
 
-from tallystick.plugins.commands import CommandRows
+from tallystick.plugins.commands import INPUT, VALUE, Command, CommandOption, CommandRows
 
 tallystick_api = 1
 
-COMMANDS = CommandRows()
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("chain",),
+            "tallystick_chain.cli.chain:chain",
+            "Show what a network file and its chain say, or run a simulated chain.",
+            below=("network", "simulate", "snapshot"),
+            heading="state",
+        ),
+    ),
+    options=(
+        CommandOption(
+            command=("miner", "sync"),
+            flag="--chain",
+            metavar="URL",
+            help="Read the miners from a chain in place of FILE, such as simulate://127.0.0.1:9944.",
+            kind=INPUT,
+            home="tallystick_chain.cli.inputs:miners_of_chain",
+            after="--state",
+            paragraph="With --chain the miners are those of a subnet at a finalized block, by the "
+            "network file, each with the block of its registration.",
+            example="tallystick miner sync --chain sdk11:finney --network network.toml "
+            "--state subnet.db",
+        ),
+        CommandOption(
+            command=("groups", "select"),
+            flag="--chain",
+            metavar="URL",
+            help="Take the seed from a chain: the hash of the round's block.",
+            kind=INPUT,
+            home="tallystick_chain.cli.inputs:seed_of_chain",
+            after="--seed",
+        ),
+        *(
+            CommandOption(
+                command=command,
+                flag="--network",
+                metavar="FILE",
+                help="With --chain, the network file.",
+                kind=VALUE,
+                home="tallystick_chain.cli.inputs:check_network",
+                after="--chain",
+            )
+            for command in (("miner", "sync"), ("groups", "select"))
+        ),
+        CommandOption(
+            command=("miner", "sync"),
+            flag="--block",
+            metavar="B",
+            help="With --chain, the block; by default the newest finalized one.",
+            kind=VALUE,
+            home="tallystick_chain.cli.inputs:check_block",
+            after="--network",
+        ),
+    ),
+)
+"""The rows of the entry point in `tallystick.commands`."""

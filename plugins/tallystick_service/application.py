@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tallystick.errors import StateError, StoreError, TallystickError
 from tallystick.io.text import masked
 from tallystick_service.access import Viewer
+from tallystick_service.answer import Answer, RefusedQuestionError, parts_of
 from tallystick_service.api import ROUTES as API
 from tallystick_service.assets import PREFIX
 from tallystick_service.guard import Guard, refusal, send_answer
@@ -34,17 +35,9 @@ from tallystick_service.metrics import Observations
 from tallystick_service.openapi import description
 from tallystick_service.pages import ROUTES as PAGES
 from tallystick_service.proof import viewer_of
-from tallystick_service.route import (
-    Answer,
-    Parameter,
-    Question,
-    RefusedQuestionError,
-    Route,
-    Version,
-    parts_of,
-)
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.settings import Settings
-from tallystick_service.site import Site
+from tallystick_service.site import Site, Version
 from tallystick_state.stored_state import StoredState
 from tallystick_state.trust.keys import Signer
 
@@ -165,7 +158,7 @@ class _Desk:
                 answer = await answer
             return answer, {"cache-control": "no-store"}
         if not row.is_kept:
-            answer, _ = await self._in_thread(site.answer, question)
+            answer, _ = await self._in_thread(self._read, question)
             return answer, {"cache-control": "no-store"}
         current = site.version_at_once() or await self._in_thread(site.look)
         etag = site.etag(current, viewer)
@@ -185,11 +178,19 @@ class _Desk:
         key = question.address, etag
         task = self._underway.get(key)
         if task is None:
-            task = asyncio.ensure_future(self._in_thread(self.site.answer, question))
+            task = asyncio.ensure_future(self._in_thread(self._read, question))
             self._underway[key] = task
             task.add_done_callback(lambda _: self._underway.pop(key, None))
         # who leaves does not end what others wait for
         return await asyncio.shield(task)
+
+    def _read(self, question: Question) -> tuple[Answer, Version]:
+        """Return the answer of a row that reads the state, with the version that it is of."""
+        with self.site.state.queries() as queries:
+            version = self.site.version_of(queries)
+            answer = question.route.answer(attrs.evolve(question, version=version, queries=queries))
+        assert isinstance(answer, Answer)  # noqa: S101  # a row that reads is no coroutine
+        return answer, version
 
     async def _in_thread(self, function: Any, *arguments: Any) -> Any:  # noqa: ANN401
         return await to_thread.run_sync(function, *arguments, limiter=self._limiter)
@@ -299,7 +300,7 @@ def error_answer(site: Site, error: RefusedQuestionError, scope: Scope) -> Answe
     accepted = Headers(scope=scope).get("accept", "")
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         try:
-            page = site.page("error.html", None, error.status, error=error)
+            page = site.page("error.html", error.status, None, question=None, error=error)
         except TemplateNotFound:
             return refusal(error)
         return attrs.evolve(page, headers=error.headers)

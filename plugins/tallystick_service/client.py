@@ -173,7 +173,7 @@ class Client:
                 raise TrustError(
                     f"found the reputation {place['reputation']} of {visible(place['hotkey'])} on "
                     f"the board, expected {proved:f}, which is proved",
-                    code="other-value",
+                    code="row-missing",
                 )
         return board
 
@@ -195,7 +195,7 @@ class Client:
         if (rows.epoch, rows.step, len(rows.rows)) != (epoch, step, 1) or tuple(
             rows.rows[0][:-1]
         ) != key:
-            raise TrustError("found the proof of another row, expected one", code="bad-proof")
+            raise TrustError("found the proof of another row, expected one", code="row-missing")
         found: Mapping[str, Any] = rows.rows[0][-1]
         return found
 

@@ -12,7 +12,7 @@ import ipaddress
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tallystick_service.route import Answer, RefusedQuestionError, json_answer
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.settings import Settings
 
 CONTENT_SECURITY_POLICY = (
@@ -44,7 +44,11 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?")
 _LONGEST_PATH = 4096
 _IPV6_SUBNET = 64
 """Bits of an IPv6 address that tell clients apart: one client has all addresses of a subnet."""
-_QUIET = frozenset({"GET", "HEAD"})
+LARGEST_HEAD = 16 * 1024
+"""Maximum size of the headers of a request, in bytes."""
+_LENGTH_DIGITS = 20
+_DRAINED = 16 << 20
+"""Bytes of a body that is too large which are taken and dropped before it is refused."""
 
 
 class Guard:
@@ -83,6 +87,7 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         check_host(headers.getlist("host"), self._hosts)
+        check_head(scope["headers"])
         scope["path"] = check_path(scope.get("raw_path", b""))
         client = scope.get("client")
         name = self._client(client[0] if client else "", headers)
@@ -120,13 +125,11 @@ class Guard:
             RefusedQuestionError: it is too large, or comes too slowly.
         """
         most = self._settings.bodies.get(scope["path"], self._settings.body_bytes)
-        if scope["method"] in _QUIET:
-            most = 0
         length = Headers(scope=scope).get("content-length")
-        if length is not None and (not length.isdecimal() or int(length[:20]) > most):
-            raise _too_large(most)
         try:
             async with asyncio.timeout(self._settings.seconds):
+                if length is not None and int(length[:_LENGTH_DIGITS]) > most + _DRAINED:
+                    raise _too_large(most)
                 return await _whole(receive, most)
         except TimeoutError:
             raise RefusedQuestionError(
@@ -139,15 +142,20 @@ class Guard:
 
 
 async def _whole(receive: Receive, most: int) -> bytes:
-    body = bytearray()
+    """Return a body; of one that is too large a part is taken, so that its sender hears so."""
+    body, size = bytearray(), 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             return bytes(body)
-        body += message.get("body", b"")
-        if len(body) > most:
+        part = message.get("body", b"")
+        size += len(part)
+        if size <= most:
+            body += part
+        is_end = not message.get("more_body")
+        if size > most and (is_end or size > most + _DRAINED):
             raise _too_large(most)
-        if not message.get("more_body"):
+        if is_end:
             return bytes(body)
 
 
@@ -157,7 +165,7 @@ def _too_large(most: int) -> RefusedQuestionError:
         "too-large",
         "a larger body",
         f"at most {most} bytes",
-        "send less" if most else "send no body with GET",
+        "send less",
     )
 
 
@@ -169,6 +177,35 @@ def _received(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return received
+
+
+def check_head(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse headers that are too large, or that say two lengths of one body.
+
+    Raises:
+        RefusedQuestionError: they do.
+    """
+    names, size = list[bytes](), 0
+    for name, value in headers:
+        names.append(name)
+        size += len(name) + len(value)
+    if size > LARGEST_HEAD:
+        raise RefusedQuestionError(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "large-head",
+            f"headers of {size} bytes",
+            f"at most {LARGEST_HEAD}",
+            "send fewer",
+        )
+    # a proxy before us might take the other one, and the rest for a request of somebody else
+    if b"transfer-encoding" in names and b"content-length" in names:
+        raise RefusedQuestionError(
+            HTTPStatus.BAD_REQUEST,
+            "two-lengths",
+            "Content-Length beside Transfer-Encoding",
+            "one of them",
+            "send one",
+        )
 
 
 def check_host(values: list[str], hosts: set[str]) -> str:

@@ -5,6 +5,7 @@ https://spec.openapis.org/oas/v3.1.1
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -14,9 +15,10 @@ from typing import Any
 import msgspec
 
 from tallystick.json_values import JsonObject
+from tallystick_service.answer import JSON
 from tallystick_service.answers import ErrorAnswer
 from tallystick_service.challenge import SCHEME
-from tallystick_service.route import JSON, Parameter, Route
+from tallystick_service.route import Parameter, Route
 
 _REF = "#/components/schemas/{name}"
 _ALWAYS = (
@@ -78,7 +80,8 @@ def _operation(row: Route, by_type: dict[Any, JsonObject]) -> JsonObject:
     for status in sorted({*_ALWAYS, *map(HTTPStatus, row.refuses)}):
         answer = refusal
         if row.name == "health" and status == HTTPStatus.SERVICE_UNAVAILABLE:
-            answer = {JSON: {"schema": {"anyOf": [by_type[row.of], by_type[ErrorAnswer]]}}}
+            either = [by_type[row.of], by_type[ErrorAnswer]]
+            answer = {JSON: {"schema": {"anyOf": either}}}
         responses[str(int(status))] = {"description": status.phrase, "content": answer}
     operation: JsonObject = {
         "operationId": row.name,
@@ -91,7 +94,7 @@ def _operation(row: Route, by_type: dict[Any, JsonObject]) -> JsonObject:
         operation["requestBody"] = {
             "description": row.posted,
             "required": True,
-            "content": {JSON: {"schema": {}}},
+            "content": {JSON: {"schema": {"type": "object"}}},
         }
     return operation
 
@@ -108,10 +111,16 @@ def _parameter(row: Route, parameter: Parameter) -> JsonObject:
         "in": "path" if in_path else "query",
         "required": parameter.required or in_path,
         "description": parameter.meaning,
-        "schema": schema,
+        **_form(parameter, schema),
         **({"example": _example(parameter)} if parameter.example else {}),
     }
 
 
-def _example(parameter: Parameter) -> str | int:
-    return int(parameter.example) if parameter.kind == "number" else parameter.example
+def _form(parameter: Parameter, schema: JsonObject) -> JsonObject:
+    if parameter.kind != "texts":
+        return {"schema": schema}
+    return {"content": {JSON: {"schema": {"type": "array", "items": {"type": "string"}}}}}
+
+
+def _example(parameter: Parameter) -> Any:  # noqa: ANN401  # any JSON value
+    return parameter.example if parameter.kind == "text" else json.loads(parameter.example)

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from tallystick.errors import TrustError
 from tallystick_service.access import OPERATOR, PUBLIC, Viewer
+from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.challenge import SCHEME, Challenge
-from tallystick_service.route import RefusedQuestionError
 from tallystick_service.settings import Settings
 from tallystick_state.trust.encoding import ss58_bytes
 from tallystick_state.trust.keys import KEY_TYPES, PublicKey
@@ -28,6 +28,7 @@ _HEADER = re.compile(r'\s*([a-z-]+)="([^"\\]*)"\s*(?:,|$)')
 _SECONDS = re.compile("[1-9][0-9]{0,15}")
 _SIGNATURE = re.compile("[0-9a-f]{128}")
 _LONGEST = 2048
+_PROXIED = frozenset({"forwarded", "via", "x-forwarded-for", "x-real-ip"})
 _ASK = 'Basic realm="operator", charset="UTF-8"'
 
 
@@ -102,7 +103,8 @@ def _operator(scheme: str, text: str, request: Request, settings: Settings) -> V
             secret = base64.b64decode(text, validate=True).decode().partition(":")[2]
         except (binascii.Error, UnicodeDecodeError, ValueError):
             secret = ""
-    host = request.client.host if request.client else ""
+    # as the guard names it; a proxy that nobody trusts hides who it is
+    host = "" if _PROXIED & {*request.headers} and not settings.proxies else request.state.client
     is_operator = settings.operator is not None and hmac.compare_digest(
         secret.encode(), settings.operator.encode()
     )

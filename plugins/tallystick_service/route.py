@@ -7,97 +7,19 @@ answered again until one of them changes. One that is a coroutine reads no state
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import attrs
 
-from tallystick.io.text import json_text, visible
-from tallystick.json_values import JsonObject
 from tallystick_service.access import Viewer
-
-if TYPE_CHECKING:
-    from tallystick_service.site import Site
-    from tallystick_state.queries import StateQueries
-    from tallystick_state.stored_state import StoredState
+from tallystick_service.answer import JSON, Answer
+from tallystick_service.site import Site, Version
+from tallystick_state.queries import StateQueries
+from tallystick_state.stored_state import StoredState
 
 _T = TypeVar("_T")
-
-_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?$", re.DOTALL)
-
-JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
-
-
-@attrs.frozen
-class Answer:
-    """An answer.
-
-    Attributes:
-        body: its bytes.
-        media_type: their kind.
-        status: of HTTP.
-        headers: others that it has.
-    """
-
-    body: bytes
-    media_type: str = JSON
-    status: int = HTTPStatus.OK
-    headers: Mapping[str, str] = attrs.field(factory=dict)
-
-
-def json_answer(view: Any, status: int = HTTPStatus.OK) -> Answer:  # noqa: ANN401  # any JSON value
-    """Return a JSON value as an answer, as ``--json`` prints it."""
-    return Answer(f"{json_text(view, indent=2)}\n".encode(), JSON, status)
-
-
-class RefusedQuestionError(Exception):
-    """A question that is not answered.
-
-    Attributes:
-        status: of HTTP.
-        code: the stable name of the reason.
-        found: what the question has.
-        expected: what it should have.
-        remedy: what to do.
-        headers: that the answer has.
-        path: of the value in what was posted.
-        problems: all that is wrong with what was posted.
-    """
-
-    def __init__(  # noqa: PLR0913, PLR0917  # the parts of an error
-        self,
-        status: int,
-        code: str,
-        found: str,
-        expected: str,
-        remedy: str,
-        headers: Mapping[str, str] | None = None,
-        *,
-        path: str = "",
-        problems: Sequence[JsonObject] = (),
-    ) -> None:
-        self.path, self.problems = path, tuple(problems)
-        self.status, self.code, self.headers = int(status), code, dict(headers or {})
-        self.found, self.expected, self.remedy = visible(found), visible(expected), visible(remedy)
-        super().__init__(f"found {self.found}, expected {self.expected}: {self.remedy}")
-
-    def view(self) -> JsonObject:
-        """Return the error as a JSON object."""
-        names = ("code", "found", "expected", "remedy")
-        view: JsonObject = {name: getattr(self, name) for name in names}
-        if self.path:
-            view["path"] = self.path
-        if self.problems:
-            view["problems"] = list(self.problems)
-        return {"error": view}
-
-
-def parts_of(message: str) -> tuple[str, str, str]:
-    """Return of a message of the engine what was found, what was expected, and what to do."""
-    parts = _PARTS.search(message)
-    return (message, "another question", "") if parts is None else parts.groups("")  # type: ignore[return-value]
 
 
 @attrs.frozen(kw_only=True)
@@ -107,7 +29,7 @@ class Parameter:
     Attributes:
         name: its name.
         meaning: what it is.
-        kind: text, or a whole number from 0.
+        kind: text, a whole number from 0, or an array of texts as JSON.
         example: a value.
         required: whether a question without it is refused; always of one in the path.
         choices: the texts that it may be; empty for any.
@@ -116,7 +38,7 @@ class Parameter:
 
     name: str
     meaning: str
-    kind: Literal["text", "number"] = "text"
+    kind: Literal["text", "number", "texts"] = "text"
     example: str = ""
     required: bool = False
     choices: tuple[str, ...] = ()
@@ -178,32 +100,7 @@ class Question:
 
     def page(self, template: str, status: int = HTTPStatus.OK, /, **values: object) -> Answer:
         """Return a page; see `Site.page`."""
-        return self.site.page(template, self, status, **values)
-
-
-@attrs.define(eq=False)
-class Version:
-    """A state between two changes.
-
-    Attributes:
-        log: hash of the last entry of its log.
-        digest: of the state.
-        rules: digest of the rules in force and scheduled.
-        epoch: the open one.
-    """
-
-    log: str
-    digest: str
-    rules: str
-    epoch: int
-    _values: dict[object, Any] = attrs.field(factory=dict, repr=False)
-
-    def once(self, key: object, compute: Callable[[], _T]) -> _T:
-        """Return a value that is computed once; two threads may both compute it."""
-        if key not in self._values:
-            self._values[key] = compute()
-        value: _T = self._values[key]
-        return value
+        return self.site.page(template, status, self.version, question=self, **values)
 
 
 Answering: TypeAlias = Callable[[Question], Answer | Coroutine[Any, Any, Answer]]

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from tallystick.canonical import canonical_bytes
-from tallystick_service.route import RefusedQuestionError
+from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.settings import Settings
 
 Verb: TypeAlias = Literal["explain", "score", "advise"]

@@ -22,7 +22,6 @@ _BACKLOG = 256
 _KEEP_ALIVE_S = 5
 _LAST_ANSWERS_S = 5
 """Seconds that answers under way may still take once the server ends."""
-_LARGEST_HEAD = 16 * 1024
 
 
 def check_installed() -> None:
@@ -32,7 +31,12 @@ def check_installed() -> None:
         InputError: a library of it is missing.
     """
     for module in _NEEDED:
-        if find_spec(module) is None:
+        try:
+            is_there = find_spec(module) is not None
+        except ValueError:
+            # a module that is kept from being imported
+            is_there = False
+        if not is_there:
             raise InputError(missing(module))
 
 
@@ -50,13 +54,14 @@ def bound(host: str, port: int) -> socket.socket:
     Raises:
         InputError: it cannot be had.
     """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host.strip("[]"), port))
         listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
+        listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
             f"found that {host}:{port} cannot be listened on ({reason}), expected a free port of "
@@ -86,6 +91,7 @@ async def serving(
     """
     import uvicorn
 
+    from tallystick_service.guard import LARGEST_HEAD
     from tallystick_service.protocol import protocol_of
 
     class Server(uvicorn.Server):
@@ -99,6 +105,8 @@ async def serving(
         ws="none",
         lifespan="on",
         log_config=None,
+        # a warning for each bad request would be a log that strangers write
+        log_level="error",
         access_log=False,
         server_header=False,
         date_header=True,
@@ -106,7 +114,7 @@ async def serving(
         limit_concurrency=settings.connections,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_LAST_ANSWERS_S,
-        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
         backlog=_BACKLOG,
     )
     server = Server(config)

@@ -9,7 +9,8 @@ from http import HTTPStatus
 
 from tallystick.numbers.nano import to_decimals
 from tallystick_service.access import condition, has_public_boards, own_values
-from tallystick_service.route import Question, RefusedQuestionError
+from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.route import Question
 from tallystick_state.answers import Profile
 from tallystick_state.leaderboard import Standing
 from tallystick_state.queries import StateQueries

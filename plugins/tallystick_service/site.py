@@ -23,11 +23,11 @@ from tallystick.io.text import printable, short, visible
 from tallystick.json_values import JsonObject
 from tallystick.numbers.text import counted, grouped
 from tallystick_service.access import OPERATOR, Viewer
+from tallystick_service.answer import HTML, Answer
 from tallystick_service.assets import Assets
 from tallystick_service.filters import FILTERS
 from tallystick_service.health import Health, HealthSource
 from tallystick_service.metrics import Observations
-from tallystick_service.route import HTML, Answer, Question, Version
 from tallystick_service.served import ServedState
 from tallystick_service.settings import Settings
 
@@ -49,6 +49,31 @@ _RECHECK = 1.0
 _POSTGRESQL_RECHECK = 0.2
 _HEALTHY = Health()
 _MOST_REMEMBERED = 512
+
+
+@attrs.define(eq=False)
+class Version:
+    """A state between two changes.
+
+    Attributes:
+        log: hash of the last entry of its log.
+        digest: of the state.
+        rules: digest of the rules in force and scheduled.
+        epoch: the open one.
+    """
+
+    log: str
+    digest: str
+    rules: str
+    epoch: int
+    _values: dict[object, Any] = attrs.field(factory=dict, repr=False)
+
+    def once(self, key: object, compute: Callable[[], _T]) -> _T:
+        """Return a value that is computed once; two threads may both compute it."""
+        if key not in self._values:
+            self._values[key] = compute()
+        value: _T = self._values[key]
+        return value
 
 
 class Site:
@@ -98,20 +123,18 @@ class Site:
         self._note: tuple[Checkpoint, Checkpoint] | None = None
 
     def page(
-        self, template: str, question: Question | None, status: int, /, **values: object
+        self, template: str, status: int, version: Version | None, /, **values: object
     ) -> Answer:
         """Return a page.
 
         Args:
             template: its name in the folder of templates.
-            question: which it answers; templates read it as ``question``, and its version of the
-                state as ``version``.
             status: of HTTP.
+            version: of the state that it is about, which templates read as ``version``.
             values: what the template reads beside that.
         """
-        state = None if question is None else question.version
         text = self.templates.get_template(template).render(
-            question=question, version=state, settings=self.settings, **values
+            version=version, settings=self.settings, **values
         )
         return Answer(text.encode(), HTML, status)
 
@@ -132,25 +155,17 @@ class Site:
             # before the look: what changes meanwhile is seen by the next one
             stamp, now = _stamp(self.state.store.path), time.monotonic()
             with self.state.queries() as queries:
-                current = self._current(queries)
+                current = self.version_of(queries)
             self._version, self._stamp, self._looked = current, stamp, now
             return current
 
-    def _current(self, queries: StateQueries) -> Version:
+    def version_of(self, queries: StateQueries) -> Version:
+        """Return the version of the state that queries see."""
         log = queries.transaction.log_hash() or ""
         known = self._version
         if known is not None and known.log == log:
             return known
         return Version(log, queries.digest(), queries.rules_digest(), queries.state.epoch)
-
-    def answer(self, question: Question) -> tuple[Answer, Version]:
-        """Return the answer of a row that reads the state, with the version that it is of."""
-        with self.state.queries() as queries:
-            current = self._current(queries)
-            asked = attrs.evolve(question, version=current, queries=queries)
-            answered = question.route.answer(asked)
-        assert isinstance(answered, Answer)  # noqa: S101  # a row that reads is no coroutine
-        return answered, current
 
     def remembered(self, key: object, compute: Callable[[], _T]) -> _T:
         """Return a value that is computed once, and the same in every version of the state.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tallystick.io.text import spreadsheet_cell
 from tallystick.numbers.nano import to_text
-from tallystick_service.route import CSV, Answer
+from tallystick_service.answer import CSV, Answer
 
 
 def csv_answer(

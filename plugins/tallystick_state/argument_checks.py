@@ -15,6 +15,7 @@ from tallystick.errors import StateError
 from tallystick.io.paths import path_of
 from tallystick_state.event import NUMBER_LIMIT
 
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SALT = re.compile(r"([0-9a-f]{2}){16,64}")
 
 
@@ -50,6 +51,20 @@ def check_text(value: object, name: str) -> None:
     """
     if not isinstance(value, str):
         raise StateError(f"found {value!r} for {name}, expected text")
+
+
+def checked_digest(value: object) -> str:
+    """Return a digest such as ``sha256:d75a…``.
+
+    Raises:
+        StateError: it is something else.
+    """
+    if not isinstance(value, str) or not _DIGEST.fullmatch(value):
+        raise StateError(
+            f"found {value!r:.80} for a digest, expected sha256: and 64 lower-case hexadecimal "
+            "digits"
+        )
+    return value
 
 
 def one_of(value: Any, name: str, allowed: Sequence[str]) -> None:  # noqa: ANN401  # as given

@@ -47,22 +47,27 @@ def chained(previous: str, seq: int, kind: str, body: str) -> Entry:
 
 
 def check(
-    entries: Iterable[Entry], *, count: int | None = None, last: str | None = None
+    entries: Iterable[Entry],
+    *,
+    count: int | None = None,
+    last: str | None = None,
+    after: tuple[int, str] = (0, GENESIS_HASH),
 ) -> Iterator[Entry]:
     """Yield the entries as they come, each after it is found to follow from those before it.
 
     Args:
-        entries: a whole log, from its first entry.
+        entries: a whole log, from its first entry, or from the one behind ``after``.
         count: how many entries there must be; not looked at when left out.
         last: the hash that the last one must have; not looked at when left out. Without it nobody
             knows that the last entries are gone.
+        after: number and hash of the entry before the first one; by default none is.
 
     Raises:
         DamagedError: at the first entry that is out of its place or has another hash, or at the end
             when the log is shorter or longer than it must be, or ends in another hash.
     """
-    previous, seq = GENESIS_HASH, 0
-    for seq, entry in enumerate(entries, 1):
+    (before, previous), seq = after, after[0]
+    for seq, entry in enumerate(entries, before + 1):
         if entry.seq != seq:
             raise _broken(f"entry {seq}", f"the number {entry.seq}", f"{seq}")
         expected = _hash(previous, seq, entry.kind, entry.body)

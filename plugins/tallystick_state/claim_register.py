@@ -27,6 +27,9 @@ from tallystick_state.claims import (
     united,
 )
 from tallystick_state.event import StateEvent, scope_of
+from tallystick_state.genesis import COUNTED_IN
+from tallystick_state.pruned import CODE as PRUNED
+from tallystick_state.pruned import PrunedClaim, line_digest
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.sections.claims import Claims as Limits
 from tallystick_state.sections.claims import claims_of
@@ -97,6 +100,9 @@ class ClaimRegister:
         # whose claims are above a limit now, or no longer
         self._known: _Groups = {}
         self._changed, self._passed = set[_Scope](), set[_Scope]()
+        self._has_pruned = transaction.pruned() is not None
+        self._incoming: dict[bytes, StateEvent] = {}
+        self._pruned_seen = 0
 
     def sift(self, events: Sequence[StateEvent], rank: Rank, epoch: int) -> Sifted:
         """Sort the events of a batch into new ones, known ones and those above a limit.
@@ -106,6 +112,8 @@ class ClaimRegister:
             rank: with which all of them come.
             epoch: the open one.
         """
+        if self._has_pruned:
+            self._incoming = {event.identity: event for event in events}
         self._known = self._claims_of([event.identity for event in events])
         new, raised, duplicates = list[int](), dict[int, Claim](), 0
         seen: dict[bytes, list[StateEvent]] = {}
@@ -203,6 +211,8 @@ class ClaimRegister:
             tasks = {claim.event.task for group in alone.values() for claim in group}
             stored = self._rows.of([*(tasks - epochs.keys())], waiting=False)
             epochs |= {claim.event.task: claim.event.epoch for claim in stored}
+            pruned = self._pruned_of(tasks - epochs.keys())
+            epochs |= {task: claim.epoch for task, claim in pruned.items()}
         else:
             epochs = {}
         after += [
@@ -277,7 +287,31 @@ class ClaimRegister:
         groups: _Groups = defaultdict(list)
         for claim in self._rows.of([*identities], waiting=self._has_quarantine):
             groups[claim.event.identity].append(claim)
+        for pruned in self._pruned_of(identities).values():
+            claim = self._pruned_claim(pruned, groups.get(pruned.identity, ()))
+            if claim is not None:
+                groups[pruned.identity].append(claim)
         return dict(groups)
+
+    def _pruned_of(self, identities: Collection[bytes]) -> Mapping[bytes, PrunedClaim]:
+        return self._transaction.pruned_claims(identities) if self._has_pruned else {}
+
+    def _pruned_claim(self, pruned: PrunedClaim, others: Sequence[Claim]) -> Claim | None:
+        """Return a claim that was pruned, as far as one of the same identity must know it.
+
+        It was counted in an epoch that is closed, which stays. Of what it said there is a digest
+        alone: so it is the claim at hand, or one that differs from it in what nobody reads.
+        """
+        event = self._incoming.get(pruned.identity)
+        if event is None:
+            event = next((claim.event for claim in others), None)
+        if event is None:
+            return None
+        if line_digest(event) != pruned.digest:
+            event = attrs.evolve(event, epoch=pruned.epoch, record=PRUNED, facts=PRUNED)
+        self._pruned_seen += 1
+        # no entry of the log has such a number
+        return Claim(-self._pruned_seen, event, Rank.OWN, None, COUNTED_IN)
 
     def _count(
         self,

@@ -18,6 +18,7 @@ from tallystick.json_values import json_value
 from tallystick_allocation.rules import round_score
 from tallystick_state.attributes import closed_attributes
 from tallystick_state.model import State
+from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
@@ -95,9 +96,18 @@ class EpochLog:
         return tuple(closings)
 
     @cached_property
+    def pruned(self) -> PrunedPoint | None:
+        """The point up to which records were pruned; None where none were."""
+        return self.transaction.pruned()
+
+    @cached_property
     def leaves(self) -> tuple[EpochLeaf, ...]:
         """The leaf of each closed epoch."""
-        stored = self.transaction.epoch_leaves() if self.trusts else {}
+        stored = self.transaction.epoch_leaves()
+        if not self.trusts:
+            # what was pruned cannot be computed again
+            pruned = 0 if self.pruned is None else self.pruned.epoch
+            stored = {epoch: leaf for epoch, leaf in stored.items() if epoch < pruned}
         return tuple(self._leaf(epoch, stored.get(epoch)) for epoch in range(len(self.closed)))
 
     @cached_property
@@ -146,6 +156,8 @@ class EpochLog:
             raise StateError(
                 f"found the epoch {epoch}, expected one of the {len(self.closed)} that are closed"
             )
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
         events = [*self.transaction.events(epoch)]
         pins = sorted({each.epoch for each in events if each.epoch <= epoch})
         return Counted(
@@ -183,6 +195,8 @@ class EpochLog:
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
         state, slots = cache(self._known), self.slots(epoch)
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(

@@ -31,6 +31,8 @@ NUMBER_LIMIT = 2**53
 """Upper limit of numbers in a log: canonical JSON holds larger ones inexactly."""
 Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
 """A number of a round, an epoch or a slot."""
+_Round = Annotated[int, msgspec.Meta(gt=-NUMBER_LIMIT, lt=NUMBER_LIMIT)]
+"""The round of an event in a log: below 0 of a carried record alone."""
 
 # keys are ASCII and numbers are whole
 _json = plain_encoder()
@@ -210,7 +212,8 @@ def _line_fields() -> Iterator[tuple[str, Any] | tuple[str, Any, None]]:
     types = get_type_hints(StateEvent)
     for field in attrs.fields(StateEvent):
         of_line = str | None if field.name in _DECIMALS else types[field.name]
-        of_line = Number if of_line is int else of_line
+        if of_line is int:
+            of_line = _Round if field.name == "round" else Number
         if field.name == _MEASURES:
             yield field.name, dict[str, str] | None, None
             continue

@@ -143,6 +143,28 @@ class EventDecoder:
         events = sorted([*self._scored(results, decoded, rejects), *late], key=itemgetter(0))
         return EventBatch(events, sorted(rejects, key=lambda each: each.line), results)
 
+    def unscored(self, line: bytes, number: int) -> StateEvent | Reject:
+        """Return the event of a line as far as it is known without a snapshot: nothing is scored.
+
+        Its identity and its digest are those that a state knows it by.
+
+        Args:
+            line: a record or a late event.
+            number: of the line, for the reject.
+        """
+        is_late = _is_event(line)
+        outcome: Any = (self._late if is_late else self.scorer.decoder).decode(line, number)
+        if isinstance(outcome, Reject):
+            return outcome
+        if outcome.__class__ is MissedDeadline:
+            outcome = outcome.record
+        try:
+            if is_late:
+                return _late_event(outcome)
+            return _event_of_record(outcome, (), None, None, None)
+        except BaseException as error:  # noqa: BLE001  # what is no defect is raised again
+            return Reject.of(internal_error(error), number)
+
     def _joined(
         self, event: Decoded, item: Item, number: int, take: Callable[[Any, int], Decoded]
     ) -> tuple[Decoded, Item]:

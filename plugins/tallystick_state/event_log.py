@@ -47,15 +47,14 @@ from tallystick_state.claims import DROPPED, EVERYONE, AllowedValidators, Claim,
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.epoch import next_epoch
 from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
+from tallystick_state.genesis import CARRIED, COUNTED_IN, FORMAT, RULE_SETS
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.miners import FLAG, as_of, clear, flag, register, retire
-from tallystick_state.model import Snapshot, State
+from tallystick_state.model import Snapshot
 from tallystick_state.pools import POOLS, Pools, PoolsChange
 from tallystick_state.rules import GENESIS, EpochRules, StateRules
 from tallystick_state.rules_in_force import (
     ADOPTION,
-    FORMAT,
-    RULE_SETS,
     WITHDRAWAL,
     Adoption,
     RulesInForce,
@@ -109,7 +108,7 @@ class EventLog:
         self._has_batch_entry = False
         self.moved: dict[int, tuple[str, str]] = {}
         self._register: ClaimRegister | None = None
-        self.state = head.state if head is not None else State(0, {}, self.in_force.at(0).seeds)
+        self.state = head.state if head is not None else self.in_force.first_state
         self.entries = head.entries if head is not None else 0
         self.hash = head.hash if head is not None else GENESIS_HASH
 
@@ -123,26 +122,56 @@ class EventLog:
         """The allowed validators."""
         return self.in_force.trust.allowed(self.named)
 
-    def begin(self) -> None:
-        """Write the first entry: rules, trust file, pools, and who is heard; keep a snapshot."""
+    def begin(self, records: Sequence[StateEvent] = (), authority: Authority = OPERATOR) -> None:
+        """Write the first entry: rules, trust file, pools, origin, and who is heard.
+
+        Carried records come after it, each as an entry; the first snapshot is kept.
+
+        Args:
+            records: those that the state moves over, in the order of their file.
+            authority: what stands behind what is carried.
+
+        Raises:
+            StateError: the records are not those of the origin.
+            TrustError: what is carried must be signed, and is not as it must.
+        """
+        origin = self.in_force.origin
+        if origin.carry is not None:
+            origin.carry.check(records)
+            self.in_force.check_carry(authority)
         rule_sets = [json_value(rules) for rules in self.rules.lines]
         begun: dict[str, Any] = {"format": FORMAT, RULE_SETS: rule_sets}
         root, pools = self.in_force.root, self.in_force.pools.first
         more = json_value(self.named) | ({} if root is None else {"trust": root_to_dict(root)})
         more |= {} if pools is None else {POOLS: json_value(pools)}
-        self._write(GENESIS, begun | more)
-        self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest))
+        self._write_stating(GENESIS, begun | more | origin.body, authority)
+        if records:
+            entries = [self._chained(CARRIED, record.to_line()) for record in records]
+            self.transaction.append(entries)
+            events = zip(entries, records, strict=True)
+            self.transaction.put_events((entry.seq, event, COUNTED_IN) for entry, event in events)
+        begun_with = self.in_force.genesis if origin.digests else None
+        self.transaction.put_snapshot(Snapshot(self.state, self.rules.digest, genesis=begun_with))
 
-    def register(self, hotkey: str, uid: int, types: Iterable[str]) -> None:
+    def register(
+        self, hotkey: str, uid: int, types: Iterable[str], block: int | None = None
+    ) -> None:
         """Register a miner; a registration that changes nothing is not written.
+
+        Args:
+            hotkey: of the miner.
+            uid: the slot.
+            types: the skill types that it declares.
+            block: of its registration on the chain; None where it is not known.
 
         Raises:
             StateError: as `miners.register`.
         """
-        after = register(self.state, self.rules, hotkey, uid, types)
+        after = register(self.state, self.rules, hotkey, uid, types, block)
         if after != self.state:
             miner = after.miners[hotkey]
-            self._write("miner", {"hotkey": hotkey, "types": list(miner.types), "uid": uid})
+            body = {"hotkey": hotkey, "types": list(miner.types), "uid": uid}
+            self._write("miner", body if block is None else {**body, "block": block})
             self.state = after
 
     def retire(self, hotkey: str) -> None:
@@ -397,6 +426,9 @@ class EventLog:
         every = self.in_force.at(epoch)
         rules = every.of_type(skill_type)
         rotation = rules.groups.rotation
+        point = self.transaction.pruned()
+        if point is not None and rotation.enabled:
+            point.check_round(number)
         streaks = {
             hotkey: self._streak(skill_type, hotkey, number, rotation.auditor_rounds)
             for hotkey in (self.state.miners if rotation.enabled else ())
@@ -570,6 +602,14 @@ class EventLog:
             return
         own = (e for e in self.transaction.claimed() if self.in_force.line_of(e.skill_type) == line)
         last = max(own, key=attrgetter("epoch"), default=None)
+        point = self.transaction.pruned()
+        pruned = -1 if point is None else point.named.get(line, -1)
+        if pruned >= epoch and (last is None or pruned > last.epoch):
+            raise StateError(
+                f"found a pruned claim that names the epoch {pruned}, expected none of {epoch} or "
+                f"later, as the rules before have scored it: choose one after {pruned}",
+                code="epoch-named",
+            )
         if last is not None and last.epoch >= epoch:
             is_left = last.epoch < LAST_EPOCH
             advice = f"choose one after {last.epoch}" if is_left else "no later one is left"

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import attrs
+
 from tallystick.errors import StateError
-from tallystick.io.paths import PathLike, path_text
+from tallystick.io.paths import PathLike, path_of, path_text
 from tallystick.plugins.logger import logger_of
 from tallystick_state.answers import (
     ClosedEpoch,
@@ -22,11 +25,20 @@ from tallystick_state.answers import (
     SnapshotInfo,
     Synced,
 )
-from tallystick_state.argument_checks import check_text, path_or_items, texts, timestamp, whole
+from tallystick_state.argument_checks import (
+    check_text,
+    checked_digest,
+    path_or_items,
+    texts,
+    timestamp,
+    whole,
+)
 from tallystick_state.attributes import check_closed_with, read_attributes
 from tallystick_state.authority import OPERATOR, Authority, read_root, stored_envelopes
+from tallystick_state.carry_file import CarryFile
 from tallystick_state.claims import AllowedValidators
 from tallystick_state.event_log import RECORDED, EventLog
+from tallystick_state.genesis import Origin, check_format, genesis_validators
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.queries import StateQueries
@@ -34,8 +46,6 @@ from tallystick_state.rules import StateRules, proved_rules_of
 from tallystick_state.rules_in_force import (
     Adoption,
     begin_under,
-    check_format,
-    genesis_validators,
     read,
 )
 from tallystick_state.store.store import PLACE, Store
@@ -51,6 +61,7 @@ if TYPE_CHECKING:
     from tallystick_consensus.run import GroupLike
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Bad, Ingested, Rounds
+    from tallystick_state.prune import Pruning
     from tallystick_state.replay import Verified
     from tallystick_state.transfer import Exported
     from tallystick_state.trust.checkpoint import Checkpoint
@@ -75,6 +86,9 @@ class Ledger(StoredState):
         pools: Mapping[str, str | Decimal] | None = None,
         idle: str = "proportional",
         burn: int | None = None,
+        carry: PathLike | None = None,
+        network: str | None = None,
+        authority: Authority = OPERATOR,
         registry: Registry | None = None,
     ) -> Self:
         """Begin a state under a rule set, or under one of each of several lines.
@@ -91,10 +105,14 @@ class Ledger(StoredState):
             idle: where the share of a line goes in which nobody has a weight: ``equal``,
                 ``proportional`` or ``burn``.
             burn: the slot that burns it.
+            carry: the carry file, with values of miners from before the state; see `carry_file`.
+            network: the digest of the network file, which every later digest covers.
+            authority: what stands behind the carry file; in a state with a trust file there must
+                be a signature.
             registry: the plugins; by default the installed ones.
 
         Raises:
-            InputError: the place is neither text nor a path, or the trust file cannot be read.
+            InputError: the place is neither text nor a path, or a file cannot be read.
             RuleSetError: the rule set does not load.
             StateError: a hotkey is not possible, two things say whom it hears, the rule sets do
                 not go together, or the pools are none of their lines.
@@ -116,9 +134,20 @@ class Ledger(StoredState):
         if pools is not None:
             shares = pools_of(pools, in_force.lines, idle, burn)
             in_force = in_force.begun_with(in_force.root, shares)
+        content, records = None, ()
+        if carry is not None:
+            carry_file = CarryFile.read(path_of(carry, "a carry file"))
+            content, records = carry_file.carried(in_force.at(0))
+        elif authority.envelope is not None:
+            raise StateError("found a signature without a carry file, expected both or neither")
+        origin = Origin(None if network is None else checked_digest(network), content)
+        in_force = attrs.evolve(in_force, origin=origin)
+        if content is not None:
+            # before anything is made at the place
+            in_force.check_carry(authority)
         with Store.create(place) as (store, transaction):
             log = EventLog(transaction, in_force, allowed)
-            log.begin()
+            log.begin(records, authority)
             log.finish()
         if store.data_checksums() is False:
             _LOG.warning(
@@ -159,6 +188,22 @@ class Ledger(StoredState):
 
     def close(self) -> None:
         """End the use of the state; no connection outlives its transaction."""
+
+    @contextmanager
+    def together(self) -> Iterator[Self]:
+        """Yield the same ledger for several changes that happen whole or not at all.
+
+        Queries of it see the changes so far; every other ledger of the state sees them once the
+        block is left.
+
+        Raises:
+            StoreError: a change in the block failed, though its error was caught; nothing changed.
+        """
+        with self.store.together() as store:
+            joined = copy(self)
+            joined.store = store
+            yield joined
+        self._known = joined._known
 
     def __enter__(self) -> Self:
         return self
@@ -464,6 +509,21 @@ class Ledger(StoredState):
         with self._writing() as log:
             pinned = log.state.epoch if epoch is None else whole(epoch, "epoch")
             return log.select_group(skill_type, dispatched, seed, pinned)
+
+    def prune(self, before_epoch: int) -> Pruning:
+        """Remove the records that epochs before one have counted; see `prune`.
+
+        Args:
+            before_epoch: the first epoch whose records stay whole; at most the last closed one.
+
+        Raises:
+            DamagedError: the store is damaged; nothing has changed.
+            StateError: the epoch is not closed, or rules need all records.
+            StoreError: the store cannot be written.
+        """
+        from tallystick_state.prune import prune
+
+        return prune(self, whole(before_epoch, "epoch"))
 
     def verify(
         self, checkpoint: Checkpoint | None = None, keys: Collection[PublicKey] = ()

@@ -1,7 +1,7 @@
 """Lists of miners and their slots, as a subnet has them: read whole, or refused line by line.
 
 A list is CSV with the header ``uid,hotkey,types``, the types separated by spaces; or JSONL with the
-same keys (``schemas/miner-1.schema.json``).
+same keys (``schemas/miner-1.schema.json``). It may have ``registered_block`` beside them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("uid", "hotkey", "types")
 """The columns of CSV, in any order."""
+REGISTERED = "registered_block"
+"""The column, or key, that a list may have beside them."""
 LARGEST = 1 << 24
 """Maximum size of a list, in bytes: 256 for each of all slots."""
 _DUPLICATE = "duplicate-miner"
@@ -43,7 +45,7 @@ CODES: Mapping[str, str] = MappingProxyType(
 """Codes of a line of a list, besides those of records."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_MOST_DIGITS = 9
+_MOST_DIGITS = {"uid": 9, REGISTERED: 16}
 
 
 @attrs.frozen
@@ -54,11 +56,13 @@ class Slot:
         uid: the slot.
         hotkey: who holds it.
         types: the skill types that it declares.
+        registered_block: of its registration on the chain; None where the list has none.
     """
 
     uid: int
     hotkey: str
     types: tuple[str, ...]
+    registered_block: int | None = None
 
 
 NumberedValue = tuple[int, Any]
@@ -116,7 +120,7 @@ def sync(log: EventLog, slots: Collection[Slot]) -> Synced:
     for hotkey in retired:
         log.retire(hotkey)
     for slot in slots:
-        log.register(slot.hotkey, slot.uid, slot.types)
+        log.register(slot.hotkey, slot.uid, slot.types, slot.registered_block)
     return _synced(before, slots, retired)
 
 
@@ -133,7 +137,7 @@ def _synced(
     hotkeys_of: dict[str, list[str]] = {"registered": [], "moved": [], "changed": [], "": []}
     for slot in slots:
         old = before.get(slot.hotkey)
-        if old is None or old.uid is None:
+        if old is None or old.uid is None or _is_anew(old, slot):
             kind = "registered"
         elif old.uid != slot.uid:
             kind = "moved"
@@ -143,6 +147,12 @@ def _synced(
     unchanged = len(hotkeys_of.pop(""))
     names = {kind: tuple(hotkeys) for kind, hotkeys in hotkeys_of.items()}
     return Synced(**names, retired=tuple(retired), unchanged=unchanged)
+
+
+def _is_anew(old: MinerEntry, slot: Slot) -> bool:
+    """Return whether a miner has registered again since its registration that is known."""
+    known, block = old.registered_block, slot.registered_block
+    return known is not None and block is not None and block > known
 
 
 def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
@@ -157,7 +167,11 @@ def _slot(row: Any, rules: TypeRules) -> Slot:  # noqa: ANN401  # any JSON value
         if skill_type not in types:
             expected = f"one of {', '.join(sorted(types))}"
             raise RecordError("unknown-skill-type", f"types[{index}]", shown(skill_type), expected)
-    return Slot(int(row["uid"]), row["hotkey"], tuple(sorted(set(row["types"]))))
+    block = row.get(REGISTERED)
+    types_declared = tuple(sorted(set(row["types"])))
+    return Slot(
+        int(row["uid"]), row["hotkey"], types_declared, None if block is None else int(block)
+    )
 
 
 def _check_apart(slot: Slot, line: int, hotkeys: dict[str, int], uids: dict[int, int]) -> None:
@@ -195,7 +209,7 @@ def _json_lines(data: bytes) -> Iterator[NumberedValue]:
 
 def _csv(path: Path, data: bytes) -> Iterator[NumberedValue]:
     table = CsvTable(io.BytesIO(data), path, is_spaced=True)
-    if sorted(table.header) != sorted(COLUMNS):
+    if sorted(table.header) not in (sorted(COLUMNS), sorted((*COLUMNS, REGISTERED))):
         raise InputError(
             f"{path}: found the header {','.join(table.header)[:80]!r}, expected "
             f"{','.join(COLUMNS)}, or one JSON object a line"
@@ -211,8 +225,9 @@ def _cells(header: Sequence[str], cells: list[str]) -> dict[str, Any] | RecordEr
         expected = f"{len(header)} cells: {','.join(header)}"
         return RecordError("missing-field", "", f"{len(cells)} cells", expected)
     row: dict[str, Any] = dict(zip(header, cells, strict=True))
-    digits = row["uid"]
-    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-    row["uid"] = int(digits) if is_number else digits
+    for name in ("uid", REGISTERED):
+        digits = row.get(name, "")
+        if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS[name]:
+            row[name] = int(digits)
     row["types"] = row["types"].split()
     return row

@@ -10,7 +10,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
 from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
-from tallystick_state.model import MinerEntry, State
+from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules, TypeRules
 from tallystick_state.sections.reputation import REPUTATION
@@ -22,16 +22,35 @@ ENGINE = ""
 """Validator of the flags that the engine computes: no validator has this hotkey."""
 FLAG = "collusion_flag"
 """The event of the record format that flags a miner (E35 of docs/errata.md)."""
+LAST_BLOCK = 2**53 - 1
+"""The last block of a chain: an integer that every reader of JSON has exactly."""
 LONGEST_HOTKEY = 64
 """Maximum length of a hotkey, in characters, as in a record."""
 
 
-def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Iterable[str]) -> State:
+def register(  # noqa: PLR0913, PLR0917  # a registration
+    state: State,
+    rules: TypeRules,
+    hotkey: str,
+    uid: int,
+    types: Iterable[str],
+    block: int | None = None,
+) -> State:
     """Return the state with a miner registered in a slot.
 
     A newcomer starts at the initial reputation for each type that it declares. Whoever held the
     slot is left behind with its reputations. A hotkey that registers again keeps its own, and now
-    declares the given types.
+    declares the given types; but by a registration that the chain has at a later block than the
+    one that is known it begins anew: with initial reputations, and without carried values. Flags
+    of collusion stay, as nobody may buy them off.
+
+    Args:
+        state: the state.
+        rules: of its open epoch.
+        hotkey: of the miner.
+        uid: the slot.
+        types: the skill types that it declares.
+        block: of its registration on the chain; None where it is not known, which changes nothing.
 
     Raises:
         StateError: the hotkey, the slot or a type is not possible.
@@ -39,23 +58,57 @@ def register(state: State, rules: TypeRules, hotkey: str, uid: int, types: Itera
     declared = tuple(sorted(set(types)))
     _check(rules, hotkey, uid, declared)
     before = state.miners.get(hotkey)
+    known = before.registered_block if before is not None else None
+    if block is not None:
+        _check_block(hotkey, block, known)
+    is_anew = block is not None and known is not None and block > known
     fresh = {
         name: initial_reputation(of_type)
         for name in declared
         if (of_type := rules.type_rules[name]).rule_set.section(REPUTATION) is not None
     }
-    reputations = before.reputation if before is not None else {}
+    reputations = before.reputation if before is not None and not is_anew else {}
     others = {
         name: attrs.evolve(miner, uid=None) if miner.uid == uid else miner
         for name, miner in state.miners.items()
     }
     reputation = {**fresh, **reputations}
-    miner = (
-        MinerEntry(hotkey, uid, declared, reputation)
-        if before is None
-        else attrs.evolve(before, uid=uid, types=declared, reputation=reputation)
+    miner = attrs.evolve(
+        before or MinerEntry(hotkey, None, (), {}),
+        uid=uid,
+        types=declared,
+        reputation=reputation,
+        registered_block=known if block is None else block,
     )
-    return attrs.evolve(state, miners={**others, hotkey: miner})
+    carry = _without(state.carry, hotkey) if is_anew else state.carry
+    return attrs.evolve(state, miners={**others, hotkey: miner}, carry=carry)
+
+
+def _without(carry: Mapping[str, Columns], hotkey: str) -> Mapping[str, Columns]:
+    """Return the carried columns without the values of a hotkey; empty ones are left out."""
+    by_line = {}
+    for line, columns in carry.items():
+        others = {
+            name: {key: nano for key, nano in column.items() if key != hotkey}
+            for name, column in columns.items()
+        }
+        by_line[line] = {name: column for name, column in others.items() if column}
+    return {line: columns for line, columns in by_line.items() if columns}
+
+
+def _check_block(hotkey: str, block: int, known: int | None) -> None:
+    """Refuse a block of a registration that cannot be.
+
+    Raises:
+        StateError: it is none, or before the one that is known: a list of an older block.
+    """
+    if not 0 <= block <= LAST_BLOCK:
+        raise StateError(f"found the block {block}, expected 0 to {LAST_BLOCK}")
+    if known is not None and block < known:
+        raise StateError(
+            f"found the registration of {shown(hotkey)} at block {block}, expected at least "
+            f"{known}, which the state knows: read the miners at a later block"
+        )
 
 
 def retire(state: State, hotkey: str) -> State:

@@ -53,6 +53,8 @@ class MinerEntry:
         flags: collusion flags since they were last cleared.
         flagged_by: how many of them each validator gave, where the rule set asks for a quorum of
             validators; otherwise empty, and no part of the canonical form.
+        registered_block: the block of the chain at which the hotkey registered, where its list of
+            miners has one; otherwise None, and no part of the canonical form.
     """
 
     hotkey: str
@@ -61,6 +63,7 @@ class MinerEntry:
     reputation: Mapping[str, Nano]
     flags: int = 0
     flagged_by: Mapping[str, int] = attrs.field(factory=dict)
+    registered_block: int | None = None
 
 
 @attrs.frozen
@@ -91,6 +94,8 @@ class Snapshot:
         rule_set: the digest of the rule set.
         previous: the digest of the snapshot before; None for the first.
         events_digest: of the events that led from the one before; None for the first.
+        genesis: of the first one, the digest of what the state began under, where that is more than
+            rules; None elsewhere, which is no part of the canonical form.
         format: the version of the canonical form.
     """
 
@@ -98,6 +103,7 @@ class Snapshot:
     rule_set: str
     previous: str | None = None
     events_digest: str | None = None
+    genesis: str | None = None
     format: int = attrs.field(default=FORMAT, init=False)
 
     @property
@@ -135,12 +141,13 @@ def _converter() -> cattrs.Converter:
 
 
 def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
-    """Leave out the hotkey of what a hotkey is the key of, and who flagged it if nobody did."""
+    """Leave out the hotkey of what a hotkey is the key of, flags of nobody, and no block."""
     write = make_dict_unstructure_fn(
         MinerEntry,
         converter,
         hotkey=override(omit=True),
         flagged_by=override(omit_if_default=True),
+        registered_block=override(omit_if_default=True),
     )
     read = make_dict_structure_fn(MinerEntry, converter)
 
@@ -167,7 +174,11 @@ def _keep_the_names_of_snapshots(converter: cattrs.Converter) -> None:
     """Say the format and the events digest as the first snapshots did, which later ones cover."""
     named = override(rename="evidence")
     write = make_dict_unstructure_fn(
-        Snapshot, converter, _cattrs_include_init_false=True, events_digest=named
+        Snapshot,
+        converter,
+        _cattrs_include_init_false=True,
+        events_digest=named,
+        genesis=override(omit_if_default=True),
     )
     read = make_dict_structure_fn(Snapshot, converter, events_digest=named)
     converter.register_unstructure_hook(Snapshot, write)

@@ -39,6 +39,7 @@ from tallystick_state.groups import is_ejected
 from tallystick_state.leaderboard import Standing, leaderboard, rank_of, rounds_dispatched
 from tallystick_state.miners import miner_of, pinned_reputation
 from tallystick_state.model import Snapshot, State, unstructure
+from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
@@ -124,15 +125,18 @@ class StateQueries:
             StateError: the state has no such line, or several where none is named.
         """
         name = self.named_line(line)
+        self._check_round(number)
         return self._round_scores(name, self._transaction.events_of_round(number))
 
     def scores_of_lines(self, number: int) -> dict[str, dict[str, Decimal]]:
         """Return the scores of a round by line; see `round_scores`."""
+        self._check_round(number)
         events = [*self._transaction.events_of_round(number)]
         return {line: self._round_scores(line, events) for line in self.in_force.lines}
 
     def reruns(self, number: int) -> list[Rerun]:
         """Return the submissions of a round that are to be run again, in their order."""
+        self._check_round(number)
         events = self._transaction.events_of_round(number)
         reruns = (Rerun.of(event) for event in events if event.rerun)
         return sorted(reruns, key=attrgetter("skill_type", "task_id", "validator", "hotkey"))
@@ -147,6 +151,7 @@ class StateQueries:
 
     def recorded(self, number: int) -> frozenset[str]:
         """Return the digests of the records of a round that are recorded."""
+        self._check_round(number)
         events = self._transaction.events_of_round(number)
         return frozenset(event.record for event in events if event.record is not None)
 
@@ -160,6 +165,7 @@ class StateQueries:
             scored: what they make of its records, by the digest of the record.
             rules: the other rules.
         """
+        self._check_round(number)
         events = self._transaction.events_of_round(number)
         digests = (event.record for event in events)
         theirs = [scored[event] for event in digests if event is not None and event in scored]
@@ -335,6 +341,7 @@ class StateQueries:
         Raises:
             StateError: it has no records.
         """
+        self._check_round(number)
         rounds = self._rounds(number, number)
         if rounds:
             return rounds[0]
@@ -344,6 +351,9 @@ class StateQueries:
 
     def closed_round(self, number: int, named: int) -> ClosedRound:
         """Return a round that a file has closed, in which its records name an epoch."""
+        if self._is_pruned(number):
+            # what came late is recorded; the scores of the round need the records before it
+            return ClosedRound(number, named, {line: {} for line in self.in_force.lines})
         epoch = self.round_epoch(number)
         return ClosedRound(number, named if epoch is None else epoch, self.scores_of_lines(number))
 
@@ -352,8 +362,22 @@ class StateQueries:
         rounds = self._transaction.recorded_rounds(number, number)
         return rounds[0][-1] if rounds else None
 
+    @cached_property
+    def pruned(self) -> PrunedPoint | None:
+        """The point up to which records were pruned; None where none were."""
+        return self._transaction.pruned()
+
+    def _is_pruned(self, number: int) -> bool:
+        return self.pruned is not None and number <= self.pruned.last_round
+
+    def _check_round(self, number: int) -> None:
+        if self.pruned is not None:
+            self.pruned.check_round(number)
+
     def _rounds(self, first: int = 0, last: int = NUMBER_LIMIT) -> list[RoundInfo]:
         closed = self._transaction.rounds()
+        if self.pruned is not None:
+            first = max(first, self.pruned.last_round + 1)
         return [
             RoundInfo(number, epoch, number in closed, closed.get(number), records, miners)
             for number, records, miners, epoch in self._transaction.recorded_rounds(first, last)

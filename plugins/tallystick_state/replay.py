@@ -7,8 +7,9 @@ proves everything that is stored beside it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import groupby, zip_longest
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import groupby, takewhile, zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -30,14 +31,17 @@ from tallystick_state.authority import (
     stored_envelopes,
 )
 from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
-from tallystick_state.checkpoints import check_leaves, check_signed
+from tallystick_state.checkpoints import check_leaves, check_pruned_leaves, check_signed
 from tallystick_state.claims import Rank
 from tallystick_state.event import Number, StateEvent
 from tallystick_state.event_log import RANKS, EventLog
+from tallystick_state.genesis import CARRIED, renewed
 from tallystick_state.ingest import refusal
 from tallystick_state.pools import read_pools
+from tallystick_state.pruned import PrunedPoint
+from tallystick_state.pruned_base import base_rows, in_force_at, lay
 from tallystick_state.rules import GENESIS
-from tallystick_state.rules_in_force import load_rules, renewed
+from tallystick_state.rules_in_force import load_rules, read
 from tallystick_state.store.integrity import check_integrity
 from tallystick_state.store.integrity import data_checksums as checksums_of_pages
 from tallystick_state.store.store import Store
@@ -72,6 +76,7 @@ class _Miner(TypedDict):
     hotkey: str
     uid: Number
     types: list[str]
+    block: NotRequired[Number]
 
 
 class _Retired(TypedDict):
@@ -152,6 +157,7 @@ class Verified:
         epochs: so many closed epochs are what a checkpoint says; None without a checkpoint.
         signers: the keys that signed it.
         data_checksums: whether PostgreSQL has checksums of its pages; None of SQLite.
+        pruned: the point before which nothing could be replayed; None of a whole log.
     """
 
     entries: int
@@ -159,6 +165,7 @@ class Verified:
     epochs: int | None = None
     signers: frozenset[PublicKey] = frozenset()
     data_checksums: bool | None = None
+    pruned: PrunedPoint | None = None
 
 
 class Renewal:
@@ -243,30 +250,65 @@ def verify(
     signers = frozenset[PublicKey]()
     if checkpoint is not None and keys:
         signers = check_signed(checkpoint, keys)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ledger.store.reading() as stored,
-        Store.create(
-            str(Path(folder) / "replayed"), shown=f"the replay of {ledger.store.shown} in {folder}"
-        ) as (_, transaction),
-    ):
-        log = EventLog(transaction, ledger.in_force.at_genesis(), ledger.allowed)
-        replay(log, check(stored.entries()), stored_envelopes(stored.envelope, ledger.store.shown))
-        log.finish()
-        rows = {table: _same_rows(table, stored, transaction) for table in TABLES}
+    with ledger.store.reading() as stored, replaying(ledger, stored) as log:
+        point = stored.pruned()
+        rows = {table: _same_rows(table, stored, log.transaction) for table in TABLES}
         # what a replay reads no page of: indexes, totals, leaves
         check_integrity(stored.connection)
         data_checksums = checksums_of_pages(stored.connection)
 
     _check_epochs(ledger, checkpoint)
     epochs = None if checkpoint is None else checkpoint.size
-    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers, data_checksums)
+    return Verified(log.entries, rows[SNAPSHOTS], epochs, signers, data_checksums, point)
+
+
+@contextmanager
+def replaying(
+    ledger: StoredState, stored: Transaction, last: int | None = None
+) -> Iterator[EventLog]:
+    """Replay the log of a state into a store that is removed afterwards; give what it came to.
+
+    The log of a pruned state is replayed from its point on.
+
+    Args:
+        ledger: the state.
+        stored: a transaction on its store.
+        last: the number of the last entry; by default that of the log.
+
+    Raises:
+        DamagedError: the chain is broken, or an entry does not follow from those before it.
+        TrustError: something that must be signed is not as it must.
+    """
+    where, envelopes = ledger.store.shown, stored_envelopes(stored.envelope, ledger.store.shown)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.create(
+            str(Path(folder) / "replayed"), shown=f"the replay of {where} in {folder}"
+        ) as (_, transaction),
+    ):
+        # the rules as this transaction sees them, which may be one that writes
+        genesis = next(stored.entries(), None)
+        in_force = read(genesis, (), where, ledger.plugins, envelopes)
+        point, after = stored.pruned(), (0, GENESIS_HASH)
+        if point is not None:
+            lay(base_rows(stored, point), transaction)
+            in_force = in_force_at(in_force, stored, point, envelopes)
+            after = point.seq, point.hash
+        log = EventLog(transaction, in_force, ledger.allowed)
+        entries = check(stored.entries(after[0] + 1), after=after)
+        if last is not None:
+            entries = takewhile(lambda entry: entry.seq <= last, entries)
+        replay(log, entries, envelopes)
+        log.finish()
+        yield log
 
 
 def _check_epochs(ledger: StoredState, checkpoint: Checkpoint | None) -> None:
     """Compare the leaves that are kept, and those of a checkpoint, with what is computed anew."""
     with ledger.epoch_log(trust=False) as log:
-        stored = log.transaction.epoch_leaves()
+        stored, point = log.transaction.epoch_leaves(), log.transaction.pruned()
+        if point is not None:
+            check_pruned_leaves(log, point)
         for epoch, leaf in stored.items():
             if epoch >= len(log.closed) or log.leaves[epoch].to_bytes() != leaf.encode():
                 raise DamagedError(
@@ -291,18 +333,28 @@ def _unlike(log: EventLog, entry: Entry) -> DamagedError:
 
 
 def _run(entry: Entry) -> tuple[str, int]:
-    """Return the key of entries that are applied together: events in a row share one."""
+    """Return the key of entries that are applied together: those of one run share one.
+
+    Runs are events in a row, and the first entry with the carried records after it.
+    """
     if entry.kind == FLAGS:
         return FLAGS, 0
+    if entry.kind in {GENESIS, CARRIED}:
+        return GENESIS, 0
     return entry.kind, entry.seq // EVENTS_AT_ONCE if entry.kind in RANKS else entry.seq
 
 
 def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
+    if chunk[0].kind == GENESIS:
+        _begin(log, chunk, envelopes)
+        return
     if chunk[0].kind not in RANKS:
         _apply_one(log, chunk[0], envelopes)
         return
     events, allowed = [StateEvent.from_line(entry.body) for entry in chunk], log.allowed
     for entry, event in zip(chunk, events, strict=True):
+        if event.round < 0:
+            raise StateError(f"found the round {event.round}, expected a whole number from 0")
         refused = refusal(log.state, log.in_force, entry.seq, event)
         if refused is not None:
             raise StateError(f"{refused.code}: found {refused.value}, expected {refused.expected}")
@@ -314,6 +366,13 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
     if rank is Rank.OWN and not all(map(allowed.is_own, events)):
         raise StateError("found an own claim of another validator than the state's own")
     log.record(events, rank)
+
+
+def _begin(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
+    """Apply the first entry, with the carried records after it."""
+    body = msgspec.json.decode(chunk[0].body, type=_Stating)
+    records = [StateEvent.from_line(entry.body) for entry in chunk[1:]]
+    log.begin(records, authority_of(body, envelopes))
 
 
 def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
@@ -365,9 +424,11 @@ class _EntryKind:
 
 _KINDS: Mapping[str, _EntryKind] = MappingProxyType(
     {
-        "genesis": _EntryKind(dict[str, Any], lambda log, _, __: log.begin()),
         "miner": _EntryKind(
-            _Miner, lambda log, body, _: log.register(body["hotkey"], body["uid"], body["types"])
+            _Miner,
+            lambda log, body, _: log.register(
+                body["hotkey"], body["uid"], body["types"], body.get("block")
+            ),
         ),
         "retire": _EntryKind(_Retired, lambda log, body, _: log.retire(body["hotkey"])),
         "clear": _EntryKind(_Cleared, lambda log, body, _: log.clear(body["hotkey"], body["at"])),

@@ -73,10 +73,11 @@ COMMANDS = CommandRows(
         Command(
             ("sign",),
             "tallystick_state.cli.sign:sign",
-            "Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.",
+            "Sign rule sets, adoptions, carried values, pools, events, receipts, trust files.",
             below=(
                 "add",
                 "adoption",
+                "carry",
                 "checkpoint",
                 "events",
                 "join",
@@ -104,6 +105,7 @@ COMMANDS = CommandRows(
                 "info",
                 "init",
                 "proof",
+                "prune",
                 "restore",
                 "rules",
                 "show",

@@ -8,7 +8,6 @@ the log alone says which rules an epoch has.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from tallystick.canonical import canonical_bytes, digest
+from tallystick.canonical import digest
 from tallystick.errors import DamagedError, RuleSetError, StateError, StoreError, TrustError
 from tallystick.json_values import JsonKey, json_object, json_value
 from tallystick.numbers.text import numbered
@@ -35,9 +34,10 @@ from tallystick_state.authority import (
     root_of,
 )
 from tallystick_state.chain import Entry
-from tallystick_state.claims import AllowedValidators
+from tallystick_state.genesis import NO_ORIGIN, Origin, first_body, origin_of, rule_set_bodies
+from tallystick_state.model import State
 from tallystick_state.pools import NO_POOLS, POOLS, Pools, PoolsChange, PoolsInForce, read_pools
-from tallystick_state.rules import GENESIS, EpochRules, StateRules, proved_rules_of
+from tallystick_state.rules import EpochRules, StateRules, proved_rules_of
 from tallystick_state.sections.epochs import EPOCHS
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class RulesInForce:
         sequences: by line, how many adoptions and withdrawals its log has; 0 is left out.
         trust: whose signatures count.
         pools: how the lines share the weight of the state, where they do.
+        origin: what it began with beside rules, trust file and pools.
         seq: the number of the newest entry that this was made of; 0 if only the first.
     """
 
@@ -105,6 +106,7 @@ class RulesInForce:
     sequences: Mapping[str, int] = attrs.field(factory=dict)
     trust: TrustInForce = OPERATORS
     pools: PoolsInForce = NO_POOLS
+    origin: Origin = NO_ORIGIN
     seq: int = 0
 
     def __repr__(self) -> str:
@@ -166,7 +168,14 @@ class RulesInForce:
         first, pools = self.trust.first, self.pools.first
         shared = {} if pools is None else {"pools": pools.digest}
         trust = None if first is None else first.digest
-        return digest({"format": 1, "lines": lines, "trust": trust, **shared})
+        begun = {"format": 1, "lines": lines, "trust": trust}
+        return digest({**begun, **shared, **self.origin.digests})
+
+    @property
+    def first_state(self) -> State:
+        """The state as it began, before its first entry."""
+        carry = self.origin.carry
+        return State(0, {}, self.at(0).seeds) if carry is None else carry.state
 
     def digest_from(self, epoch: int) -> str:
         """Return the digest of the rules in force in an epoch, and of those scheduled after it.
@@ -257,6 +266,22 @@ class RulesInForce:
         """
         return self._authorised("pools", "adopt", self.pools_statement(change), authority)
 
+    def check_carry(self, authority: Authority) -> tuple[str, ...]:
+        """Refuse to begin with carried values unless they are signed as an adoption is.
+
+        Raises:
+            TrustError: as `check`.
+        """
+        carry = self.origin.carry
+        statement = None
+        if self.root is not None and carry is not None:
+            from tallystick_state.trust.statement import carry as signed  # if signed
+
+            statement = signed(
+                network=self.root.network, trust=self.root.digest, digest=carry.digest
+            )
+        return self._authorised("carried values", "adopt", statement, authority)
+
     def begun_with(self, root: TrustRoot | None, pools: Pools | None = None) -> RulesInForce:
         """Return the rules of a state that begins with a trust file and pools, or without them."""
         trust, shared = TrustInForce.begun(root), PoolsInForce.begun(pools)
@@ -265,7 +290,8 @@ class RulesInForce:
     def at_genesis(self) -> RulesInForce:
         """Return the rules as the state began, without any adoption."""
         lines = {name: Timeline(timeline.first) for name, timeline in self.lines.items()}
-        return RulesInForce(lines, self.plugins).begun_with(self.trust.first, self.pools.first)
+        begun = RulesInForce(lines, self.plugins, origin=self.origin)
+        return begun.begun_with(self.trust.first, self.pools.first)
 
     def rotated(self, root: TrustRoot, seq: int, authority: Authority) -> RulesInForce:
         """Return the same rules after an entry that puts a trust file in force.
@@ -350,15 +376,6 @@ def _ahead(timeline: Timeline[Any], epoch: int) -> dict[str, Any]:
     }
 
 
-FORMAT = 3
-"""Version of a state: of the entries of its log, and of their transitions.
-
-Under 1, and 2 for several lines, late submissions moved baselines and thresholds (E96).
-"""
-RULE_SETS = "rules"
-"""The key of the rule sets in a first entry; an engine that knows no format above 2 finds none."""
-
-
 def read(
     genesis: Entry | None,
     later: Iterable[Entry],
@@ -383,7 +400,7 @@ def read(
     loading = plugins or installed_plugins()
     body = first_body(genesis, where)
     try:
-        rules = [_load_logged(rule_set, where, loading) for rule_set in _rule_sets(body)]
+        rules = [_load_logged(rule_set, where, loading) for rule_set in rule_set_bodies(body)]
     except (KeyError, TypeError):
         raise DamagedError(
             f"{where}: found a first entry without a rule set, expected one: restore a copy"
@@ -400,61 +417,12 @@ def read(
             "restore a copy"
         ) from None
     in_force = in_force.begun_with(root, pools)
+    origin = origin_of(body, where)
+    in_force = attrs.evolve(in_force, origin=origin)
+    if origin.carry is not None:
+        # a statement that does not hold is found as it is of any other entry
+        in_force.check_carry(authority_of(body, envelopes))
     return with_entries(in_force, later, where, envelopes)
-
-
-def _rule_sets(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if RULE_SETS in body:
-        rule_sets: list[Mapping[str, Any]] = body[RULE_SETS]
-    else:
-        rule_sets = [body["rule_set"]] if "rule_set" in body else body["rule_sets"]
-    return rule_sets
-
-
-def format_of(genesis: Entry | None, where: str) -> int:
-    """Return the format of the state that a log leads to.
-
-    Raises:
-        DamagedError: the first entry is none.
-        StoreError: the format is newer than this engine.
-    """
-    number = first_body(genesis, where).get("format")
-    if type(number) is not int or number < 1:
-        raise DamagedError(
-            f"{where}: found a first entry without a format, expected one: restore a copy"
-        )
-    if number > FORMAT:
-        raise StoreError(
-            f"{where}: found a state of the format {number}, expected at most {FORMAT}: "
-            "update tallystick"
-        )
-    return number
-
-
-def check_format(genesis: Entry | None, where: str) -> None:
-    """Refuse the store of a state of an older format, with the way to make it again.
-
-    Raises:
-        DamagedError: the first entry is none.
-        StoreError: it is of an older format, or of a newer one.
-    """
-    number = format_of(genesis, where)
-    if number < FORMAT:
-        source = shlex.quote(where)
-        raise StoreError(
-            f"{where}: found a state of the format {number}, expected {FORMAT}, under which late "
-            "submissions move no thresholds: make it again from its export, with tallystick state "
-            f"export FILE --state {source} and tallystick state import FILE --state NEW"
-        )
-
-
-def renewed(genesis: Entry) -> str:
-    """Return the body of the first entry of an older log, as this format has it."""
-    body = dict(first_body(genesis, "the log"))
-    rule_sets = _rule_sets(body)
-    for name in ("rule_set", "rule_sets"):
-        body.pop(name, None)
-    return canonical_bytes({**body, "format": FORMAT, RULE_SETS: rule_sets}).decode()
 
 
 def begin_under(
@@ -597,27 +565,6 @@ def _with_pools(
     return in_force.with_pools(attrs.evolve(change, signed_by=signed_by), seq)
 
 
-def genesis_validators(genesis: Entry | None, where: str) -> AllowedValidators:
-    """Return the allowed validators that the first entry of a log names.
-
-    Args:
-        genesis: the first entry, if the log has one.
-        where: the store or the file, for errors.
-
-    Raises:
-        DamagedError: it says no such thing.
-    """
-    body = first_body(genesis, where)
-    validator, heard = body.get("validator"), body.get("hears", [])
-    texts = isinstance(heard, list) and all(isinstance(hotkey, str) for hotkey in heard)
-    if not texts or not isinstance(validator, str | None):
-        raise DamagedError(
-            f"{where}: found a first entry that names no validators, expected hotkeys: restore a "
-            "copy"
-        )
-    return AllowedValidators(validator, frozenset(heard) or None)
-
-
 def _load_logged(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRules:
     """Load the rule set of an entry; refuse one that does not load, with the way out.
 
@@ -657,28 +604,6 @@ def load_rules(body: Mapping[str, Any], where: str, plugins: Plugins) -> StateRu
             f"plugins, expected {expected}: install the plugins that the state began with"
         )
     return StateRules.of(loaded)
-
-
-def first_body(genesis: Entry | None, where: str) -> Mapping[str, Any]:
-    """Return the JSON object of the entry that begins a log.
-
-    Raises:
-        DamagedError: the log begins with something else.
-    """
-    if genesis is None or genesis.kind != GENESIS:
-        kind = "nothing" if genesis is None else genesis.kind
-        raise DamagedError(
-            f"{where}: found a log that begins with {kind}, expected {GENESIS}: restore a copy"
-        )
-    try:
-        body = json.loads(genesis.body)
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        raise DamagedError(
-            f"{where}: found a first entry without a rule set, expected one: restore a copy"
-        )
-    return body
 
 
 def _text(value: object) -> str:

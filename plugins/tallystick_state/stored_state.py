@@ -17,6 +17,7 @@ from tallystick_state.store.store import Store
 from tallystick_state.store.transaction import Transaction
 
 if TYPE_CHECKING:
+    from tallystick.plugins.registry import Plugins
     from tallystick.scoring.bound_rules import BoundRules
     from tallystick.scoring.scorer import Scorer
     from tallystick_state.epoch_log import EpochLog
@@ -38,6 +39,11 @@ class StoredState:
     def __repr__(self) -> str:
         name, lines = type(self).__name__, " and ".join(self._known.lines)
         return f"<{name} {self.store.shown!r} of {lines}>"
+
+    @property
+    def plugins(self) -> Plugins:
+        """The plugins that rule sets of the log are loaded with."""
+        return self._known.plugins
 
     @property
     def in_force(self) -> RulesInForce:
@@ -134,6 +140,10 @@ class StoredState:
 
             self._scorers[rules.digest] = bind(rules.loaded, rules.registry)
         return self._scorers[rules.digest]
+
+    def in_force_of(self, transaction: Transaction) -> RulesInForce:
+        """Return the rules in force as a transaction on the store sees them."""
+        return self._in_force(transaction)
 
     def _in_force(self, transaction: Transaction) -> RulesInForce:
         """Return the rules as a transaction sees them: another process may have adopted some."""

@@ -12,13 +12,16 @@ hashes are others.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
+from tallystick.canonical import PREFIX, canonical_bytes
 from tallystick.errors import DamagedError, InputError, OutputError, StoreError, TrustError
 from tallystick.io.atomic import atomic_files, output_path
 from tallystick.io.documents import parse_json
@@ -35,11 +38,17 @@ from tallystick_state.authority import (
 )
 from tallystick_state.chain import Entry, check
 from tallystick_state.event_log import EventLog
+from tallystick_state.genesis import FORMAT as STATE_FORMAT
+from tallystick_state.genesis import check_format, format_of, genesis_validators
+from tallystick_state.pruned_base import TABLES as BASE_TABLES
+from tallystick_state.pruned_base import Row, base_rows, in_force_at, lay
 from tallystick_state.replay import Renewal, replay
-from tallystick_state.rules import StateRules
-from tallystick_state.rules_in_force import FORMAT as STATE_FORMAT
-from tallystick_state.rules_in_force import format_of, genesis_validators, read
+from tallystick_state.rules import GENESIS, StateRules
+from tallystick_state.rules_in_force import read
+from tallystick_state.store.checksums import put_totals
+from tallystick_state.store.integrity import check_integrity
 from tallystick_state.store.store import PLACE, Store
+from tallystick_state.store.tables import StoreTable
 from tallystick_state.store.transaction import STATING, Transaction
 from tallystick_state.stored_state import StoredState
 
@@ -47,8 +56,8 @@ if TYPE_CHECKING:
     from tallystick_state.trust.envelope import Envelope
     from tallystick_state.trust.policy import TrustRoot
 
-FORMAT, SIGNED_FORMAT = 3, 4
-"""Versions of the file: without envelopes, and with them."""
+FORMAT, SIGNED_FORMAT, PRUNED_FORMAT = 3, 4, 5
+"""Versions of the file: without envelopes, with them, and of a state whose records were pruned."""
 OLDER, SIGNED_OLDER = 1, 2
 """Versions of a file whose log is of an older format, likewise."""
 LONGEST_ENTRY = 1 << 26
@@ -65,6 +74,8 @@ class Exported:
         hash: of the last one.
         signed: whether envelopes stand among them.
         older: whether the log is of an older format.
+        rows: the digest of the rows with which the file begins, as records were pruned; None of a
+            whole log.
         renewed_from: of what was imported, the format of the file if an older one; else None.
         other_snapshots: then the epochs that begin with another snapshot than they did.
     """
@@ -73,6 +84,7 @@ class Exported:
     hash: str
     signed: bool = False
     older: bool = False
+    rows: str | None = None
     renewed_from: int | None = None
     other_snapshots: tuple[int, ...] = ()
 
@@ -81,6 +93,8 @@ class Exported:
         plain, signed = (OLDER, SIGNED_OLDER) if self.older else (FORMAT, SIGNED_FORMAT)
         version = signed if self.signed else plain
         header = {"entries": self.entries, "hash": self.hash, "tallystick_state": version}
+        if self.rows is not None:
+            header |= {"rows": self.rows, "tallystick_state": PRUNED_FORMAT}
         return json.dumps(header, separators=(",", ":")).encode() + b"\n"
 
 
@@ -105,10 +119,15 @@ def export_state(
         if head is None:
             raise StoreError("found a store without a state, expected one: restore a copy")
         older = format_of(next(transaction.entries(), None), store.shown) < STATE_FORMAT
-        exported = Exported(head.entries, head.hash, transaction.has_envelopes(), older)
+        point = transaction.pruned()
+        is_signed = point is None and transaction.has_envelopes()
+        rows = None if point is None else _rows_digest(base_rows(transaction, point))
+        exported = Exported(head.entries, head.hash, is_signed, older, rows)
         file.write(exported.to_line())
+        for table, row in () if point is None else base_rows(transaction, point):
+            file.write(_row_line(table, row))
         before = set[str]()
-        for entry in transaction.entries():
+        for entry in transaction.entries(1 if point is None else point.seq + 1):
             statement = _statement_of(entry)
             if statement is not None and statement not in before:
                 before.add(statement)
@@ -119,10 +138,24 @@ def export_state(
 
 def _statement_of(entry: Entry) -> str | None:
     """Return the signed statement that an entry names, if it does."""
-    if entry.kind not in STATING:
+    if entry.kind != GENESIS and entry.kind not in STATING:
         return None
     statement: str | None = json.loads(entry.body).get("statement")
     return statement
+
+
+def _row_line(table: StoreTable, row: Row) -> bytes:
+    """Return the line of a row of a pruned state in the file."""
+    values = [{"hex": bytes(v).hex()} if isinstance(v, bytes | memoryview) else v for v in row]
+    return canonical_bytes({"row": values, "table": table.name}) + b"\n"
+
+
+def _rows_digest(rows: Iterable[tuple[StoreTable, Row]]) -> str:
+    """Return the digest of rows as an export has them."""
+    sha256 = hashlib.sha256()
+    for table, row in rows:
+        sha256.update(_row_line(table, row))
+    return PREFIX + sha256.hexdigest()
 
 
 def _envelope_line(statement: str, text: str | None) -> bytes:
@@ -197,6 +230,8 @@ def _imported(
     with opened(path) as file:
         header = _header(path, file.readline(MAX_LINE_BYTES))
         lines = _Lines(path, file)
+        if header.rows is not None:
+            return _imported_pruned(path, where, registry, check_whole, header, lines)
         entries = check(lines.entries())
         genesis = next(entries, None)
         if genesis is None:
@@ -210,12 +245,11 @@ def _imported(
                 "again with tallystick state import, and export that one"
             )
         renewal = Renewal() if header.older else None
-        rules = read(genesis, (), str(path), registry)
+        rules = read(genesis, (), str(path), registry, lines.envelope)
         with Store.create(where) as (_, transaction):
             log = EventLog(transaction, rules, genesis_validators(genesis, str(path)))
-            replay(log, [genesis], renewal=renewal)
             try:
-                replay(log, entries, lines.envelopes_of(transaction), renewal)
+                replay(log, chain([genesis], entries), lines.envelopes_of(transaction), renewal)
             except TrustError as error:
                 raise TrustError(f"{path}: {error}", code=error.code) from error
             last = Exported(log.entries, lines.last, lines.signed, header.older)
@@ -232,6 +266,44 @@ def _imported(
         renewed_from=before,
         other_snapshots=tuple(renewal.other_snapshots),
     )
+
+
+def _imported_pruned(  # noqa: PLR0913, PLR0917  # what `_imported` has read
+    path: Path,
+    where: str,
+    registry: Registry | None,
+    check_whole: Callable[[EventLog], None],
+    header: Exported,
+    lines: _Lines,
+) -> Exported:
+    """Begin a store with the rows of a pruned state, and replay what came after them."""
+    with Store.create(where) as (_, transaction):
+        point = lay(lines.rows(), transaction)
+        if lines.rows_digest != header.rows:
+            raise InputError(
+                f"{path}: found rows of the digest {lines.rows_digest}, expected {header.rows}, "
+                "which the first line has: the file was cut or changed, export it again"
+            )
+        genesis = next(transaction.entries(), None)
+        envelopes = lines.envelopes_of(transaction)
+        # a state of an older format cannot be pruned
+        check_format(genesis, str(path))
+        rules = read(genesis, (), str(path), registry, envelopes)
+        rules = in_force_at(rules, transaction, point, envelopes)
+        log = EventLog(transaction, rules, genesis_validators(genesis, str(path)))
+        entries = check(lines.entries(), after=(point.seq, point.hash))
+        try:
+            replay(log, entries, envelopes)
+        except TrustError as error:
+            raise TrustError(f"{path}: {error}", code=error.code) from error
+        if (log.entries, log.hash) != (header.entries, header.hash):
+            raise _cut(path, log.entries, header)
+        check_whole(log)
+        log.finish()
+        # rows are no entries: what no replay reads is compared with what it sums up to
+        put_totals(transaction.connection)
+        check_integrity(transaction.connection)
+    return header
 
 
 def is_export(path: Path) -> bool:
@@ -264,12 +336,13 @@ def _header(path: Path, line: bytes) -> Exported:
         header = parse_json(line)
         version = header["tallystick_state"]
         signed, older = version in (SIGNED_FORMAT, SIGNED_OLDER), version in (OLDER, SIGNED_OLDER)
-        exported = Exported(header["entries"], header["hash"], signed, older)
+        rows = header["rows"] if version == PRUNED_FORMAT else None
+        exported = Exported(header["entries"], header["hash"], signed, older, rows)
     except (ValueError, KeyError, TypeError):
         raise _bad_header(path) from None
-    if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT}:
+    if version not in {OLDER, SIGNED_OLDER, FORMAT, SIGNED_FORMAT, PRUNED_FORMAT}:
         raise InputError(
-            f"{path}: found the format {version}, expected {OLDER} to {SIGNED_FORMAT}: update "
+            f"{path}: found the format {version}, expected {OLDER} to {PRUNED_FORMAT}: update "
             "tallystick"
         )
     return exported
@@ -293,12 +366,39 @@ class _Lines:
         self._path, self._file = path, file
         self._kept: dict[str, Envelope] = {}
         self.signed, self.last = False, ""
+        self._number = 1
+        self._next: tuple[int, bytes] | None = None
+        self._rows = hashlib.sha256()
+
+    @property
+    def rows_digest(self) -> str:
+        """The digest of the rows that were read."""
+        return PREFIX + self._rows.hexdigest()
+
+    def rows(self) -> Iterator[tuple[StoreTable, Row]]:
+        """Yield the rows of a pruned state, with which the file begins."""
+        for number, line in self._numbered():
+            if not line.startswith(_ROW):
+                # the first line behind them
+                self._next = number, line
+                return
+            self._rows.update(line)
+            yield _row(self._path, number, line)
+
+    def _numbered(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines that are left, with their numbers."""
+        if self._next is not None:
+            (number, line), self._next = self._next, None
+            self._number = number
+            yield number, line
+        for line in iter(lambda: self._file.readline(LONGEST_ENTRY), b""):
+            self._number += 1
+            yield self._number, line
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries, one after the other; the envelope before one is kept for it."""
-        lines = iter(lambda: self._file.readline(LONGEST_ENTRY), b"")
         before: str | None = None
-        for number, line in enumerate(lines, 2):
+        for number, line in self._numbered():
             if line.startswith(_ENVELOPE):
                 if before is not None:
                     raise _bad_line(self._path, number, line)
@@ -311,6 +411,10 @@ class _Lines:
             before, self.last = None, entry.hash
             yield entry
 
+    def envelope(self, statement: str) -> Envelope | None:
+        """Return an envelope that was read and not yet used."""
+        return self._kept.get(statement)
+
     def envelopes_of(self, transaction: Transaction) -> Envelopes:
         """Return the envelopes: those read and not yet used, and those of the store."""
         stored = stored_envelopes(transaction.envelope, str(self._path))
@@ -322,6 +426,22 @@ class _Lines:
 
 
 _ENVELOPE = b'{"envelope":'
+_ROW = b'{"row":'
+
+
+def _row(path: Path, number: int, line: bytes) -> tuple[StoreTable, Row]:
+    try:
+        value = json.loads(line)
+        table = BASE_TABLES[value["table"]]
+        row = tuple(
+            bytes.fromhex(item["hex"]) if isinstance(item, dict) else item for item in value["row"]
+        )
+        is_whole = len(row) == len(table.columns) and _row_line(table, row) == line
+    except (ValueError, KeyError, TypeError, RecursionError):
+        is_whole = False
+    if not is_whole:
+        raise _bad_line(path, number, line)
+    return table, row
 
 
 def _envelope(path: Path, number: int, line: bytes) -> tuple[str, Envelope]:

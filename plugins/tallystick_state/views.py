@@ -30,10 +30,12 @@ if TYPE_CHECKING:
         Synced,
     )
     from tallystick_state.claims import AllowedValidators
+    from tallystick_state.genesis import Origin
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Ingested
     from tallystick_state.leaderboard import Standing
     from tallystick_state.pools import Pools, PoolsChange, PoolsInForce
+    from tallystick_state.prune import Pruning
     from tallystick_state.replay import Verified
     from tallystick_state.rules import EpochRules
     from tallystick_state.rules_in_force import Adoption, RulesInForce
@@ -50,6 +52,29 @@ def begun(
 ) -> View:
     """Return a state that was begun."""
     return {**_under(rules), **pools(shared), "epoch": 0, **json_value(allowed), **trusted(root)}
+
+
+def origin(began: Origin) -> View:
+    """Return the values with which a state began beside its rules, if there are any."""
+    view: View = {} if began.network is None else {"network": began.network}
+    if began.carry is not None:
+        carry = began.carry
+        counts = {"miners": len(carry.state.miners), "records": carry.records}
+        view |= {"carry": {"digest": carry.digest, **counts}}
+    return view
+
+
+def pruning(pruned: Pruning) -> View:
+    """Return the outcome of a pruning."""
+    return {
+        "epoch": pruned.epoch,
+        "already": pruned.already,
+        "entries": pruned.entries,
+        "events": pruned.events,
+        "left": pruned.left,
+        "bytes_before": pruned.bytes_before,
+        "bytes_after": pruned.bytes_after,
+    }
 
 
 def pools(shares: Pools | None) -> View:
@@ -332,6 +357,8 @@ def verified(result: Verified) -> View:
         view |= {"data_checksums": result.data_checksums}
     if result.epochs is not None:
         view |= {"epochs": result.epochs, "signed_by": sorted(map(str, result.signers))}
+    if result.pruned is not None:
+        view |= {"pruned": {"before_epoch": result.pruned.epoch, "entry": result.pruned.seq}}
     return view
 
 

@@ -1,7 +1,17 @@
 """Rows of the commands for the daemon."""
 
-from tallystick.plugins.commands import CommandRows
+from tallystick.plugins.commands import Command, CommandRows
 
 tallystick_api = 1
 
-COMMANDS = CommandRows()
+COMMANDS = CommandRows(
+    commands=(
+        Command(
+            ("run",),
+            "tallystick_validator.cli.run:run",
+            "Run a validator: close epochs by the chain's blocks, set weights.",
+            heading="state",
+        ),
+    ),
+)
+"""The rows of the entry point in `tallystick.commands`."""

@@ -12,6 +12,7 @@ _WITH_BLOCKS = {
     "docs/adoption.md",
     "docs/allocation.md",
     "docs/canonical.md",
+    "docs/chain.md",
     "docs/conformance.md",
     "docs/consensus.md",
     "docs/errata.md",

@@ -40,9 +40,7 @@ def observations() -> Observations:
 @pytest.fixture(scope="session")
 def service(state: Path, observations: Observations) -> Iterator[Live]:
     settings = Settings(operator=OPERATOR, rate=10_000, burst=10_000)
-    with live(
-        state, settings, observations=observations, signed_by=signer("validator")
-    ) as running:
+    with live(state, settings, observations=observations, signed_by=signer("validator")) as running:
         yield running
 
 

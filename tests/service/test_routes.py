@@ -11,8 +11,9 @@ from jsonschema import Draft202012Validator
 from service.conftest import OPERATOR
 from service.live import EPOCHS, OWN, TYPES, Live, Reply, history
 
+from tallystick_service.answer import JSON
 from tallystick_service.application import ROUTES
-from tallystick_service.route import JSON, Route
+from tallystick_service.route import Route
 from tallystick_state.ledger import Ledger
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
@@ -73,9 +74,7 @@ def test_every_answer_is_of_its_type(
 def test_every_address_for_machines_is_described_and_no_other(
     description: dict[str, Any],
 ) -> None:
-    described = {
-        (path, method) for path, item in description["paths"].items() for method in item
-    }
+    described = {(path, method) for path, item in description["paths"].items() for method in item}
     assert described == {(row.path, "post" if row.posted else "get") for row in ROWS}
     assert description["openapi"] == "3.1.0"
     for schema in description["components"]["schemas"].values():
@@ -189,7 +188,7 @@ def test_head_has_the_headers_alone(service: Live) -> None:
         ("/api/v1/proofs/row?epoch=1&step=thresholds&key=7", 400, "bad-parameter"),
         ("/api/v1/proofs/row?epoch=1&step=thresholds&key=%5B%22a%22%5D", 404, "not-there"),
         ("/api/v1/proofs/row?epoch=1&step=thresholds", 400, "bad-parameter"),
-        ("/api/v1/proofs/consistency?old=3&new=2", 400, "bad-parameter"),
+        ("/api/v1/proofs/consistency?old=3&new=2", 404, "no-such-checkpoints"),
         ("/none", 404, "no-such-address"),
         ("/static/none.css", 404, "no-such-address"),
     ],

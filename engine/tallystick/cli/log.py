@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import PurePath
@@ -35,6 +36,15 @@ class _Handler(logging.Handler):
         # a process without an error output has none here
         if sys.stderr is not None:
             echo(self.format(record), err=True)
+
+
+class _Lasting(_Handler):
+    """Writes as long as somebody reads; a process that goes on for months outlives its reader."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record, or none where nobody reads."""
+        with suppress(OSError, ValueError):
+            super().emit(record)
 
 
 class _Warnings(_Handler):
@@ -110,6 +120,21 @@ def begin(formatter: logging.Formatter) -> None:
     fields = {"command": context.command_path, "version": version(ROOT)}
     logging.getLogger(ROOT).info("started", extra=fields)
     settings.tell_in_force()
+
+
+def begin_json(level: int) -> None:
+    """Log JSON lines from a level on, in place of any log before, whatever becomes of their reader.
+
+    Libraries beside the engine log their warnings likewise.
+    """
+    for name, least in ((ROOT, level), (None, max(level, logging.WARNING))):
+        handler, logger = _Lasting(least), logging.getLogger(name)
+        handler.setFormatter(_Json())
+        for other in [other for other in logger.handlers if isinstance(other, _Handler)]:
+            logger.removeHandler(other)
+        logger.addHandler(handler)
+    logging.getLogger(ROOT).setLevel(level)
+    logging.getLogger(ROOT).propagate = False
 
 
 def only_warn() -> None:

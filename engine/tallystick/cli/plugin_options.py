@@ -9,6 +9,9 @@ values of all such options by their flags; it returns what the command asks for,
 `score`. It is called before the first pass begins, so that what is wrong with the value is told
 before the work.
 
+`INPUT` is another input, in place of one that the command has itself. Its home is called as that of
+a second pass; it returns a function, which the command calls with what it knows.
+
 `VALUE` is read by the home of another option. Its own is called with the same, and only refuses.
 """
 
@@ -117,14 +120,60 @@ class PluginOptions:
             RuleSetError: a rule set does not load.
             PluginError: the plugin of a pass cannot be used.
         """
-        from tallystick.plugins.commands import SECOND_PASS, VALUE
+        from tallystick.plugins.commands import SECOND_PASS
 
-        for option in self._of_kind(VALUE):
-            _home(option)(self._options[option], self.values)
+        self._check_values()
         return [
             (option.row.flag, _home(option)(self._options[option], self.values))
             for option in self._of_kind(SECOND_PASS)
         ]
+
+    def input(self, own: object, name: str) -> Callable[..., Any] | None:
+        """Return the function of another input; None where the command's own is given.
+
+        Args:
+            own: the value of the command's own argument or option; None where it is not given.
+            name: of that argument or option, for errors.
+
+        Raises:
+            UsageError: none is given, or several are.
+            PluginError: the plugin of the input cannot be used.
+        """
+        from tallystick.plugins.commands import INPUT
+
+        self._check_values()
+        options = self._of_kind(INPUT)
+        names = [*([] if own is None else [name]), *(option.row.flag for option in options)]
+        if len(names) > 1:
+            raise click.UsageError(f"found {' and '.join(names)}, expected one of them")
+        if not options:
+            if own is None:
+                flags = self._flags_of_inputs()
+                raise click.UsageError(f"found no {name}, expected it{flags}")
+            return None
+        (option,) = options
+        function = _home(option)(self._options[option], self.values)
+        if not callable(function):
+            raise _wrong_answer(option, function, "a function")
+        return function
+
+    def _flags_of_inputs(self) -> str:
+        from tallystick.plugins.commands import INPUT
+
+        params = click.get_current_context().command.params
+        flags = [
+            param.row.flag
+            for param in params
+            if isinstance(param, PluginOption)
+            if param.row.kind == INPUT
+        ]
+        return f", or {' or '.join(flags)}" if flags else ""
+
+    def _check_values(self) -> None:
+        from tallystick.plugins.commands import VALUE
+
+        for option in self._of_kind(VALUE):
+            _home(option)(self._options[option], self.values)
 
     def _of_kind(self, kind: str) -> list[PluginOption]:
         return [option for option in self._options if option.row.kind == kind]

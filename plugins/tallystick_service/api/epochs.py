@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from tallystick.json_values import JsonObject, json_value
 from tallystick_service.access import ACCESS, condition, own_values
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     CheckpointAnswer,
     EpochAnswer,
@@ -16,14 +17,7 @@ from tallystick_service.answers import (
     RowProofAnswer,
     WeightsAnswer,
 )
-from tallystick_service.route import (
-    Answer,
-    Parameter,
-    Question,
-    RefusedQuestionError,
-    Route,
-    json_answer,
-)
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import closings_of, not_shown, sees_board
 from tallystick_state import views
 from tallystick_state.checkpoints import checkpoint, growth, row_proof
@@ -220,8 +214,8 @@ def _growth(question: Question) -> Answer:
         size = len(log.closed)
         if not 0 < old <= new <= size:
             raise RefusedQuestionError(
-                HTTPStatus.BAD_REQUEST,
-                "bad-parameter",
+                HTTPStatus.NOT_FOUND,
+                "no-such-checkpoints",
                 f"checkpoints of {old} and {new} epochs",
                 f"1 to {size}, the older one first",
                 "see /api/v1/checkpoint",
@@ -300,6 +294,7 @@ ROUTES: tuple[Route, ...] = (
             Parameter(
                 name="key",
                 meaning="the key of the row, a JSON array of texts",
+                kind="texts",
                 example='["rag_knowledge","baseline"]',
                 required=True,
             ),
@@ -317,5 +312,6 @@ ROUTES: tuple[Route, ...] = (
             _size("old", "epochs of the older checkpoint", "2"),
             _size("new", "epochs of the newer checkpoint", "3"),
         ),
+        refuses=(404,),
     ),
 )

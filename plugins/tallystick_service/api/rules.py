@@ -15,15 +15,9 @@ from tallystick.rules.digest import canonical_form
 from tallystick.rules.loading import load, shipped
 from tallystick.scoring.scorer import bind
 from tallystick.scoring.trees import trees_of
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.answers import RulesAnswer, RuleSetAnswer, RuleSetsAnswer
-from tallystick_service.route import (
-    Answer,
-    Parameter,
-    Question,
-    RefusedQuestionError,
-    Route,
-    json_answer,
-)
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_state import views
 
 if TYPE_CHECKING:

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from anyio import to_thread
+
+from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject, json_value
+from tallystick_service.answer import Answer, json_answer
 from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
+from tallystick_service.health import Health, Problem
 from tallystick_service.proof import ask_operator
-from tallystick_service.route import Answer, Question, Route, json_answer
+from tallystick_service.route import Question, Route
+
+_UNREADABLE = Problem(
+    "state-unreadable",
+    "found a state that cannot be read, expected one that can",
+    "run tallystick state verify on it, and see the page on operations",
+)
 
 
-def _health(question: Question) -> Answer:
-    health = question.site.health()
+async def _health(question: Question) -> Answer:
+    site = question.site
+    health = site.health()
+    try:
+        if site.version_at_once() is None:
+            await to_thread.run_sync(site.look)
+    except TallystickError:
+        # where the store is, and what is wrong with it, is not for everyone
+        health = Health("failing", (_UNREADABLE, *health.problems))
     is_failing = health.status == "failing"
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_failing else HTTPStatus.OK
     return json_answer(json_value(health), status)
@@ -41,8 +59,7 @@ ROUTES: tuple[Route, ...] = (
         answer=_health,
         subject="service",
         of=HealthAnswer,
-        is_kept=False,
-        refuses=(503,),
+        reads=False,
     ),
     Route(
         path="/metrics",

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from tallystick.json_values import JsonObject, json_value
 from tallystick_allocation.explanation import explained
 from tallystick_service.access import condition
+from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
 from tallystick_service.answers import (
     BoardAnswer,
     HistoryAnswer,
@@ -17,14 +18,7 @@ from tallystick_service.answers import (
     StateAnswer,
 )
 from tallystick_service.api.epochs import EPOCH, check_embargo
-from tallystick_service.route import (
-    Answer,
-    Parameter,
-    Question,
-    RefusedQuestionError,
-    Route,
-    json_answer,
-)
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import (
     board_of,
     closings_of,

@@ -20,12 +20,14 @@ from tallystick.cli.progress import working
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import OutputError
+from tallystick_state.cli.options import signer_options
 
 if TYPE_CHECKING:
     import socket
 
     from tallystick_service.settings import Settings
     from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.keys import Signer
 
 _PORT = 8640
 _SECRET_BYTES = 24
@@ -82,6 +84,7 @@ _UNPROTECTED = (
     show_default=True,
     help="Epochs that must close after one before its weights are public.",
 )
+@signer_options
 @as_json
 def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     where: str | None,
@@ -92,6 +95,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     names: tuple[str, ...],
     proxies: tuple[str, ...],
     embargo: int,
+    signer: Signer | None,
     as_json: bool,
 ) -> None:
     """Serve pages and JSON about a state, which it reads and never changes.
@@ -99,7 +103,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     It listens on this machine alone unless --host says otherwise. Everyone sees what the rule set
     makes public; a miner sees its own view by a proof of its hotkey. With --operator the secret
     that is printed shows everything, to this machine alone. With --demo it makes a network up in
-    a temporary folder, which is removed at the end. SIGTERM ends it.
+    a temporary folder, which is removed at the end. A signer signs the checkpoint. SIGTERM ends it.
     """
     from tallystick_service.server import bound, check_installed, is_loopback
     from tallystick_service.settings import LOOPBACK, Settings
@@ -111,6 +115,9 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     if operator and not is_loopback(host):
         raise click.UsageError("--operator is for this machine alone: leave out --host")
     check_installed()
+    if demo:
+        # one that a settings file names is not meant
+        where = None
     own = () if host in {"0.0.0.0", "::"} else (f"[{host}]" if ":" in host else host,)  # noqa: S104  # compared
     settings = Settings(
         hosts=(*dict.fromkeys((*LOOPBACK, *own, *names)),),
@@ -124,7 +131,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     with listener, _state(where) as ledger:
         if not is_loopback(host):
             tell_refusal(_UNPROTECTED.format(host=host))
-        asyncio.run(_served(ledger, settings, listener, as_json=as_json))
+        asyncio.run(_served(ledger, settings, signer, listener, as_json=as_json))
 
 
 def _is_given(name: str) -> str:
@@ -164,7 +171,12 @@ def _state(where: str | None) -> Iterator[Ledger]:
 
 
 async def _served(
-    ledger: Ledger, settings: Settings, listener: socket.socket, *, as_json: bool
+    ledger: Ledger,
+    settings: Settings,
+    signer: Signer | None,
+    listener: socket.socket,
+    *,
+    as_json: bool,
 ) -> None:
     """Serve until a signal asks to end."""
     from tallystick_service.application import application
@@ -174,7 +186,7 @@ async def _served(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    async with serving(application(ledger, settings), settings, listener) as task:
+    async with serving(application(ledger, settings, signer=signer), settings, listener) as task:
         waiting = asyncio.create_task(ended.wait())
         _tell(address_of(listener), settings, as_json=as_json)
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tallystick_service.answer import HTML, Answer
 from tallystick_service.pages.miner import public_boards
-from tallystick_service.route import HTML, Answer, Question, Route
+from tallystick_service.route import Question, Route
 
 
 def _home(question: Question) -> Answer:

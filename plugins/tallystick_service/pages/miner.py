@@ -15,8 +15,9 @@ from tallystick.numbers.nano import from_decimal
 from tallystick.scoring.scorer import Scorer
 from tallystick_service.access import condition, own_values
 from tallystick_service.advice import advice
+from tallystick_service.answer import CSV, Answer
 from tallystick_service.examples import example_of
-from tallystick_service.route import CSV, Answer, Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import closings_of, history_of, sees_board, unknown_miner
 from tallystick_service.standing import (
     Pay,

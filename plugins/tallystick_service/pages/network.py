@@ -8,6 +8,7 @@ import attrs
 
 from tallystick.json_values import JsonObject, json_value
 from tallystick.numbers.nano import to_text
+from tallystick_service.answer import CSV, HTML, Answer
 from tallystick_service.api.epochs import (
     checkpoint_of,
     epoch_row,
@@ -19,7 +20,7 @@ from tallystick_service.api.epochs import (
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.pages.miner import public_boards
 from tallystick_service.pages.scoring import versioned
-from tallystick_service.route import CSV, HTML, Answer, Parameter, Question, Route
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.shown import board_of, closings_of
 from tallystick_service.tables import csv_answer
 from tallystick_state import views

@@ -12,15 +12,8 @@ from tallystick.rules.loading import load, shipped
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.render import verdict
-from tallystick_service.route import (
-    CSV,
-    HTML,
-    Answer,
-    Parameter,
-    Question,
-    RefusedQuestionError,
-    Route,
-)
+from tallystick_service.answer import CSV, HTML, Answer, RefusedQuestionError
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.rule_book import (
     constants_of,
     proofs_name,

@@ -18,11 +18,12 @@ from anyio import to_thread
 from tallystick.errors import TallystickError
 from tallystick.json_values import JsonObject
 from tallystick.numbers.nano import from_text
+from tallystick_service.answer import HTML, Answer, RefusedQuestionError
 from tallystick_service.api.scoring import value_of
 from tallystick_service.edits import lines_of
 from tallystick_service.examples import example_of
 from tallystick_service.pages.rules import known_rules
-from tallystick_service.route import HTML, Answer, Parameter, Question, RefusedQuestionError, Route
+from tallystick_service.route import Parameter, Question, Route
 from tallystick_service.scoring import Order
 from tallystick_service.site import Site
 from tallystick_state.rules import StateRules

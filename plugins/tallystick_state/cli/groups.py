@@ -7,6 +7,7 @@ import click
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import as_json
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
 from tallystick_state import views
@@ -20,6 +21,7 @@ def groups() -> None:
 
 @groups.command(
     "select",
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick groups select translation --round 7 --seed block-42 \\",
         "    --state subnet.db",
@@ -27,7 +29,7 @@ def groups() -> None:
 )
 @click.argument("skill_type", metavar="TYPE")
 @click.option("--round", "number", required=True, type=number_type, help="The round.")
-@click.option("--seed", required=True, help="A text that nobody could foresee.")
+@click.option("--seed", help="A text that nobody could foresee.")
 @click.option(
     "--epoch", type=number_type, help="The epoch of the snapshot; by default the open one."
 )
@@ -37,15 +39,18 @@ def groups() -> None:
 def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     skill_type: str,
     number: int,
-    seed: str,
+    seed: str | None,
     epoch: int | None,
     where: str,
     as_json: bool,
     held: Held,
+    plugin_options: PluginOptions,
 ) -> None:
     """Select primaries by reputation and draw auditors by the seed; the log keeps both."""
+    other = plugin_options.input(seed, "--seed")
+    text = seed if other is None else other(number)
     with opened(where, held) as ledger:
-        group, reason = ledger.select_group(skill_type, number, seed, epoch), ""
+        group, reason = ledger.select_group(skill_type, number, text, epoch), ""
         if not group.primaries:
             with ledger.queries() as queries:
                 reason = queries.no_candidates(skill_type)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.cli.command import CommandGroup, examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.options import PATH, as_json
+from tallystick.cli.plugin_options import ExtensibleCommand, PluginOptions
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json, table_lines
 from tallystick.io.text import visible
@@ -110,24 +111,33 @@ def register_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 
 @miner.command(
     "sync",
+    cls=ExtensibleCommand,
     epilog=examples(
         "tallystick miner sync miners.csv --state subnet.db",
         "cat miners.jsonl | tallystick miner sync - --state subnet.db",
     ),
 )
-@click.argument("file", type=PATH)
+@click.argument("file", type=PATH, required=False)
 @state_option
 @locked_options
 @as_json
-def sync_command(file: Path, where: str, as_json: bool, held: Held) -> None:
+def sync_command(  # one argument for each option
+    file: Path | None, where: str, as_json: bool, held: Held, plugin_options: PluginOptions
+) -> None:
     """Give every slot to the miner that FILE lists: register, move and retire, all at once.
 
     FILE is CSV with the header uid,hotkey,types, the types separated by spaces; or JSONL with the
     same keys. It has all miners of the subnet: who is not in it holds no slot any more, and keeps
-    its reputations. If a line is bad nothing changes and the exit status is 1.
+    its reputations. If a line is bad nothing changes and the exit status is 1. A list may have
+    registered_block as well: a miner whose block is later than before begins anew.
     """
+    other = plugin_options.input(file, "FILE")
     with opened(where, held) as ledger, working("registering"):
-        changes = ledger.sync_miners(file)
+        source: Any = file
+        if other is not None:
+            with ledger.queries() as queries:
+                source = other([*queries.rules.type_rules])
+        changes = ledger.sync_miners(source)
     if as_json:
         print_json(views.synced(changes))
         return

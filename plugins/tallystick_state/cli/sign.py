@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tallystick.cli.command import CommandGroup, examples
-from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option, rules_option
 from tallystick.cli.shown import echo, print_json
 from tallystick_state.cli.options import (
     PoolOptions,
@@ -22,6 +22,7 @@ from tallystick_state.cli.options import (
     signer_needed,
     signer_options,
     state_option,
+    trust_option,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _signing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=CommandGroup)
 def sign() -> None:
-    """Sign rule sets, adoptions, pools, events, receipts, trust files, checkpoints.
+    """Sign rule sets, adoptions, carried values, pools, events, receipts, trust files.
 
     Every command writes a DSSE envelope around an in-toto statement, and prints the statement.
     """
@@ -160,6 +161,44 @@ def pools_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             ledger.open_epoch(),
             expires_at_block=expires_at_block,
         )
+    _write(statement.envelope().signed(by), **options)
+
+
+@sign.command(
+    "carry",
+    epilog=examples(
+        "tallystick sign carry carry.json --rules skills@1.2.0 --trust trust.toml \\",
+        "    --key alice.pem -o carry.signed.json",
+    ),
+)
+@click.argument("path", metavar="FILE", type=PATH)
+@rules_option("Once for each line.", required=True, multiple=True)
+@trust_option("The trust file that the state begins with.")
+@_signing
+def carry_command(
+    path: Path,
+    references: tuple[str, ...],
+    trust: Path | None,
+    signer: Signer | None,
+    **options: Any,  # noqa: ANN401  # of `_write`
+) -> None:
+    """Sign that a state of these rules and this trust file begins with the values in FILE.
+
+    The groups that adopt rules sign it; `state init --carry FILE` takes it by --signed.
+    """
+    by = signer_needed(signer)
+    if trust is None:
+        message = "found no --trust, expected the trust file that the state begins with"
+        raise click.UsageError(message)
+    from tallystick_state.carry_file import CarryFile
+    from tallystick_state.rules_in_force import begin_under
+    from tallystick_state.trust.statement import carry
+
+    in_force = begin_under(references, None, trust)
+    carried, _ = CarryFile.read(path).carried(in_force.at(0))
+    root = in_force.root
+    assert root is not None  # noqa: S101  # a trust file was read
+    statement = carry(network=root.network, trust=root.digest, digest=carried.digest)
     _write(statement.envelope().signed(by), **options)
 
 

@@ -31,6 +31,10 @@ from tallystick_state.cli.options import (
     PoolOptions,
     as_option,
     at_option,
+    authority_of,
+    authority_options,
+    number_type,
+    opened,
     pools_options,
     read_checkpoint_file,
     signed_checkpoint_options,
@@ -64,6 +68,7 @@ def state() -> None:
         "    --hear 5Other --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
         "    --trust trust.toml --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --carry carry.json --state subnet.db",
     ),
 )
 @rules_option("Once for each line.", required=True, multiple=True)
@@ -81,6 +86,19 @@ def state() -> None:
 )
 @trust_option("The trust file that the state begins with.")
 @pools_options
+@click.option(
+    "--carry",
+    type=PATH,
+    metavar="FILE",
+    help="Reputations, averages and windows that the state moves over, once.",
+)
+@click.option(
+    "--network-digest",
+    "network",
+    metavar="DIGEST",
+    help="The digest of the network file, which every digest of the state then covers.",
+)
+@authority_options
 @locked_options
 @as_json
 def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -91,6 +109,10 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     trust: Path | None,
     shares: tuple[str, ...],
     idle: str | None,
+    carry: Path | None,
+    network: str | None,
+    signed: Path | None,
+    block: int | None,
     as_json: bool,
     held: Held,
 ) -> None:
@@ -99,7 +121,8 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     A state can have several lines, such as skills and workflow: one rule set of each. They share
     the miners, their slots and the epochs; each has its own skill types, reputations, thresholds,
     adoptions and weights; --pool makes one vector of these. A trust file lists the validators
-    that the state hears and whose signatures it requires.
+    that the state hears and whose signatures it requires: then --carry needs --signed, which
+    `tallystick sign carry` makes.
     """
     from tallystick_state.ledger import Ledger
 
@@ -117,11 +140,15 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         pools=pools.shares or None,
         idle=pools.idle,
         burn=pools.burn,
+        carry=carry,
+        network=network,
+        authority=authority_of(signed, block),
     ) as ledger:
         in_force, name = ledger.in_force, ledger.store.shown
         rules, root = in_force.at(0), in_force.root
         allowed = in_force.trust.allowed(ledger.allowed)
     begun = views.begun(rules, allowed, root, in_force.pools.first)
+    begun |= views.origin(in_force.origin)
     if as_json:
         print_json(begun)
     else:
@@ -131,7 +158,14 @@ def init_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         own = "" if validator is None else f" of {visible(validator)}"
         by = "" if root is None else f" and version {root.version} of {root.network}'s trust file"
         pooled = "" if "pools" not in begun else f", pools {pools_text(begun['pools'])}"
-        echo(f"{name}: a state{own} under {under}{by}{pooled}; epoch 0 is open")
+        moved = in_force.origin.carry
+        carried = ""
+        if moved is not None:
+            miners, records = len(moved.state.miners), moved.records
+            carried = (
+                f", with {numbered(miners, 'carried miner')} and {numbered(records, 'record')}"
+            )
+        echo(f"{name}: a state{own} under {under}{by}{pooled}{carried}; epoch 0 is open")
 
 
 @state.command("info", epilog=examples("tallystick state info --state subnet.db"))
@@ -147,7 +181,7 @@ def info_command(where: str, as_json: bool) -> None:
         trust, pools = queries.in_force.trust, queries.in_force.pools.at(info.epoch)
     allowed = trust.allowed(ledger.allowed)
     view = views.info(ledger.store.shown, rules, info, allowed, trust.root) | views.pools(pools)
-    view |= views.rules_digest(ahead)
+    view |= views.rules_digest(ahead) | views.origin(queries.in_force.origin)
     view |= {} if on_pages is None else {"data_checksums": on_pages}
     if as_json:
         print_json(view)
@@ -164,6 +198,8 @@ def _cells(view: JsonObject) -> Iterator[tuple[str, str]]:
                 yield f"rules of {line}", f"{rule_set['rule_set']} {rule_set['digest']}"
         elif name == "pools":
             yield name, pools_text(value)
+        elif name == "carry":
+            yield name, value["digest"]
         else:
             yield name.replace("_", " "), _cell(value)
 
@@ -402,6 +438,56 @@ def restore_command(file: Path, where: str, as_json: bool, held: Held) -> None:
 
 
 @state.command(
+    "prune",
+    epilog=examples(
+        "tallystick state prune --before-epoch 40 --state subnet.db",
+        "tallystick state prune --keep 30 --state subnet.db",
+    ),
+)
+@click.option(
+    "--before-epoch",
+    "epoch",
+    type=number_type,
+    metavar="E",
+    help="The first epoch whose records stay whole.",
+)
+@click.option(
+    "--keep",
+    type=number_type,
+    metavar="N",
+    help="How many closed epochs stay whole, the last ones.",
+)
+@state_option
+@locked_options
+@as_json
+def prune_command(
+    epoch: int | None, keep: int | None, where: str, as_json: bool, held: Held
+) -> None:
+    """Remove the records of old epochs, whose roots stay; first it verifies what it removes.
+
+    What windows, rotations, flags or claims in quarantine still read stays; the digest of the state
+    and the roots of its epochs are as they were, and the state goes on as if nothing was removed.
+    What is gone is gone: take a backup first.
+    """
+    if (epoch is None) == (keep is None):
+        raise click.UsageError("found --before-epoch and --keep, or neither: expected one of them")
+    with opened(where, held) as ledger, working("verifying what is removed"):
+        first = ledger.open_epoch() - (keep or 0) if epoch is None else epoch
+        pruned = ledger.prune(first)
+    if as_json:
+        print_json(views.pruning(pruned))
+        return
+    if pruned.already:
+        echo(f"nothing to do: the records before epoch {pruned.epoch} are pruned")
+        return
+    echo(
+        f"removed {numbered(pruned.events, 'event')} before epoch {pruned.epoch}; {pruned.left} "
+        "stay, as something reads them still",
+        f"{pruned.bytes_before} bytes before, {pruned.bytes_after} after",
+    )
+
+
+@state.command(
     "verify",
     epilog=examples(
         "tallystick state verify --state subnet.db",
@@ -445,6 +531,12 @@ def verify_command(
         print_json(views.verified(verified))
     else:
         echo(f"{verified.entries} entries lead to {verified.snapshots} snapshots: valid")
+        if verified.pruned is not None:
+            point = verified.pruned
+            echo(
+                f"entries up to {point.seq} were not replayed, as the records before epoch "
+                f"{point.epoch} were pruned: their snapshots and roots are as they were then"
+            )
         if verified.data_checksums is False:
             echo("PostgreSQL has no checksums of its pages: pg_checksums --enable makes them")
         if verified.epochs is not None:

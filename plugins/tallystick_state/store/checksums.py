@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from tallystick.errors import DamagedError
-from tallystick_state.store.connection import WAY_BACK, Connection, marks
+from tallystick_state.store.connection import MAX_VALUES, WAY_BACK, Connection, marks
 from tallystick_state.store.tables import CHECKED, TOTALS, StoreTable
 
 SCHEMA = "schema"
@@ -55,6 +55,18 @@ def delete(connection: Connection, table: StoreTable, column: str, value: object
     gone = connection.rows(f"SELECT checksum {where}", (value,))
     if gone:
         connection.execute(f"DELETE {where}", (value,))
+        _note(connection, table, -len(gone), -sum(row[0] or 0 for row in gone))
+
+
+def delete_by_number(
+    connection: Connection, table: StoreTable, column: str, values: Sequence[object]
+) -> None:
+    """Delete the rows with one of some values in a column, page by page."""
+    for start in range(0, len(values), MAX_VALUES):
+        page = values[start : start + MAX_VALUES]
+        where = f"FROM {table} WHERE {column} IN ({marks(page)})"
+        gone = connection.rows(f"SELECT checksum {where}", page)
+        connection.execute(f"DELETE {where}", page)
         _note(connection, table, -len(gone), -sum(row[0] or 0 for row in gone))
 
 

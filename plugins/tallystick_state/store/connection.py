@@ -26,6 +26,7 @@ import attrs
 from tallystick.errors import StoreError
 from tallystick.extras import missing
 from tallystick.io.text import masked
+from tallystick_state.store.tables import TABLES
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -234,6 +235,22 @@ class Place:
             # nothing keeps a writer from a file that is read without locks
             if isinstance(connection.driver, _Immutable) and self.stamp() != before:
                 raise StoreError(f"{self.shown}: {_WRITTEN}")
+
+    def vacuum(self) -> None:
+        """Give room back that no row uses.
+
+        Raises:
+            StoreError: as `transaction`.
+        """
+        with self._connected("write") as connection:
+            if connection.is_sqlite:
+                connection.execute("VACUUM")
+                # else the file shrinks when the next writer closes it
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            else:
+                connection.driver.autocommit = True
+                for table in TABLES:
+                    connection.execute(f"VACUUM (FULL) {table}")
 
     def use_wal(self) -> None:
         """Put the file of SQLite into WAL mode, in which it stays.

@@ -19,7 +19,8 @@ from typing import Any
 
 from tallystick.canonical import digest_of_bytes
 from tallystick.errors import DamagedError
-from tallystick_state.chain import Entry, check
+from tallystick_state.chain import GENESIS_HASH, Entry, chained, check
+from tallystick_state.pruned import PrunedPoint
 from tallystick_state.store.checksums import (
     SCHEMA,
     checked,
@@ -29,7 +30,7 @@ from tallystick_state.store.checksums import (
     wrapped,
 )
 from tallystick_state.store.connection import WAY_BACK, Connection
-from tallystick_state.store.tables import CHECKED, HEAD, LOG, SNAPSHOTS, StoreTable
+from tallystick_state.store.tables import CHECKED, HEAD, LOG, PRUNED, SNAPSHOTS, StoreTable
 
 LIMIT = 64_000_000
 """Maximum size in bytes of a store that is checked whole at each opening for writing."""
@@ -79,11 +80,14 @@ def _check_all(connection: Connection) -> None:
         _check_total("the schema", schema_total(connection), noted.get(SCHEMA))
     # what the log says of snapshots and what the head says of the log
     snapshots, ends = dict[int, str](), list[tuple[int, str]]()
+    points = list[PrunedPoint]()
     for table in CHECKED:
         total = _Total()
         rows = total.counted(connection, table)
         if table is LOG:
-            _read_log(rows, ends, snapshots)
+            _read_log(rows, ends, snapshots, points)
+        elif table is PRUNED:
+            points += [PrunedPoint.of_text(row[1]) for row in rows]
         elif table is SNAPSHOTS:
             _check_snapshots(rows, snapshots)
         else:
@@ -125,13 +129,42 @@ def _check_pages(connection: Connection) -> None:
 
 
 def _read_log(
-    rows: Iterable[tuple[Any, ...]], ends: list[tuple[int, str]], snapshots: dict[int, str]
+    rows: Iterable[tuple[Any, ...]],
+    ends: list[tuple[int, str]],
+    snapshots: dict[int, str],
+    points: list[PrunedPoint],
 ) -> None:
     count, last = ends[0] if ends else (0, None)
-    for entry in check((Entry(*row) for row in rows), count=count, last=last):
+    entries = iter(Entry(*row) for row in rows)
+    if points:
+        whole = _after_pruned(entries, points[0], snapshots)
+        after = points[0].seq, points[0].hash
+    else:
+        whole, after = entries, (0, GENESIS_HASH)
+    for entry in check(whole, count=count, last=last, after=after):
         if entry.kind == "epoch":
             body = json.loads(entry.body)
             snapshots[body["epoch"] + 1] = body["snapshot"]
+
+
+def _after_pruned(
+    entries: Iterator[Entry], point: PrunedPoint, snapshots: dict[int, str]
+) -> Iterator[Entry]:
+    """Read the entries that are left up to the point; return those behind it."""
+    for entry in entries:
+        if entry.kind == "epoch":
+            body = json.loads(entry.body)
+            snapshots[body["epoch"] + 1] = body["snapshot"]
+        if entry.seq == point.seq:
+            if chained(point.before, entry.seq, entry.kind, entry.body).hash == point.hash:
+                return entries
+            break
+        if entry.seq > point.seq:
+            break
+    raise DamagedError(
+        f"the log, entry {point.seq}: found another one, expected that with the hash {point.hash}, "
+        "up to which records were pruned: the log is damaged or was changed"
+    )
 
 
 def _check_snapshots(rows: Iterable[tuple[Any, ...]], digests: dict[int, str]) -> None:

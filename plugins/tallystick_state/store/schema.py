@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VERSION_TABLE = f"{PREFIX}version"
 """Table in which Alembic keeps the version of the schema."""
-REVISION = "0003"
+REVISION = "0004"
 """Version that this engine reads and writes: the newest migration."""
 FIRST = "0003"
 """Version of the first release; older stores were made by unreleased engines."""

@@ -164,6 +164,40 @@ class Store:
             digest = transaction.log_hash()
         self._seal, self._has_wal = (self._place.stamp(), digest), False
 
+    def compact(self) -> None:
+        """Give the room of rows that were deleted back, as far as the database does.
+
+        Whoever is killed meanwhile leaves the store as it was.
+
+        Raises:
+            StoreError: the store is locked for too long, or there is no room for the copy that
+                SQLite makes.
+        """
+        self._place.vacuum()
+        with self.reading() as transaction:
+            digest = transaction.log_hash()
+        self._seal = self._place.stamp(), digest
+
+    @contextmanager
+    def together(self) -> Iterator[Store]:
+        """Yield a store whose transactions, reading and writing, are all one of this store.
+
+        It is committed when the block is left. A write that raises spoils it, whoever catches that,
+        as what it wrote before may be half of something.
+
+        Raises:
+            DamagedError: the store is damaged; nothing has changed.
+            StoreError: as `writing`, or a write in the block raised; nothing has changed.
+        """
+        with self.writing(whole=True) as transaction:
+            joined = _JoinedStore(self._place, transaction)
+            yield joined
+            if joined.is_spoilt:
+                raise StoreError(
+                    f"{self.shown}: found that a change failed which is one with others, expected "
+                    "all of them to succeed: nothing has changed"
+                )
+
     def check(self) -> None:
         """Refuse a store that is damaged: read all of it, and compare it with its checksums.
 
@@ -209,6 +243,26 @@ class Store:
             raise
         finally:
             _OPEN.set(before)
+
+
+class _JoinedStore(Store):
+    """A store within a transaction of another; see `Store.together`."""
+
+    def __init__(self, place: Place, transaction: Transaction) -> None:
+        super().__init__(place)
+        self._transaction, self.is_spoilt = transaction, False
+
+    @contextmanager
+    def writing(self, *, whole: bool = False) -> Iterator[Transaction]:  # noqa: ARG002  # was checked whole
+        try:
+            yield self._transaction
+        except BaseException:
+            self.is_spoilt = True
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        yield self._transaction
 
 
 def _refuse_what_is_there(place: Place, connection: Connection) -> None:

@@ -5,7 +5,8 @@ states that rounds pin, and the events, in a table that is named after the kind 
 are an index over entries of the log, with the columns that are searched by. The quarantine is the
 same for claims that are not recorded, and the counts are numbers of claims by validator. Envelopes
 are the signatures behind entries of the log, by the digest of the statement that they sign. The
-leaves of epochs are made of all the rest, and kept because they take long to make. Every row has a
+leaves of epochs are made of all the rest, and kept because they take long to make. Where records
+were pruned, the point says up to where, and what stays of each. Every row has a
 checksum; `checksums` has their sums by table.
 
 Nothing here imports SQLAlchemy, which takes longer to load than most queries: `schema` makes its
@@ -188,6 +189,12 @@ ENVELOPES = StoreTable(
 """The signed statements, by digest."""
 LEAVES = StoreTable(f"{PREFIX}epochs", (Column("epoch", "integer"), Column("leaf", "text")))
 """The leaves of closed epochs."""
+PRUNED = StoreTable(f"{PREFIX}pruned", (Column("id", "integer"), Column("point", "text")))
+"""The point up to which records were pruned: one row, or none."""
+PRUNED_CLAIMS = StoreTable(
+    f"{PREFIX}pruned_claims", (Column("bucket", "integer"), Column("claims", "bytes"))
+)
+"""The claims that were pruned, by which a claim that comes again is known: see `pruned`."""
 TOTALS = StoreTable(
     f"{PREFIX}checksums",
     (Column("name", "text"), Column("rows", "big"), Column("total", "big")),
@@ -196,8 +203,9 @@ TOTALS = StoreTable(
 """Rows and sums of checksums by table."""
 
 TABLES = (
-    *(HEAD, LOG, EVENTS, QUARANTINE, CLAIM_COUNTS, SNAPSHOTS, ROUNDS, ENVELOPES, LEAVES, TOTALS),
+    *(HEAD, PRUNED, LOG, EVENTS, QUARANTINE, CLAIM_COUNTS, SNAPSHOTS, ROUNDS, ENVELOPES, LEAVES),
+    *(PRUNED_CLAIMS, TOTALS),
 )
-"""Every table; the head is read before the log, and the log before the snapshots."""
+"""Every table; the head and the point are read before the log, and the log before the snapshots."""
 CHECKED = tuple(table for table in TABLES if table.has_checksums)
 """Every table whose rows have checksums."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -22,6 +22,14 @@ from tallystick_state.claims import UNKNOWN, Claim, Counts, Rank
 from tallystick_state.event import AGE, NUMBER_LIMIT, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
+from tallystick_state.pruned import (
+    PrunedClaim,
+    PrunedPoint,
+    bucket_of,
+    by_bucket,
+    packed,
+    unpacked,
+)
 from tallystick_state.store.checksums import checked_rows, delete, insert, rows_of
 from tallystick_state.store.connection import MAX_VALUES, WAY_BACK, Connection, marks
 from tallystick_state.store.tables import (
@@ -31,6 +39,8 @@ from tallystick_state.store.tables import (
     HEAD,
     LEAVES,
     LOG,
+    PRUNED,
+    PRUNED_CLAIMS,
     QUARANTINE,
     RARE,
     ROUNDS,
@@ -378,7 +388,8 @@ class Transaction:
     def newest_rounds(self, limit: int) -> list[int]:
         """Return the highest rounds with records, so many at most, the last first."""
         query = (
-            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? ORDER BY round DESC LIMIT ?"
+            f"SELECT DISTINCT round FROM {EVENTS} WHERE is_record = ? AND round >= 0 "
+            "ORDER BY round DESC LIMIT ?"
         )
         return [number for (number,) in self.connection.rows(query, (True, limit))]
 
@@ -401,7 +412,10 @@ class Transaction:
     def counted_events(self) -> dict[int, int]:
         """Return by epoch the number of events recorded while it was open, if any."""
         query = f"SELECT counted_in, COUNT(*) FROM {EVENTS} GROUP BY counted_in"
-        return dict(self.connection.rows(query))
+        counts = Counter(dict(self.connection.rows(query)))
+        point = self.pruned()
+        counts.update({} if point is None else point.removed)
+        return dict(counts)
 
     def bodies_of_kind(self, kind: str) -> Iterator[str]:
         """Return the bodies of the entries of a kind that is no claim, in the order of the log."""
@@ -418,6 +432,39 @@ class Transaction:
         source = f"FROM {LOG} WHERE kind = 'epoch' AND {RARE} ORDER BY seq LIMIT 1 OFFSET ?"
         rows = [] if epoch < 0 else self._log(source, (epoch,))
         return rows[0][2] if rows else None
+
+    def pruned(self) -> PrunedPoint | None:
+        """Return the point up to which records were pruned; None where none were."""
+        rows = checked_rows(self.connection, [PRUNED], f"FROM {PRUNED}")
+        return PrunedPoint.of_text(rows[0][1]) if rows else None
+
+    def put_pruned(self, point: PrunedPoint) -> None:
+        """Put the point in place of the one before."""
+        delete(self.connection, PRUNED, "id", 1)
+        insert(self.connection, PRUNED, [(1, point.to_text())])
+
+    def pruned_claims(self, identities: Collection[bytes]) -> dict[bytes, PrunedClaim]:
+        """Return those of some identities that were pruned."""
+        buckets = sorted({bucket_of(identity) for identity in identities})
+        claims = self._bucketed(buckets)
+        return {claim.identity: claim for claim in claims if claim.identity in identities}
+
+    def put_pruned_claims(self, claims: Iterable[PrunedClaim]) -> None:
+        """Keep what stays of claims that are pruned, beside those of before."""
+        added = by_bucket(claims)
+        known = by_bucket(self._bucketed([*added]))
+        rows = []
+        for bucket, new in sorted(added.items()):
+            delete(self.connection, PRUNED_CLAIMS, "bucket", bucket)
+            rows.append((bucket, packed([*known.get(bucket, ()), *new])))
+        insert(self.connection, PRUNED_CLAIMS, rows)
+
+    def _bucketed(self, buckets: Sequence[int]) -> Iterator[PrunedClaim]:
+        for start in range(0, len(buckets), MAX_VALUES):
+            page = buckets[start : start + MAX_VALUES]
+            source = f"FROM {PRUNED_CLAIMS} WHERE bucket IN ({marks(page)})"
+            for _, data in checked_rows(self.connection, [PRUNED_CLAIMS], source, page):
+                yield from unpacked(bytes(data))
 
     def epoch_leaves(self) -> dict[int, str]:
         """Return the stored leaves by epoch."""

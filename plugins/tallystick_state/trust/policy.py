@@ -38,7 +38,9 @@ _CODES: Mapping[str, str] = {
     "line": "other-line",
     "previous": "other-previous",
     "rule_set": "other-rules",
+    "carry": "other-carry",
     "pools": "other-pools",
+    "trust": "other-root",
     "digest": "other-rules",
     "epoch": "other-epoch",
     "sequence": "other-sequence",
@@ -78,7 +80,8 @@ class StakeSnapshot:
         100
 
         Args:
-            text: JSON; a number above 2**53 - 1 is written as text.
+            text: JSON, of the schema ``stake-1``, or a whole snapshot of a subnet, of
+                ``chain-snapshot-1``; a number above 2**53 - 1 is written as text.
             where: the name of the file, for errors.
 
         Raises:
@@ -87,8 +90,16 @@ class StakeSnapshot:
         data = text.encode("utf-8", "surrogatepass")
         check_size(data, MAX_STAKE_BYTES, where, "a stake snapshot")
         value = sound_json(data, where, "bad-trust-file", exact=True)
-        check_schema("stake-1", value, where, "bad-trust-file")
-        stake = {hotkey: int(amount) for hotkey, amount in value["stake"].items()}
+        if isinstance(value, dict) and "hotkeys" in value:
+            check_schema("chain-snapshot-1", value, where, "bad-trust-file")
+            amounts = dict(zip(value["hotkeys"], value["stake"], strict=False))
+            if len(amounts) < max(len(value["hotkeys"]), len(value["stake"])):
+                message = f"{where}: stake: found another number of entries than of hotkeys"
+                raise TrustError(f"{message}, expected one each", code="bad-trust-file")
+        else:
+            check_schema("stake-1", value, where, "bad-trust-file")
+            amounts = value["stake"]
+        stake = {hotkey: int(amount) for hotkey, amount in amounts.items()}
         return cls(value["block"], stake, digest(value), text)
 
 

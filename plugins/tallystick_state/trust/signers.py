@@ -152,6 +152,16 @@ def _asked(password: Password) -> bytes:
     return answer
 
 
+def is_encrypted_wallet(path: Path) -> bool:
+    """Return whether a wallet file is encrypted, so that its tools alone open it.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: it is too large for a wallet.
+    """
+    return read_file(path, MAX_KEY_FILE_BYTES, "a wallet file").startswith(_ENCRYPTED)
+
+
 def read_wallet(path: Path) -> PairSigner:
     """Return the key of sr25519 in a wallet file that is not encrypted.
 

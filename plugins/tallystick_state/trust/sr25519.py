@@ -42,6 +42,11 @@ def wrapped(message: bytes) -> bytes:
     return _START + message + _END
 
 
+def is_wrapped(message: bytes) -> bool:
+    """Return whether a message begins as a wrapped one does."""
+    return message.startswith(_START)
+
+
 def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
     """Return whether the key made the signature, of the message wrapped as wallets do or as it is.
 
@@ -50,7 +55,7 @@ def verifies(public: bytes, message: bytes, signature: bytes) -> bool:
     Raises:
         TrustError: the library is missing.
     """
-    if defect(signature) is not None or message.startswith(_START):
+    if defect(signature) is not None or is_wrapped(message):
         return False
     library = _library()
     return any(_verifies(library, public, form, signature) for form in (wrapped(message), message))
@@ -112,7 +117,7 @@ class Pair:
         Raises:
             TrustError: the message begins as a wrapped one does.
         """
-        if message.startswith(_START):
+        if is_wrapped(message):
             text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
             raise TrustError(text, code="signer-failed")
         signature: bytes = _library().sign((self.public, self.secret), wrapped(message))

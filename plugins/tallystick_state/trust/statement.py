@@ -26,9 +26,18 @@ MAX_RECEIPT_BYTES = 1024 * 1024
 _RECEIPT_SUFFIX = ".receipt.json"
 
 _PREDICATES = "urn:tallystick:predicate:"
-RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT = _KINDS = tuple(
+RULE_SET, ADOPTION, POOLS, EVENTS, RECEIPT, TRUST, CHECKPOINT, CARRY = _KINDS = tuple(
     f"{_PREDICATES}{name}-1"
-    for name in ("rule-set", "adoption", "pools", "events", "receipt", "trust", "checkpoint")
+    for name in (
+        "rule-set",
+        "adoption",
+        "pools",
+        "events",
+        "receipt",
+        "trust",
+        "checkpoint",
+        "carry",
+    )
 )
 
 Action = Literal["adopt", "withdraw"]
@@ -285,6 +294,18 @@ def checkpoint(*, origin: str, root: str, note: str) -> Statement:
         note: the text of the checkpoint.
     """
     return Statement(CHECKPOINT, {"format": 1, "checkpoint": note}, (Subject.of(origin, root),))
+
+
+def carry(*, network: str, trust: str, digest: str) -> Statement:
+    """Return the statement that a council signs of the values with which a state begins.
+
+    Args:
+        network: that of the trust file that the state begins with.
+        trust: the digest of that file.
+        digest: of the carry.
+    """
+    predicate = {"format": 1, "network": network, "trust": trust, "carry": digest}
+    return Statement(CARRY, predicate, (Subject.of("carry", digest),))
 
 
 def statement_of_receipt(path: Path) -> Statement:

@@ -19,6 +19,7 @@ from tallystick_state.trust.policy import TrustRoot
 from tallystick_state.trust.proof import MAX_PROOF_BYTES, Growth, Proof, read_proof, row_text
 from tallystick_state.trust.statement import (
     ADOPTION,
+    CARRY,
     EVENTS,
     PAYLOAD_TYPE,
     POOLS,
@@ -219,7 +220,7 @@ def _trusted(
     """Return the trusted keys that have signed, where they suffice."""
     candidates = [key.public for key in root.keys.values()]
     kind = None if statement is None else statement.predicate_type
-    if statement is not None and kind in (ADOPTION, EVENTS, POOLS):
+    if statement is not None and kind in (ADOPTION, CARRY, EVENTS, POOLS):
         action: policy.Permission = "events" if kind == EVENTS else "adopt"
         # what a state would compare is not known here, but for the network
         expected = Statement(statement.predicate_type, {"network": root.network})

@@ -1,0 +1,155 @@
+"""``tallystick chain``: a network file, and its chain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tallystick.cli.command import CommandGroup, examples
+from tallystick.cli.options import PATH, as_json, follow_links_option, output_option
+from tallystick.cli.shown import echo, print_json, table_lines
+from tallystick.io.text import visible
+from tallystick_chain.cli.simulate import simulate_command
+
+if TYPE_CHECKING:
+    from tallystick_chain.network import DueKind, Network
+
+_WORDS: dict[DueKind, str] = {
+    "round": "round {} begins",
+    "epoch": "epoch {} begins",
+    "commit": "batches of epoch {} committed by now",
+    "vote": "votes for batches of epoch {} count until now",
+    "close": "epoch {} can be closed",
+    "weights": "weights of epoch {} are due",
+}
+
+block_option = click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="Show the epoch and round of this block, and what is due next behind it.",
+)
+"""The option that names the block from which a schedule is shown."""
+
+
+@click.group(cls=CommandGroup)
+def chain() -> None:
+    """Show what a network file and its chain say, or run a simulated chain."""
+
+
+chain.add_command(simulate_command)
+
+
+@chain.command(
+    "network",
+    epilog=examples(
+        "tallystick chain network network.toml",
+        "tallystick chain network network.toml --block 4000 --json",
+    ),
+)
+@click.argument("file", type=PATH)
+@block_option
+@as_json
+def network_command(file: Path, block: int | None, as_json: bool) -> None:
+    """Show the network file FILE: its digest, and the next blocks at which something is due.
+
+    Validators of one network have the same digest. Without --block the blocks are those of epoch 0.
+    """
+    from tallystick_chain.network import Network
+
+    network = Network.load(file)
+    if as_json:
+        print_json(_value(network, block))
+        return
+    subnet = f"subnet {network.netuid}, mechanism {network.mechanism}"
+    echo(
+        f"network  {visible(network.name)}: {subnet}",
+        f"digest   {network.digest}",
+        f"rounds   {network.round_blocks} blocks each, from block {network.anchor_block}",
+        f"epochs   {network.epoch_rounds} rounds, {network.epoch_blocks} blocks each",
+    )
+    if block is not None:
+        epoch, number = network.epoch_at(block), network.round_at(block)
+        place = "no epoch has begun" if epoch is None else f"epoch {epoch}, round {number}"
+        echo(f"block    {block}: {place}")
+    rows = [(str(due.block), _WORDS[due.kind].format(due.number)) for due in _dues(network, block)]
+    echo("", *table_lines(("block", "next"), rows))
+
+
+@chain.command(
+    "snapshot",
+    epilog=examples(
+        "tallystick chain snapshot --chain sdk11:finney --network network.toml --block 5000000 \\",
+        "    -o snapshot.json",
+    ),
+)
+@click.option("--chain", "url", required=True, metavar="URL", help="The chain.")
+@click.option("--network", "file", required=True, type=PATH, metavar="FILE", help="Whose subnet.")
+@click.option(
+    "--block",
+    type=click.IntRange(0, 2**53 - 1),
+    metavar="B",
+    help="The block; by default the newest finalized one.",
+)
+@output_option("The file.")
+@follow_links_option
+@as_json
+def snapshot_command(  # noqa: PLR0913, PLR0917  # one argument for each option
+    url: str, file: Path, block: int | None, output: Path, follow_links: bool, as_json: bool
+) -> None:
+    """Write a subnet at a finalized block to a file: hotkeys, stake, permits, registrations.
+
+    A trust file can name it as a snapshot of stake, by the digest that is printed, and `backtest
+    --validators` reads it. One block gives everybody the same bytes.
+    """
+    from tallystick.io.atomic import atomic_files, output_path
+    from tallystick_chain.cli.inputs import reading
+    from tallystick_chain.network import Network
+    from tallystick_chain.snapshot import ChainSnapshot
+
+    network = Network.load(file)
+    with reading(url) as source:
+        snapshot = ChainSnapshot.of(source, network, block)
+    with atomic_files(output_path(output, follow_links=follow_links)) as (written,):
+        written.write(snapshot.to_bytes())
+    permits = sum(neuron.permit for neuron in snapshot.neurons)
+    if as_json:
+        print_json(
+            {
+                "block": snapshot.block,
+                "block_hash": snapshot.block_hash,
+                "digest": snapshot.digest,
+                "neurons": len(snapshot.neurons),
+                "permits": permits,
+            }
+        )
+    else:
+        echo(
+            f"block    {snapshot.block} {snapshot.block_hash}",
+            f"neurons  {len(snapshot.neurons)}, {permits} with a permit",
+            f"digest   {snapshot.digest}",
+        )
+
+
+def _dues(network: Network, block: int | None) -> tuple[Any, ...]:
+    return network.next_blocks(network.anchor_block - 1 if block is None else block)
+
+
+def _value(network: Network, block: int | None) -> dict[str, Any]:
+    """Return the JSON value of the command."""
+    from tallystick.json_values import json_value
+
+    place = {
+        "block": block,
+        "epoch": None if block is None else network.epoch_at(block),
+        "round": None if block is None else network.round_at(block),
+    }
+    return {
+        "digest": network.digest,
+        "network": network.to_json(),
+        "epoch_blocks": network.epoch_blocks,
+        **(place if block is not None else {}),
+        "next": json_value(_dues(network, block)),
+    }

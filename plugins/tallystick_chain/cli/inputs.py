@@ -1,0 +1,112 @@
+"""Options ``--chain``, ``--network`` and ``--block`` of commands of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tallystick_chain.chain import Chain
+    from tallystick_chain.network import Network
+
+READER = "reader"
+"""Hotkey by which commands connect that only read: it is nobody's."""
+_CHAIN, _NETWORK, _BLOCK = "--chain", "--network", "--block"
+_LARGEST = 2**53 - 1
+
+
+def miners_of_chain(
+    url: str, options: Mapping[str, Any]
+) -> Callable[[Collection[str]], list[Mapping[str, Any]]]:
+    """Return the function that reads the miners of a chain, for ``miner sync``.
+
+    Raises:
+        UsageError: no network file is named.
+        InputError: the network file is none.
+    """
+    network, block = _network(options), options.get(_BLOCK)
+
+    def miners(types: Collection[str]) -> list[Mapping[str, Any]]:
+        from tallystick_chain.sync import finalized_block, miner_slots
+
+        with reading(url) as chain:
+            at = finalized_block(chain, None if block is None else int(block))
+            return miner_slots(network, chain.neurons(network.netuid, at), types)
+
+    return miners
+
+
+def seed_of_chain(url: str, options: Mapping[str, Any]) -> Callable[[int], str]:
+    """Return the function that reads the seed of a round, for ``groups select``.
+
+    Raises:
+        UsageError: no network file is named.
+        InputError: the network file is none.
+    """
+    network = _network(options)
+
+    def seed(number: int) -> str:
+        from tallystick_chain.sync import seed_of_round
+
+        with reading(url) as chain:
+            return seed_of_round(chain, network, number)
+
+    return seed
+
+
+def check_network(_path: str, options: Mapping[str, Any]) -> None:
+    """Refuse a network file without a chain.
+
+    Raises:
+        UsageError: no chain is named.
+    """
+    _check_chain(options, _NETWORK)
+
+
+def check_block(block: str, options: Mapping[str, Any]) -> None:
+    """Refuse a block that is none, or without a chain.
+
+    Raises:
+        UsageError: it is none, or no chain is named.
+    """
+    _check_chain(options, _BLOCK)
+    is_number = block.isascii() and block.isdigit() and len(block) <= len(str(_LARGEST))
+    if not is_number or int(block) > _LARGEST:
+        raise click.UsageError(f"found {block!r:.40} for {_BLOCK}, expected a whole number")
+
+
+@contextmanager
+def reading(url: str) -> Iterator[Chain]:
+    """Connect to a chain that is only read.
+
+    Raises:
+        ChainError: the URL is none.
+        TallystickError: the SDK is not installed.
+    """
+    from tallystick_chain.connect import connect
+
+    chain = connect(url, READER)
+    try:
+        yield chain
+    finally:
+        # no part of the protocol: an adapter may keep no connection
+        close = getattr(chain, "close", None)
+        if close is not None:
+            close()
+
+
+def _network(options: Mapping[str, Any]) -> Network:
+    if _NETWORK not in options:
+        raise click.UsageError(f"found {_CHAIN} without {_NETWORK}, expected both")
+    from tallystick_chain.network import Network
+
+    return Network.load(Path(options[_NETWORK]))
+
+
+def _check_chain(options: Mapping[str, Any], flag: str) -> None:
+    if _CHAIN not in options:
+        raise click.UsageError(f"found {flag} without {_CHAIN}, expected both")

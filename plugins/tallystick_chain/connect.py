@@ -1,0 +1,43 @@
+"""Connections to a chain by its URL: a simulated one, or a real one through an SDK."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tallystick.io.text import visible
+from tallystick_chain.chain import Chain, ChainError, Refusal
+from tallystick_chain.simulated.wire import SCHEME
+from tallystick_state.trust.keys import Signer
+
+SDKS = {"sdk11": "tallystick_chain.sdk11", "sdk10": "tallystick_chain.sdk10"}
+"""Adapters by the beginning of a URL: the module that connects, by the SDK of that version."""
+
+
+def connect(url: str, key: str | Signer) -> Chain:
+    """Return a chain as the validator of a key sees it.
+
+    Args:
+        url: ``simulate://HOST:PORT``, the process of ``tallystick chain simulate``; or
+            ``sdk11:NETWORK`` or ``sdk10:NETWORK``, where the network is a name that the SDK
+            knows, such as ``finney``, or the ``ws://`` or ``wss://`` URL of a node.
+        key: the validator's hotkey, which can only read a real chain's blocks if the adapter
+            allows it, or what signs with it.
+
+    Raises:
+        ChainError: the URL is none of these.
+        TallystickError: the SDK is not installed.
+    """
+    if url.startswith(SCHEME):
+        from tallystick_chain.simulated.client import RemoteChain
+
+        return RemoteChain(url, key)
+    kind, colon, network = url.partition(":")
+    module = SDKS.get(kind)
+    if not colon or not network or module is None:
+        message = (
+            f"found the chain {visible(url)!r}, expected {SCHEME}HOST:PORT, sdk11:NETWORK or "
+            "sdk10:NETWORK"
+        )
+        raise ChainError(message, Refusal.UNREACHABLE)
+    chain: Chain = import_module(module).connect(network, key)
+    return chain

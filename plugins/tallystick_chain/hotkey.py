@@ -1,0 +1,236 @@
+"""Hotkey: the key of a validator, which signs its statements and, apart from them, its calls.
+
+A statement is signed as every key of `tallystick_state.trust` signs: wrapped in
+``<Bytes>…</Bytes>``, so that no statement can be taken for a call of the chain, whose bytes begin
+with the number of a pallet and never with ``<``. A call is signed as it is, by the adapter of an
+SDK alone. What is neither a statement of `tallystick_state.trust.statement` nor a call is signed as
+`tagged`. Signatures are random: nothing may be derived from one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import attrs
+
+from tallystick.errors import TallystickError, TrustError
+from tallystick.extras import missing
+from tallystick.io.text import visible
+from tallystick_state.trust.encoding import check_private, hex_bytes, read_file, ss58_text
+from tallystick_state.trust.envelope import pae
+from tallystick_state.trust.keys import PairSigner, PublicKey, Signer
+from tallystick_state.trust.signers import is_encrypted_wallet, read_wallet
+from tallystick_state.trust.sr25519 import Pair, is_wrapped, wrapped
+
+WALLETS = Path("~/.bittensor/wallets")
+"""The folder of wallets."""
+_SEED_BYTES = 32
+_MAX_SEED_FILE_BYTES = 256
+_KIND = "application/vnd.tallystick."
+
+
+def tagged(kind: str, message: bytes) -> bytes:
+    """Return the bytes that a hotkey signs for a message: its kind and the SHA-256 of the message.
+
+    They are the pre-authentication encoding of DSSE, so that a signature of one kind of message is
+    none of another.
+
+    >>> tagged("challenge", b"")[:44]
+    b'DSSEv1 36 application/vnd.tallystick.challen'
+    """
+    return pae(f"{_KIND}{kind}", hashlib.sha256(message).digest())
+
+
+@attrs.frozen
+class Hotkey:
+    """A hotkey that signs: a `tallystick_state.trust.keys.Signer`.
+
+    Attributes:
+        public: its public key, of sr25519.
+    """
+
+    public: PublicKey
+    _sign: Callable[[bytes], bytes] = attrs.field(repr=False, alias="sign_bytes")
+
+    @classmethod
+    def of_pair(cls, pair: Pair) -> Hotkey:
+        """Return the hotkey of a pair of keys."""
+
+        def sign_bytes(data: bytes) -> bytes:
+            import sr25519  # the pair was made by it
+
+            signature: bytes = sr25519.sign((pair.public, pair.secret), data)
+            return signature
+
+        return cls(PublicKey("sr25519", pair.public), sign_bytes)
+
+    @classmethod
+    def of_seed(cls, seed: bytes) -> Hotkey:
+        """Return the hotkey of a seed of 32 bytes.
+
+        Raises:
+            TrustError: the library is missing.
+        """
+        return cls.of_pair(Pair.of_seed(seed))
+
+    @classmethod
+    def of_keypair(cls, keypair: Any) -> Hotkey:  # noqa: ANN401  # of one of the SDKs
+        """Return the hotkey of a key pair that an SDK has opened.
+
+        Raises:
+            TrustError: it is of another scheme than sr25519.
+        """
+        if int(keypair.crypto_type) != 1:
+            message = f"found a key of type {keypair.crypto_type}, expected sr25519 (1)"
+            raise TrustError(message, code="unknown-key-type")
+        # bytes, never text: an SDK takes text that begins with 0x for hexadecimal digits
+        return cls(
+            PublicKey("sr25519", bytes(keypair.public_key)),
+            lambda data: bytes(keypair.sign(bytes(data))),
+        )
+
+    @property
+    def address(self) -> str:
+        """The SS58 address of the hotkey, of any Substrate network (42)."""
+        return ss58_text(self.public.data)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return a signature of a statement, which ``public`` verifies; another one each time.
+
+        Raises:
+            TrustError: the message begins as a wrapped one does.
+        """
+        return self._sign(wrapped(_not_wrapped(message)))
+
+    def sign_call(self, payload: bytes) -> bytes:
+        """Return a signature of the payload of a call of the chain.
+
+        Raises:
+            TrustError: the payload begins as a statement does.
+        """
+        return self._sign(_not_wrapped(payload))
+
+
+@attrs.frozen
+class Watcher:
+    """An address without its key, which reads a chain and signs nothing.
+
+    Attributes:
+        address: the SS58 address of a hotkey.
+    """
+
+    address: str
+
+    def sign(self, _message: bytes) -> NoReturn:
+        """Refuse to sign.
+
+        Raises:
+            TrustError: always.
+        """
+        text = f"found the address {visible(self.address)} alone, expected its key, which signs"
+        raise TrustError(text, code="signer-failed")
+
+
+def hotkey_of(key: str | Signer) -> Hotkey | Watcher:
+    """Return the hotkey of an address or of what signs.
+
+    Raises:
+        TrustError: the signer has no key of sr25519 at hand, so that it cannot sign calls.
+    """
+    if isinstance(key, str):
+        return Watcher(key)
+    if isinstance(key, Hotkey):
+        return key
+    if isinstance(key, PairSigner) and isinstance(key.pair, Pair):
+        return Hotkey.of_pair(key.pair)
+    message = f"found a signer of {key.public}, expected the key of a hotkey, of sr25519"
+    raise TrustError(message, code="unknown-key-type")
+
+
+def _not_wrapped(message: bytes) -> bytes:
+    if is_wrapped(message):
+        text = "found a message that begins with <Bytes>, expected one that is not wrapped yet"
+        raise TrustError(text, code="signer-failed")
+    return message
+
+
+def of_wallet(
+    name: str,
+    hotkey: str = "default",
+    *,
+    path: Path = WALLETS,
+    password: Callable[[], bytes] | None = None,
+) -> Hotkey:
+    """Return the hotkey of a wallet of the chain's tools; its coldkey is never read.
+
+    Args:
+        name: the wallet.
+        hotkey: the name of the hotkey in it.
+        path: the folder of wallets.
+        password: asked where the file is encrypted; then an SDK opens it.
+
+    Raises:
+        InputError: there is no such file.
+        TrustError: others can read it, it is no key, or the password does not open it.
+        TallystickError: it is encrypted, and no SDK is installed.
+    """
+    folder = path.expanduser()
+    file = folder / name / "hotkeys" / hotkey
+    if not is_encrypted_wallet(file):
+        return of_file(file)
+    check_private(file, "a private key")
+    secret = password() if password is not None else b""
+    if not secret:
+        message = f"{file}: found an encrypted hotkey and no password, expected one"
+        raise TrustError(message, code="wrong-password")
+    wallet = _wallet_class()(name=name, hotkey=hotkey, path=str(folder))
+    try:
+        keypair = wallet.get_hotkey(password=secret.decode("utf-8"))
+    except Exception as error:  # each SDK has errors of its own, none of which may show the secret
+        message = f"{file}: the password does not open this key: try another"
+        raise TrustError(message, code="wrong-password") from error
+    return Hotkey.of_keypair(keypair)
+
+
+def _wallet_class() -> Any:  # noqa: ANN401  # of one of the SDKs
+    try:
+        import bittensor
+    except ImportError as error:
+        raise TallystickError(missing("bittensor")) from error
+    return bittensor.Wallet
+
+
+def of_file(path: Path) -> Hotkey:
+    """Return the hotkey of a plain wallet file: JSON with ``secretSeed`` or ``privateKey``.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: others can read it, it is encrypted, or no wallet.
+    """
+    signer = read_wallet(path)
+    assert isinstance(signer.pair, Pair)  # noqa: S101  # a wallet has no other keys
+    return Hotkey.of_pair(signer.pair)
+
+
+def of_seed_file(path: Path) -> Hotkey:
+    """Return the hotkey of a file with a seed: 32 bytes, or 64 hexadecimal digits.
+
+    Raises:
+        InputError: the file cannot be read.
+        TrustError: others can read it, or it is no seed.
+    """
+    data = read_file(path, _MAX_SEED_FILE_BYTES, "a seed")
+    check_private(path, "a private key")
+    if len(data) == _SEED_BYTES:
+        return Hotkey.of_seed(data)
+    try:
+        seed = hex_bytes(data.decode("ascii").strip().lower().removeprefix("0x"))
+    except ValueError:
+        seed = b""
+    if len(seed) != _SEED_BYTES:
+        message = f"{path}: found no seed, expected 32 bytes or 64 hexadecimal digits"
+        raise TrustError(message, code="bad-key")
+    return Hotkey.of_seed(seed)

@@ -1,0 +1,438 @@
+"""The network file: when rounds and epochs begin and end on a chain, and what validators share.
+
+It is TOML (``schemas/network-1.schema.json``). Its digest is of its content, such that comments,
+spelling, the order of lists and defaults that are written out are free; validators of one network
+have one digest. All blocks follow from it by whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from tallystick.canonical import digest
+from tallystick.io.paths import PathLike, path_of
+from tallystick.numbers import ratio
+from tallystick.rules.findings import shown
+from tallystick.rules.toml import KeyPath
+from tallystick_chain.chain import Neuron
+from tallystick_chain.toml_source import TomlSource
+
+SEED_DELAY = 2
+"""Blocks before the first of a round whose hash is the seed of its groups, by default."""
+QUORUM = Fraction(1, 2)
+"""Share of the stake that is heard, more than which must hold a batch, by default."""
+
+_LARGEST_NUMBER = 2**53 - 1
+_ALL = "all"
+_PERMIT = "permit"
+
+Types: TypeAlias = tuple[str, ...] | None
+"""Skill types, ascending; None: all that the rules have."""
+DueKind = Literal["round", "epoch", "commit", "vote", "close", "weights"]
+"""Kinds of blocks that a network file names; see `Network.next_blocks`."""
+
+
+@attrs.frozen
+class Exchange:
+    """The exchange of batches between validators.
+
+    Attributes:
+        commit_by: blocks after the end of an epoch until which a batch may be committed.
+        vote_by: blocks after the end of an epoch until which votes count.
+        quorum: the share of the stake that is heard, more than which must hold a batch.
+        hear: the hotkeys of the validators that are heard, ascending; None: those with a permit.
+        minimum_stake_rao: the least stake of a validator that is heard, in rao.
+    """
+
+    commit_by: int
+    vote_by: int
+    quorum: Fraction = QUORUM
+    hear: tuple[str, ...] | None = None
+    minimum_stake_rao: int = 0
+
+    def is_heard(self, neuron: Neuron) -> bool:
+        """Return whether a neuron is a validator that is heard, by its permit and stake."""
+        is_named = neuron.permit if self.hear is None else neuron.hotkey in self.hear
+        return is_named and neuron.stake_rao >= self.minimum_stake_rao
+
+
+@attrs.frozen
+class MinerRules:
+    """The neurons that are miners, and their skill types: a metagraph has none.
+
+    Attributes:
+        types: of miners that no rule names; empty: they are no miners.
+        validators_from_rao: the stake from which a neuron with a permit is a validator and no
+            miner, unless a rule names it; None: every neuron may be a miner.
+        immunity_blocks: blocks after its registration for which a miner is immune, where rules
+            read that.
+        by_hotkey: types by hotkey, which count most.
+        by_uid: types by uid.
+    """
+
+    types: Types = None
+    validators_from_rao: int | None = None
+    immunity_blocks: int = 0
+    by_hotkey: Mapping[str, Types] = attrs.field(factory=dict)
+    by_uid: Mapping[int, Types] = attrs.field(factory=dict)
+
+    def types_of(self, neuron: Neuron, every: Collection[str]) -> tuple[str, ...]:
+        """Return the skill types of a neuron, ascending; empty of one that is no miner.
+
+        Args:
+            neuron: the neuron.
+            every: the types that the rules in force have.
+        """
+        if neuron.hotkey in self.by_hotkey:
+            types = self.by_hotkey[neuron.hotkey]
+        elif neuron.uid in self.by_uid:
+            types = self.by_uid[neuron.uid]
+        else:
+            least = self.validators_from_rao
+            if least is not None and neuron.permit and neuron.stake_rao >= least:
+                return ()
+            types = self.types
+        return tuple(sorted(every)) if types is None else types
+
+
+@attrs.frozen
+class Due:
+    """A block at which something is due.
+
+    Attributes:
+        block: the block.
+        kind: a ``round`` or an ``epoch`` begins; batches of an epoch are to be committed, votes
+            counted, the epoch closed; or its row of weights is due.
+        number: of the round, or of the epoch.
+    """
+
+    block: int
+    kind: DueKind
+    number: int
+
+
+@attrs.frozen(slots=False)
+class Network:
+    """The content of a network file.
+
+    An epoch has the blocks from its first to the one before its end block, which is the first of
+    the next.
+
+    Attributes:
+        name: of the network, as statements have it.
+        netuid: the number of its subnet.
+        anchor_block: the first block of epoch 0 and of round 0.
+        round_blocks: blocks of a round.
+        epoch_rounds: rounds of an epoch.
+        weights_at: blocks after the end of an epoch at which its row is due.
+        mechanism: of the subnet.
+        genesis: the digest of the rules of epoch 0; None where the file has none.
+        exchange: of batches; None of a validator alone.
+        seed_delay: blocks before the first of a round whose hash is the seed of its groups.
+        miners: which neurons are miners.
+    """
+
+    name: str
+    netuid: int
+    anchor_block: int
+    round_blocks: int
+    epoch_rounds: int
+    weights_at: int
+    mechanism: int = 0
+    genesis: str | None = None
+    exchange: Exchange | None = None
+    seed_delay: int = SEED_DELAY
+    miners: MinerRules = attrs.field(factory=MinerRules)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Network:
+        """Return the content of a network file.
+
+        Raises:
+            InputError: the file cannot be read, is no network file, or contradicts itself; the
+                message has the file, the line, the path of the value, and what was expected.
+        """
+        return cls._of(TomlSource.read(path_of(path, "a network file"), "a network file"))
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> Network:
+        """Return the content of the text of a network file.
+
+        Args:
+            text: TOML.
+            where: the name of the file, for errors.
+
+        Raises:
+            InputError: as `load`.
+        """
+        return cls._of(TomlSource.parse(text, where))
+
+    @classmethod
+    def _of(cls, source: TomlSource) -> Network:
+        source.check("network-1")
+        network = _network(source.tables, source)
+        _check_blocks(network, source)
+        return network
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the content: ``sha256:`` and 64 hexadecimal digits."""
+        return digest(self.to_json())
+
+    @property
+    def epoch_blocks(self) -> int:
+        """Blocks of an epoch."""
+        return self.round_blocks * self.epoch_rounds
+
+    def round_at(self, block: int) -> int | None:
+        """Return the round that has a block; None before the anchor block."""
+        return (
+            None if block < self.anchor_block else (block - self.anchor_block) // self.round_blocks
+        )
+
+    def epoch_at(self, block: int) -> int | None:
+        """Return the epoch that has a block; None before the anchor block."""
+        return (
+            None if block < self.anchor_block else (block - self.anchor_block) // self.epoch_blocks
+        )
+
+    def first_block(self, epoch: int) -> int:
+        """Return the first block of an epoch."""
+        return self.anchor_block + _number(epoch) * self.epoch_blocks
+
+    def end_block(self, epoch: int) -> int:
+        """Return the block at which an epoch ends: the first block of the next one."""
+        return self.first_block(epoch) + self.epoch_blocks
+
+    def first_block_of_round(self, number: int) -> int:
+        """Return the first block of a round."""
+        return self.anchor_block + _number(number) * self.round_blocks
+
+    def seed_block(self, number: int) -> int:
+        """Return the block whose hash is the seed of the groups of a round.
+
+        It is before the first block of the round, such that it is finalized, and the groups are
+        known, about when the round begins.
+        """
+        return self.first_block_of_round(number) - self.seed_delay
+
+    def rounds_of(self, epoch: int) -> range:
+        """Return the numbers of the rounds of an epoch."""
+        first = _number(epoch) * self.epoch_rounds
+        return range(first, first + self.epoch_rounds)
+
+    def epoch_of_round(self, number: int) -> int:
+        """Return the epoch that has a round."""
+        return _number(number) // self.epoch_rounds
+
+    def commit_block(self, epoch: int) -> int:
+        """Return the last block at which a batch may be committed; without exchange the end."""
+        return self.end_block(epoch) + (0 if self.exchange is None else self.exchange.commit_by)
+
+    def vote_block(self, epoch: int) -> int:
+        """Return the last block at which votes count; without exchange the end."""
+        return self.end_block(epoch) + (0 if self.exchange is None else self.exchange.vote_by)
+
+    def closing_block(self, epoch: int) -> int:
+        """Return the block from which on an epoch can be closed."""
+        return self.vote_block(epoch)
+
+    def weights_block(self, epoch: int) -> int:
+        """Return the block from which on the row of an epoch is due."""
+        return self.end_block(epoch) + self.weights_at
+
+    def next_blocks(self, after: int) -> tuple[Due, ...]:
+        """Return for each kind the first block behind another, by block.
+
+        Args:
+            after: the block behind which they are.
+        """
+        length, end = self.epoch_blocks, self.end_block(0)
+        first: list[tuple[DueKind, int, int]] = [
+            ("round", self.anchor_block, self.round_blocks),
+            ("epoch", self.anchor_block, length),
+            ("close", self.closing_block(0), length),
+            ("weights", end + self.weights_at, length),
+        ]
+        if self.exchange is not None:
+            first += [
+                ("commit", self.commit_block(0), length),
+                ("vote", self.vote_block(0), length),
+            ]
+        due = []
+        for kind, start, period in first:
+            number = max(0, (after - start) // period + 1)
+            due.append(Due(start + number * period, kind, number))
+        return tuple(sorted(due, key=lambda item: (item.block, item.kind)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content as the JSON value that has the digest; defaults are left out."""
+        network: dict[str, Any] = {
+            "name": self.name,
+            "netuid": self.netuid,
+            "anchor_block": self.anchor_block,
+        }
+        if self.mechanism:
+            network["mechanism"] = self.mechanism
+        if self.genesis is not None:
+            network["genesis"] = self.genesis
+        value: dict[str, Any] = {
+            "format": 1,
+            "network": network,
+            "rounds": {"blocks": self.round_blocks},
+            "epochs": {"rounds": self.epoch_rounds},
+            "weights": {"at": self.weights_at},
+        }
+        if self.exchange is not None:
+            value["exchange"] = _exchange_value(self.exchange)
+        if self.seed_delay != SEED_DELAY:
+            value["groups"] = {"delay": self.seed_delay}
+        if self.miners != MinerRules():
+            value["miners"] = _miners_value(self.miners)
+        return value
+
+
+def _network(tables: Mapping[str, Any], source: TomlSource) -> Network:
+    network = tables["network"]
+    return Network(
+        name=network["name"],
+        netuid=network["netuid"],
+        anchor_block=network["anchor_block"],
+        round_blocks=tables["rounds"]["blocks"],
+        epoch_rounds=tables["epochs"]["rounds"],
+        weights_at=tables["weights"]["at"],
+        mechanism=network.get("mechanism", 0),
+        genesis=network.get("genesis"),
+        exchange=_exchange(tables["exchange"]) if "exchange" in tables else None,
+        seed_delay=tables.get("groups", {}).get("delay", SEED_DELAY),
+        miners=_miners(tables.get("miners", {}), source),
+    )
+
+
+def _exchange(table: Mapping[str, Any]) -> Exchange:
+    hear = table.get("hear", _PERMIT)
+    return Exchange(
+        commit_by=table["commit_by"],
+        vote_by=table["vote_by"],
+        quorum=Fraction(table.get("quorum", QUORUM)),
+        hear=None if hear == _PERMIT else tuple(sorted(hear)),
+        minimum_stake_rao=table.get("minimum_stake_rao", 0),
+    )
+
+
+def _miners(table: Mapping[str, Any], source: TomlSource) -> MinerRules:
+    by_hotkey, by_uid = dict[str, Types](), dict[int, Types]()
+    for index, rule in enumerate(table.get("rule", ())):
+        types = _types(rule["types"])
+        path: KeyPath = ("miners", "rule", index)
+        _add(by_hotkey, rule.get("hotkeys", ()), types, (*path, "hotkeys"), source)
+        _add(by_uid, rule.get("uids", ()), types, (*path, "uids"), source)
+    return MinerRules(
+        types=_types(table.get("types", _ALL)),
+        validators_from_rao=table.get("validators_from_rao"),
+        immunity_blocks=table.get("immunity_blocks", 0),
+        by_hotkey=by_hotkey,
+        by_uid=by_uid,
+    )
+
+
+def _types(value: str | list[str]) -> Types:
+    return None if isinstance(value, str) else tuple(sorted(value))
+
+
+def _add(
+    by_key: dict[Any, Types],
+    keys: Collection[Any],
+    types: Types,
+    path: KeyPath,
+    source: TomlSource,
+) -> None:
+    """Note the types of some hotkeys or uids.
+
+    Raises:
+        InputError: another rule names one of them.
+    """
+    for index, key in enumerate(keys):
+        if key in by_key:
+            raise source.error((*path, index), f"found {shown(key)}, expected each in one rule")
+        by_key[key] = types
+
+
+def _check_blocks(network: Network, source: TomlSource) -> None:
+    """Refuse blocks that are out of order.
+
+    Raises:
+        InputError: the first of them.
+    """
+    length, closed = network.epoch_blocks, 0
+    exchange = network.exchange
+    if exchange is not None:
+        closed = exchange.vote_by
+        if exchange.commit_by >= closed:
+            expected = f"more than commit_by, {exchange.commit_by}: votes are about commits"
+            raise source.error(("exchange", "vote_by"), f"found {closed}, expected {expected}")
+        if closed > length:
+            expected = f"at most the {length} blocks of an epoch: the next has commits of its own"
+            raise source.error(("exchange", "vote_by"), f"found {closed}, expected {expected}")
+    at = ("weights", "at")
+    if network.weights_at < closed:
+        expected = f"at least vote_by, {closed}: weights are those of a closed epoch"
+        raise source.error(at, f"found {network.weights_at}, expected {expected}")
+    if network.weights_at > length:
+        expected = f"at most the {length} blocks of an epoch: the next has a row of its own"
+        raise source.error(at, f"found {network.weights_at}, expected {expected}")
+    if network.anchor_block < network.seed_delay:
+        expected = f"at least {network.seed_delay}, as the first round has a seed: groups.delay"
+        found = f"found {network.anchor_block}, expected {expected}"
+        raise source.error(("network", "anchor_block"), found)
+
+
+def _number(number: int) -> int:
+    """Return the number of a round or an epoch.
+
+    Raises:
+        ValueError: it is negative: nothing is before the anchor block.
+    """
+    if number < 0:
+        raise ValueError(f"found the number {number}, expected at least 0")
+    return number
+
+
+def _exchange_value(exchange: Exchange) -> dict[str, Any]:
+    value: dict[str, Any] = {"commit_by": exchange.commit_by, "vote_by": exchange.vote_by}
+    if exchange.quorum != QUORUM:
+        value["quorum"] = ratio.to_text(exchange.quorum)
+    if exchange.hear is not None:
+        value["hear"] = [*exchange.hear]
+    if exchange.minimum_stake_rao:
+        value["minimum_stake_rao"] = _rao(exchange.minimum_stake_rao)
+    return value
+
+
+def _miners_value(miners: MinerRules) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    if miners.types is not None:
+        value["types"] = [*miners.types]
+    if miners.validators_from_rao is not None:
+        value["validators_from_rao"] = _rao(miners.validators_from_rao)
+    if miners.immunity_blocks:
+        value["immunity_blocks"] = miners.immunity_blocks
+    if miners.by_hotkey:
+        value["by_hotkey"] = {key: _types_value(miners.by_hotkey[key]) for key in miners.by_hotkey}
+    if miners.by_uid:
+        value["by_uid"] = {str(uid): _types_value(miners.by_uid[uid]) for uid in miners.by_uid}
+    return value
+
+
+def _types_value(types: Types) -> str | list[str]:
+    return _ALL if types is None else [*types]
+
+
+def _rao(stake: int) -> int | str:
+    """Return stake in rao; above the whole numbers that every reader of JSON has, as text."""
+    return stake if stake <= _LARGEST_NUMBER else str(stake)

@@ -1,0 +1,253 @@
+"""The setter of weights: reads the chain, asks `submission.next_action`, and does what it says.
+
+It is the edge: each step writes at most one entry of the journal, or makes one call between two
+entries. So it can be killed anywhere; the next `WeightSetter.advance` goes on from the journal and
+the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from tallystick_chain.chain import Chain, ChainError, Neuron, Pairs, Receipt, Refusal
+from tallystick_chain.journal import Journal
+from tallystick_chain.network import Network
+from tallystick_chain.submission import (
+    MORTAL_BLOCKS,
+    Action,
+    Answer,
+    Attempt,
+    ChainFacts,
+    DueRow,
+    Intent,
+    Landing,
+    Outcome,
+    Settlement,
+    is_row,
+    next_action,
+)
+from tallystick_chain.weight_rows import RowError, WeightsToSet, check_pairs
+
+DEADLINE_S = 60.0
+"""Seconds that a call may take; after them its outcome is unknown."""
+_MOST_STEPS = 64
+
+Checkpoint = Callable[[str], None]
+"""A function that is told each step, by name, just before it is done."""
+
+
+@attrs.frozen
+class SetterStatus:
+    """The outcome of one `WeightSetter.advance`.
+
+    Attributes:
+        action: why nothing is left to do at this block.
+        outcomes: by epoch, the newest outcome, with its detail; None while the chain is asked.
+    """
+
+    action: Action
+    outcomes: Mapping[int, tuple[Outcome | None, str]]
+
+
+class WeightSetter:
+    """Sets rows of weights, each once.
+
+    Args:
+        chain: as the validator sees it.
+        network: whose subnet and mechanism are given weights.
+        journal: of the validator; see `journal_subject`.
+        deadline_s: seconds that a call may take.
+        mortal_blocks: blocks for which the signature of a call is valid, at least.
+        checkpoint: told each step just before it is done.
+    """
+
+    def __init__(  # noqa: PLR0913  # the chain, the journal, and the limits of a call
+        self,
+        chain: Chain,
+        network: Network,
+        journal: Journal,
+        *,
+        deadline_s: float = DEADLINE_S,
+        mortal_blocks: int = MORTAL_BLOCKS,
+        checkpoint: Checkpoint = lambda _: None,
+    ) -> None:
+        self._chain, self._network, self._journal = chain, network, journal
+        self._deadline_s, self._mortal_blocks = deadline_s, mortal_blocks
+        self._checkpoint = checkpoint
+        self._hotkey = chain.hotkey()
+
+    def advance(self, weights: WeightsToSet | None = None) -> SetterStatus:
+        """Do all that can be done at the newest finalized block.
+
+        Args:
+            weights: those of the newest closed epoch; None where none is. They are due from the
+                epoch's block of weights on.
+
+        Raises:
+            ChainError: the chain gives no answer to a read; call again later.
+            JournalError: as `Journal.append`.
+            OutputError: the journal cannot be written.
+        """
+        for _ in range(_MOST_STEPS):
+            facts = self.facts()
+            due = None if weights is None else self._due(weights, facts)
+            action = next_action(self._journal.attempts, facts, due, self._mortal_blocks)
+            if not self._act(action, facts):
+                break
+        return SetterStatus(action, self.outcomes())
+
+    def outcomes(self) -> Mapping[int, tuple[Outcome | None, str]]:
+        """Return by epoch the newest outcome with its detail; None while there is none."""
+        outcomes = dict[int, tuple[Outcome | None, str]]()
+        for attempt in self._journal.attempts:
+            settlement = attempt.settled or attempt.committed
+            detail = "" if settlement is None else settlement.detail
+            outcomes[attempt.intent.epoch] = attempt.outcome, detail
+        return outcomes
+
+    def facts(self) -> ChainFacts:
+        """Return the chain at the newest finalized block.
+
+        Raises:
+            ChainError: the chain gives no answer.
+        """
+        head = self._chain.head()
+        block, netuid, mechanism = head.finalized, self._network.netuid, self._network.mechanism
+        subnet = self._chain.subnet(netuid, mechanism, block)
+        neurons = self._chain.neurons(netuid, block)
+        own = self._own(neurons)
+        last_update = 0
+        if own is not None:
+            last_update = self._chain.last_update(netuid, mechanism, own.uid, block)
+        return ChainFacts(
+            block=block,
+            best=head.best,
+            subnet=subnet,
+            neurons=neurons,
+            own=own,
+            last_update=last_update,
+            landing=self._landing(own, last_update, block),
+            pending=self._chain.pending(netuid, mechanism, self._hotkey, block),
+        )
+
+    def _due(self, weights: WeightsToSet, facts: ChainFacts) -> DueRow | None:
+        if facts.block < self._network.weights_block(weights.epoch):
+            return None
+        try:
+            pairs, reason = weights.row(facts.neurons).pairs, ""
+        except RowError as error:
+            pairs, reason = (), error.code
+        return DueRow(weights.epoch, pairs, weights.version_key, reason)
+
+    def _act(self, action: Action, facts: ChainFacts) -> bool:
+        """Do an action; gives whether something was done, after which the chain is read again."""
+        match action.kind:
+            case "submit" if action.intent is not None:
+                self._submit(action.intent)
+            case "interrupted" if action.attempt is not None:
+                receipt = Receipt("unknown", chain_error="interrupted")
+                self._answer(action.attempt.intent, receipt, facts.best)
+            case "settle" if action.settlement is not None:
+                self._append(action.settlement)
+            case "compare" if action.attempt is not None:
+                self._append(self._compared(action.attempt, facts))
+            case _:
+                return False
+        return True
+
+    def _submit(self, intent: Intent) -> None:
+        check_pairs(intent.pairs)
+        self._append(intent)
+        self._checkpoint("submit")
+        receipt = self._chain.submit_row(
+            self._network.netuid,
+            self._network.mechanism,
+            intent.pairs,
+            intent.version_key,
+            self._deadline_s,
+        )
+        self._checkpoint("submitted")
+        # where the head cannot be read, the answer is written as interrupted when it can
+        self._answer(intent, receipt, self._chain.head().best)
+
+    def _answer(self, intent: Intent, receipt: Receipt, best: int) -> None:
+        answer = Answer(epoch=intent.epoch, attempt=intent.attempt, best=best, receipt=receipt)
+        self._append(answer)
+
+    def _append(self, entry: Intent | Answer | Settlement) -> None:
+        name = type(entry).__name__.lower()
+        self._checkpoint(name)
+        self._journal.append(entry)
+        self._checkpoint(f"{name} written")
+
+    def _own(self, neurons: tuple[Neuron, ...]) -> Neuron | None:
+        return next((neuron for neuron in neurons if neuron.hotkey == self._hotkey), None)
+
+    def _landing(self, own: Neuron | None, last_update: int, block: int) -> Landing | None:
+        """Return the newest row or commit, as its own block has it."""
+        if own is None or not last_update or last_update <= own.registered_block:
+            return None
+        netuid, mechanism = self._network.netuid, self._network.mechanism
+        try:
+            row = self._row(last_update)
+            pending = self._chain.pending(netuid, mechanism, self._hotkey, last_update)
+        except ChainError as error:
+            if error.code is not Refusal.NO_BLOCK:
+                raise
+            # the block is not kept any more; the newest one has what is left of it
+            row = self._chain.row(netuid, mechanism, own.uid, block)
+            pending = self._chain.pending(netuid, mechanism, self._hotkey, block)
+        commit = next((item for item in pending if item.block == last_update), None)
+        return Landing(last_update, row, commit)
+
+    def _row(self, block: int) -> Pairs:
+        """Return the row that the chain has of this validator at a block; none without a uid."""
+        netuid, mechanism = self._network.netuid, self._network.mechanism
+        own = self._own(self._chain.neurons(netuid, block))
+        return () if own is None else self._chain.row(netuid, mechanism, own.uid, block)
+
+    def _compared(self, attempt: Attempt, facts: ChainFacts) -> Settlement:
+        """Return what became of a committed row, by the block of its reveal."""
+        intent, committed = attempt.intent, attempt.committed
+        assert committed is not None  # noqa: S101  # what is compared was committed
+        try:
+            block = self._reveal_block(committed.block, facts.block)
+            row, before = self._row(block), self._row(block - 1)
+        except ChainError as error:
+            if error.code is not Refusal.NO_BLOCK:
+                raise
+            block, before, row = facts.block, None, self._row(facts.block)
+        if is_row(row, intent.pairs):
+            outcome = Outcome.SET
+        elif before is None:
+            outcome = Outcome.UNKNOWN
+        else:
+            outcome = Outcome.VANISHED if row == before else Outcome.REVEALED_OTHER
+        return Settlement(epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block)
+
+    def _reveal_block(self, committed: int, last: int) -> int:
+        """Return the first block in which a commit is not pending any more.
+
+        Args:
+            committed: the block of the commit.
+            last: a block in which it is not.
+        """
+        first = committed
+        while last - first > 1:
+            middle = (first + last) // 2
+            pending = self._chain.pending(
+                self._network.netuid, self._network.mechanism, self._hotkey, middle
+            )
+            if any(row.block == committed for row in pending):
+                first = middle
+            else:
+                last = middle
+        return last
+
+
+def journal_subject(network: Network, hotkey: str) -> dict[str, Any]:
+    """Return the subject of a validator's journal: it is of one hotkey and one network."""
+    return {"hotkey": hotkey, "network": network.digest}

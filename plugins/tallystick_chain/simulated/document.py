@@ -1,0 +1,130 @@
+"""The file of a simulated chain: what it begins with (``schemas/simulated-1.schema.json``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from tallystick_chain.chain import ChainError
+from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
+from tallystick_chain.simulated.model import Hyperparameters
+from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_chain.toml_source import TomlSource
+
+BLOCK_SECONDS = 12.0
+"""Seconds between two blocks by default."""
+
+
+@attrs.frozen
+class SimulationFile:
+    """The content of the file of a simulated chain.
+
+    Attributes:
+        chain: the values of its table ``chain`` that are parameters of `SimulatedChain`.
+        block_time: seconds between two blocks.
+        is_signed: whether rows and commitments are refused that are not signed.
+        source: the file, with its subnets; None without one.
+    """
+
+    chain: Mapping[str, Any] = attrs.field(factory=dict)
+    block_time: float = BLOCK_SECONDS
+    is_signed: bool = False
+    source: TomlSource | None = None
+
+    @classmethod
+    def load(cls, path: Path) -> SimulationFile:
+        """Return the content of a file.
+
+        Raises:
+            InputError: it cannot be read, or is no such file; the message has file, line and path.
+        """
+        return cls._of(TomlSource.read(path, "the file of a simulated chain"))
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> SimulationFile:
+        """Return the content of a text.
+
+        Args:
+            text: TOML.
+            where: the name of the file, for errors.
+
+        Raises:
+            InputError: as `load`.
+        """
+        return cls._of(TomlSource.parse(text, where))
+
+    @classmethod
+    def _of(cls, source: TomlSource) -> SimulationFile:
+        source.check("simulated-1")
+        table = dict(source.tables.get("chain", {}))
+        block_time = float(table.pop("block_time", BLOCK_SECONDS))
+        return cls(table, block_time, table.pop("signed", False), source)
+
+    def begin(self, seed: int | None = None) -> SimulatedChain:
+        """Return the chain, one block after its first: its subnets and neurons are readable.
+
+        Args:
+            seed: in place of the file's.
+
+        Raises:
+            InputError: a neuron or a number is there twice, or a neuron has no hotkey or two.
+            TrustError: a neuron has a key, and the library of sr25519 is missing.
+        """
+        options = {**self.chain, **({} if seed is None else {"seed": seed})}
+        chain = SimulatedChain(seconds_per_block=self.block_time, **options)
+        if self.source is not None:
+            for index, table in enumerate(self.source.tables.get("subnet", ())):
+                _create(chain, table, index, self.source)
+        chain.advance()
+        return chain
+
+
+def _create(
+    chain: SimulatedChain, table: Mapping[str, Any], index: int, source: TomlSource
+) -> None:
+    netuid, path = table["netuid"], ("subnet", index)
+    try:
+        chain.create_subnet(
+            netuid,
+            Hyperparameters(**table.get("hyperparameters", {})),
+            mechanisms=table.get("mechanisms", 1),
+            owner=table.get("owner"),
+        )
+    except ChainError as error:
+        raise source.error((*path, "netuid"), error.message) from error
+    for number, neuron in enumerate(table.get("neuron", ())):
+        neuron_path = (*path, "neuron", number)
+        for hotkey in _hotkeys(neuron, neuron_path, source):
+            try:
+                chain.register(
+                    netuid,
+                    hotkey,
+                    stake_rao=neuron.get("stake_rao", 0),
+                    permit=neuron.get("permit", False),
+                )
+            except ChainError as error:
+                raise source.error(neuron_path, error.message) from error
+
+
+def _hotkeys(
+    neuron: Mapping[str, Any], path: tuple[str | int, ...], source: TomlSource
+) -> Iterator[str]:
+    """Yield the hotkeys of a table: one, or a number of names."""
+    if ("hotkey" in neuron) == ("name" in neuron):
+        number = "two" if "hotkey" in neuron else "none"
+        raise source.error(path, f"found {number} of hotkey and name, expected one")
+    if "hotkey" in neuron:
+        for key in {"count", "has_key"} & neuron.keys():
+            raise source.error((*path, key), "found it beside a hotkey, expected a name")
+        yield neuron["hotkey"]
+        return
+    name, count = neuron["name"], neuron.get("count")
+    names = [name] if count is None else [f"{name}-{n}" for n in range(1, count + 1)]
+    for own_name in names:
+        if neuron.get("has_key", False):
+            yield address_of(signer_of(own_name))
+        else:
+            yield hotkey_of(own_name)

@@ -1,0 +1,385 @@
+"""The rules of the chain: what it refuses, in its order, and what each accepted call changes.
+
+Each function takes a subnet at the block that is built and returns it changed, or refuses. The
+source is ``pallets/subtensor/src/subnets/weights.rs`` of the chain (commit 04957d05), ``uids.rs``
+and ``coinbase/reveal_commits.rs`` beside it, and ``pallets/commitments``; names of errors are
+theirs. The permits of an epoch follow the stakes alone; what an epoch pays is not modelled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import attrs
+
+from tallystick_chain.chain import ChainError, Commitment, Neuron, Pairs, Refusal
+from tallystick_chain.simulated.model import (
+    BEACON_ROUNDS_PER_BLOCK,
+    FIRST_BEACON_ROUND,
+    LEAST_COMMITMENT_SPACE,
+    MAX_COMMITMENT_BYTES,
+    MAX_PENDING_ROWS,
+    U16_MAX,
+    U64_MAX,
+    CommittedRow,
+    MechanismState,
+    SubnetState,
+)
+
+
+class RefusedCallError(Exception):
+    """A call that the chain refuses; nothing has changed.
+
+    Attributes:
+        code: one of `Refusal`.
+        name: of the error, as the chain has it.
+    """
+
+    def __init__(self, code: Refusal, name: str) -> None:
+        super().__init__(name)
+        self.code, self.name = code, name
+
+
+def beacon_round(block: int) -> int:
+    """Return the newest round of the beacon at a block."""
+    return FIRST_BEACON_ROUND + BEACON_ROUNDS_PER_BLOCK * block
+
+
+def set_row(  # noqa: C901, PLR0913, PLR0917  # the checks and the arguments of the chain
+    subnet: SubnetState, mechanism: int, hotkey: str, pairs: Pairs, version_key: int, block: int
+) -> SubnetState:
+    """Set a row in the open, or apply one that is revealed.
+
+    The rate limit holds, and LastUpdate moves, only where commit-reveal is off: else the commit
+    has done both.
+
+    Raises:
+        RefusedCallError: by a rule.
+    """
+    _refuse_beyond_types(pairs, version_key)
+    rows = _mechanism(subnet, mechanism)
+    if len(pairs) > len(subnet.neurons):
+        raise RefusedCallError(Refusal.UNKNOWN_UID, "UidsLengthExceedUidsInSubNet")
+    neuron = _registered(subnet, hotkey)
+    own, rules = neuron.uid, subnet.hyperparameters
+    if neuron.stake_rao < rules.stake_threshold_rao:
+        raise RefusedCallError(Refusal.LOW_STAKE, "NotEnoughStakeToSetWeights")
+    if rules.version_key and version_key < rules.version_key:
+        raise RefusedCallError(Refusal.VERSION_KEY, "IncorrectWeightVersionKey")
+    if not rules.commit_reveal and _is_too_soon(subnet, rows, own, block):
+        raise RefusedCallError(Refusal.TOO_SOON, "SettingWeightsTooFast")
+    is_self_weight = len(pairs) == 1 and pairs[0][0] == own
+    if not (is_self_weight or hotkey == subnet.owner or neuron.permit):
+        raise RefusedCallError(Refusal.NO_PERMIT, "NeuronNoValidatorPermit")
+    uids = [uid for uid, _ in pairs]
+    if len(set(uids)) < len(uids):
+        raise RefusedCallError(Refusal.DUPLICATE_UID, "DuplicateUids")
+    if any(uid >= len(subnet.neurons) for uid in uids):
+        raise RefusedCallError(Refusal.UNKNOWN_UID, "UidVecContainInvalidOne")
+    if not is_self_weight and len(pairs) < min(len(subnet.neurons), rules.min_allowed):
+        raise RefusedCallError(Refusal.TOO_FEW, "WeightVecLengthIsLow")
+    stored = _upscaled(pairs)
+    if not is_self_weight and _exceeds(stored, rules.max_weight_u16):
+        raise RefusedCallError(Refusal.TOO_LARGE, "MaxWeightExceeded")
+    rows = attrs.evolve(rows, rows={**rows.rows, own: stored})
+    if not rules.commit_reveal:
+        rows = _updated(rows, own, block)
+    return _with_mechanism(subnet, mechanism, rows)
+
+
+def commit_row(  # noqa: PLR0913, PLR0917  # the arguments of the chain's call
+    subnet: SubnetState, mechanism: int, hotkey: str, pairs: Pairs, version_key: int, block: int
+) -> tuple[SubnetState, CommittedRow]:
+    """Commit a row; whether it may be set is asked at its reveal alone.
+
+    Raises:
+        RefusedCallError: by a rule.
+    """
+    _refuse_beyond_types(pairs, version_key)
+    rows = _mechanism(subnet, mechanism)
+    if not subnet.hyperparameters.commit_reveal:
+        raise RefusedCallError(Refusal.OTHER, "CommitRevealDisabled")
+    own = _registered(subnet, hotkey).uid
+    if _is_too_soon(subnet, rows, own, block):
+        raise RefusedCallError(Refusal.TOO_SOON, "CommittingWeightsTooFast")
+    epoch = subnet.epoch_with_lookahead(block)
+    pending = sum(row.hotkey == hotkey and row.epoch == epoch for row in rows.committed)
+    if pending >= MAX_PENDING_ROWS:
+        raise RefusedCallError(Refusal.TOO_MANY_PENDING, "TooManyUnrevealedCommits")
+    committed = CommittedRow(
+        hotkey=hotkey,
+        epoch=epoch,
+        block=block,
+        reveal_round=beacon_round(_expected_reveal_block(subnet, block)),
+        digest=_ciphertext_digest(hotkey, mechanism, pairs, version_key, block, pending),
+        pairs=pairs,
+        version_key=version_key,
+    )
+    rows = attrs.evolve(_updated(rows, own, block), committed=(*rows.committed, committed))
+    return _with_mechanism(subnet, mechanism, rows), committed
+
+
+def publish(subnet: SubnetState, hotkey: str, data: bytes, block: int) -> SubnetState:
+    """Publish a commitment.
+
+    Raises:
+        RefusedCallError: by a rule.
+    """
+    if len(data) > MAX_COMMITMENT_BYTES:
+        name = f"found {len(data)} bytes, expected at most {MAX_COMMITMENT_BYTES}"
+        raise RefusedCallError(Refusal.OTHER, name)
+    if subnet.uid_of(hotkey) is None:
+        raise RefusedCallError(Refusal.NOT_REGISTERED, "AccountNotAllowedCommit")
+    epoch, used = subnet.used_space.get(hotkey, (subnet.epoch, 0))
+    # the commitments of a tempo are counted by the epochs that have been, without a look ahead
+    used = (used if epoch == subnet.epoch else 0) + max(len(data), LEAST_COMMITMENT_SPACE)
+    if used > subnet.hyperparameters.commitment_space:
+        raise RefusedCallError(Refusal.NO_COMMITMENT_SPACE, "SpaceLimitExceeded")
+    return attrs.evolve(
+        subnet,
+        commitments={**subnet.commitments, hotkey: Commitment(hotkey, block, data)},
+        used_space={**subnet.used_space, hotkey: (subnet.epoch, used)},
+    )
+
+
+@attrs.frozen
+class Reveal:
+    """The end of a committed row.
+
+    Attributes:
+        mechanism: of the row.
+        row: the row.
+        refusal: why it vanished; None where it was set.
+    """
+
+    mechanism: int
+    row: CommittedRow
+    refusal: str | None = None
+
+
+def reveal_rows(
+    subnet: SubnetState, block: int, has_beacon: bool
+) -> tuple[SubnetState, tuple[Reveal, ...]]:
+    """Apply the committed rows that are due at the start of a block; those too late vanish.
+
+    A row is due in the epoch ``reveal_epochs`` after its own, once the beacon has its round.
+    """
+    reveals = list[Reveal]()
+    epoch = subnet.epoch_with_lookahead(block) - subnet.hyperparameters.reveal_epochs
+    for mechanism, before in enumerate(subnet.mechanisms):
+        remaining = list[CommittedRow]()
+        for row in before.committed:
+            if row.epoch < epoch:
+                reveals.append(Reveal(mechanism, row, "expired"))
+                continue
+            if row.epoch > epoch or not has_beacon or row.reveal_round > beacon_round(block):
+                remaining.append(row)
+                continue
+            try:
+                subnet = set_row(subnet, mechanism, row.hotkey, row.pairs, row.version_key, block)
+            except RefusedCallError as refusal:
+                reveals.append(Reveal(mechanism, row, refusal.name))
+            else:
+                reveals.append(Reveal(mechanism, row))
+        if len(remaining) < len(before.committed):
+            rows = attrs.evolve(subnet.mechanisms[mechanism], committed=tuple(remaining))
+            subnet = _with_mechanism(subnet, mechanism, rows)
+    return subnet, tuple(reveals)
+
+
+def run_epoch(subnet: SubnetState, block: int) -> SubnetState:
+    """Run one of the chain's epochs, as far as it is modelled: its number, and the permits."""
+    most = subnet.hyperparameters.max_validators
+    neurons = subnet.neurons
+    if most is not None:
+        staked = [neuron for neuron in neurons if neuron.stake_rao > 0]
+        ranked = sorted(staked, key=lambda neuron: (-neuron.stake_rao, neuron.uid))
+        permitted = {neuron.uid for neuron in ranked[:most]}
+        neurons = tuple(attrs.evolve(n, permit=n.uid in permitted) for n in neurons)
+    return attrs.evolve(
+        subnet,
+        neurons=neurons,
+        epoch=subnet.epoch + 1,
+        last_epoch_block=block,
+        pending_epoch_block=0,
+    )
+
+
+def register(subnet: SubnetState, neuron: Neuron, block: int) -> SubnetState:
+    """Give a hotkey the next uid, or one that another has until now.
+
+    A uid that is taken over loses its rows, and its weight in the rows of others becomes 0; rows
+    that its hotkey has committed stay, as the chain keeps them by hotkey.
+
+    Raises:
+        ChainError: the hotkey has a uid, there is no room, or the uid is the owner's.
+    """
+    if subnet.uid_of(neuron.hotkey) is not None:
+        raise ChainError(f"the hotkey {neuron.hotkey} is registered already", Refusal.OTHER)
+    n = len(subnet.neurons)
+    if neuron.uid == n:
+        return _append(subnet, neuron, block)
+    if neuron.uid > n:
+        raise ChainError(f"found the uid {neuron.uid}, expected at most {n}", Refusal.UNKNOWN_UID)
+    previous = subnet.neurons[neuron.uid].hotkey
+    if previous == subnet.owner:
+        message = f"the uid {neuron.uid} is that of the subnet's owner, which nobody takes over"
+        raise ChainError(message, Refusal.OTHER)
+    return attrs.evolve(
+        subnet,
+        neurons=_replaced(subnet.neurons, neuron.uid, neuron),
+        mechanisms=tuple(_cleared(rows, neuron.uid, block) for rows in subnet.mechanisms),
+        commitments={key: c for key, c in subnet.commitments.items() if key != previous},
+        used_space={key: used for key, used in subnet.used_space.items() if key != previous},
+    )
+
+
+def _append(subnet: SubnetState, neuron: Neuron, block: int) -> SubnetState:
+    if neuron.uid >= subnet.hyperparameters.max_uids:
+        message = "the subnet is full, and whom the chain replaces depends on what it has paid"
+        raise ChainError(f"{message}: name the uid to take over", Refusal.NOT_MODELLED)
+    return attrs.evolve(
+        subnet,
+        neurons=(*subnet.neurons, neuron),
+        mechanisms=tuple(
+            attrs.evolve(rows, last_update=(*rows.last_update, block)) for rows in subnet.mechanisms
+        ),
+    )
+
+
+def _cleared(rows: MechanismState, uid: int, block: int) -> MechanismState:
+    others = {
+        own: tuple((to, 0 if to == uid else weight) for to, weight in row)
+        for own, row in rows.rows.items()
+        if own != uid
+    }
+    return _updated(attrs.evolve(rows, rows=others), uid, block)
+
+
+def trim(subnet: SubnetState, removed: Iterable[int]) -> SubnetState:
+    """Remove uids; those that stay move down into the gaps, and rows with them.
+
+    Raises:
+        ChainError: there is no such uid, or it is the owner's.
+    """
+    gone = set(removed)
+    for uid in gone:
+        if not 0 <= uid < len(subnet.neurons):
+            raise ChainError(f"found no uid {uid}", Refusal.UNKNOWN_UID)
+        if subnet.neurons[uid].hotkey == subnet.owner:
+            raise ChainError(f"the uid {uid} is that of the subnet's owner", Refusal.OTHER)
+    kept = [neuron for neuron in subnet.neurons if neuron.uid not in gone]
+    new_uids = {neuron.uid: uid for uid, neuron in enumerate(kept)}
+    return attrs.evolve(
+        subnet,
+        neurons=tuple(attrs.evolve(neuron, uid=uid) for uid, neuron in enumerate(kept)),
+        mechanisms=tuple(_moved(rows, new_uids) for rows in subnet.mechanisms),
+    )
+
+
+def _moved(rows: MechanismState, new_uids: Mapping[int, int]) -> MechanismState:
+    return attrs.evolve(
+        rows,
+        last_update=tuple(rows.last_update[uid] for uid in new_uids),
+        rows={
+            new_uids[own]: tuple((new_uids[to], x) for to, x in row if to in new_uids)
+            for own, row in rows.rows.items()
+            if own in new_uids
+        },
+    )
+
+
+def change_neuron(subnet: SubnetState, uid: int, change: Callable[[Neuron], Neuron]) -> SubnetState:
+    """Change a neuron's stake or permit.
+
+    Raises:
+        ChainError: there is no such uid.
+    """
+    if not 0 <= uid < len(subnet.neurons):
+        raise ChainError(f"found no uid {uid}", Refusal.UNKNOWN_UID)
+    neurons = _replaced(subnet.neurons, uid, change(subnet.neurons[uid]))
+    return attrs.evolve(subnet, neurons=neurons)
+
+
+def _refuse_beyond_types(pairs: Pairs, version_key: int) -> None:
+    """Refuse numbers that the call has no room for, as no client can encode them."""
+    if not _is_whole(version_key, U64_MAX):
+        name = f"found the version key {version_key!r}, expected 0 to {U64_MAX}"
+        raise RefusedCallError(Refusal.OTHER, name)
+    for number in _numbers(pairs):
+        if not _is_whole(number, U16_MAX):
+            name = f"found {number!r} in a row, expected uids and weights from 0 to {U16_MAX}"
+            raise RefusedCallError(Refusal.OTHER, name)
+
+
+def _numbers(pairs: Pairs) -> Iterator[object]:
+    for uid, weight in pairs:
+        yield uid
+        yield weight
+
+
+def _is_whole(number: object, most: int) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= most
+
+
+def _mechanism(subnet: SubnetState, mechanism: int) -> MechanismState:
+    if not 0 <= mechanism < len(subnet.mechanisms):
+        raise RefusedCallError(Refusal.NO_SUBNET, "MechanismDoesNotExist")
+    return subnet.mechanisms[mechanism]
+
+
+def _registered(subnet: SubnetState, hotkey: str) -> Neuron:
+    uid = subnet.uid_of(hotkey)
+    if uid is None:
+        raise RefusedCallError(Refusal.NOT_REGISTERED, "HotKeyNotRegisteredInSubNet")
+    return subnet.neurons[uid]
+
+
+def _is_too_soon(subnet: SubnetState, rows: MechanismState, uid: int, block: int) -> bool:
+    last = rows.last_update[uid]
+    return last != 0 and block - last < subnet.hyperparameters.rate_limit_blocks
+
+
+def _upscaled(pairs: Pairs) -> Pairs:
+    """Return a row as the chain stores it: its greatest weight is 65535."""
+    from tallystick_yuma.weights import upscaled  # NumPy
+
+    weights = upscaled([weight for _, weight in pairs])
+    return tuple((uid, weight) for (uid, _), weight in zip(pairs, weights, strict=True))
+
+
+def _exceeds(pairs: Pairs, most: int) -> bool:
+    """Return whether the greatest share of a row is above a limit of 65535, in 32 binary digits."""
+    total = sum(weight for _, weight in pairs)
+    if most == U16_MAX or not total:
+        return False
+    greatest = max(weight for _, weight in pairs)
+    return (greatest << 32) // total > (most << 32) // U16_MAX
+
+
+def _expected_reveal_block(subnet: SubnetState, block: int) -> int:
+    """Return the first block of the epoch of a reveal, as a client that commits computes it."""
+    tempo, later = subnet.hyperparameters.tempo, subnet.hyperparameters.reveal_epochs
+    if subnet.is_epoch_due(block):
+        return block + tempo * later
+    return (subnet.next_epoch_block() or block) + tempo * (later - 1)
+
+
+def _ciphertext_digest(*content: object) -> str:
+    # no two commits of a hotkey have the same content: equal rows of one block have other numbers
+    return hashlib.blake2b(repr(content).encode(), digest_size=32).hexdigest()
+
+
+def _with_mechanism(subnet: SubnetState, mechanism: int, rows: MechanismState) -> SubnetState:
+    mechanisms = (*subnet.mechanisms[:mechanism], rows, *subnet.mechanisms[mechanism + 1 :])
+    return attrs.evolve(subnet, mechanisms=mechanisms)
+
+
+def _updated(rows: MechanismState, uid: int, block: int) -> MechanismState:
+    last = (*rows.last_update[:uid], block, *rows.last_update[uid + 1 :])
+    return attrs.evolve(rows, last_update=last)
+
+
+def _replaced(neurons: tuple[Neuron, ...], uid: int, neuron: Neuron) -> tuple[Neuron, ...]:
+    return (*neurons[:uid], neuron, *neurons[uid + 1 :])

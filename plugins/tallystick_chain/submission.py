@@ -1,0 +1,523 @@
+"""The submission of rows: the next action, as a pure function of a journal and the chain.
+
+Invariants:
+
+- an intent is in the journal before its call is made, and one call is made for an intent;
+- while a call may still land, no other is made, of whichever epoch; what is unknown is decided by
+  finalized blocks alone;
+- a call whose answer is lost can land for as long as its signature is valid (`MORTAL_BLOCKS`), and
+  never after;
+- no row is sent for an epoch of which a row has landed, or for one older than another's that was;
+- an outcome is written once, and never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Literal
+
+import attrs
+
+from tallystick.json_values import json_value
+from tallystick_chain.chain import Neuron, Pairs, PendingRow, Receipt, Refusal, Subnet
+
+MORTAL_BLOCKS = 128
+"""Blocks for which the signature of a call is valid, as both SDKs make it by default."""
+MOST_PENDING = 9
+"""Most committed rows beside which another is committed: the chain takes ten."""
+BACKOFF_BLOCKS = 5
+"""Blocks after a refusal that can pass until the next attempt; each further one doubles it."""
+MOST_DOUBLINGS = 6
+"""How many times the wait after refusals is doubled at most."""
+PASSING = frozenset(
+    {
+        Refusal.LOW_STAKE,
+        Refusal.NOT_REGISTERED,
+        Refusal.NO_PERMIT,
+        Refusal.TOO_MANY_PENDING,
+        Refusal.TOO_SOON,
+        Refusal.UNKNOWN_UID,
+        Refusal.UNREACHABLE,
+    }
+)
+"""Refusals that can pass while the row is due; others are the outcome of the epoch."""
+
+
+class Outcome(StrEnum):
+    """Outcomes of the row of an epoch; all but `COMMITTED` are final."""
+
+    SET = "set"
+    COMMITTED = "committed"
+    REVEALED_OTHER = "revealed-other"
+    VANISHED = "vanished"
+    REFUSED = "refused"
+    LAPSED = "lapsed"
+    UNKNOWN = "unknown"
+
+
+OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
+    {
+        Outcome.SET: "the chain has the row",
+        Outcome.COMMITTED: "the row is committed, and will be revealed",
+        Outcome.REVEALED_OTHER: "the chain has another row of this hotkey: look for another "
+        "validator with the same key",
+        Outcome.VANISHED: "the committed row was never set: compare permit, stake and version key "
+        "at its reveal with what the subnet asks for",
+        Outcome.REFUSED: "the chain refused the row",
+        Outcome.LAPSED: "the call never came to the chain: look at the endpoint and the network",
+        Outcome.UNKNOWN: "the blocks that would tell are not kept: name an archive node",
+    }
+)
+"""Outcomes with their meaning and, where something is wrong, what to do."""
+
+
+@attrs.frozen(kw_only=True)
+class Intent:
+    """A row that is going to be sent.
+
+    Attributes:
+        epoch: whose row it is.
+        attempt: the number of the attempt for the epoch, from 1.
+        block: the finalized block at which it was decided.
+        best: the newest block then.
+        uid: of the validator.
+        last_update: the block of its last row or commit, as the finalized block has it.
+        pairs: the row.
+        version_key: that it names.
+    """
+
+    epoch: int
+    attempt: int
+    block: int
+    best: int
+    uid: int
+    last_update: int
+    pairs: Pairs
+    version_key: int
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """The receipt of the call of an intent; unknown too where the process was interrupted.
+
+    Attributes:
+        epoch: of the intent.
+        attempt: of the intent.
+        best: the newest block as the answer came.
+        receipt: the answer.
+    """
+
+    epoch: int
+    attempt: int
+    best: int
+    receipt: Receipt
+
+
+@attrs.frozen(kw_only=True)
+class Settlement:
+    """What finalized blocks say of an intent.
+
+    Attributes:
+        epoch: of the intent.
+        attempt: of the intent.
+        outcome: the outcome.
+        block: where it is seen: that of the commit, of the row, or of the reveal.
+        detail: of a commit, the round of its reveal; of a refusal its code, and the chain's error.
+    """
+
+    epoch: int
+    attempt: int
+    outcome: Outcome
+    block: int
+    detail: str = ""
+
+
+Entry = Intent | Answer | Settlement
+"""Entries of a journal of submissions."""
+
+
+@attrs.frozen
+class Attempt:
+    """One call for the row of an epoch, as the journal has it.
+
+    Attributes:
+        intent: the row.
+        answer: the receipt; None where the process was interrupted before it was written.
+        committed: the commit, where the row was committed.
+        settled: the final outcome; None while there is none.
+    """
+
+    intent: Intent
+    answer: Answer | None = None
+    committed: Settlement | None = None
+    settled: Settlement | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The newest outcome; None before any."""
+        settlement = self.settled or self.committed
+        return None if settlement is None else settlement.outcome
+
+    @property
+    def newest_block(self) -> int:
+        """The newest finalized block that decided something about it."""
+        settlements = filter(None, (self.committed, self.settled))
+        return max(self.intent.block, *(item.block for item in settlements), 0)
+
+    def may_land_until(self, mortal_blocks: int) -> int | None:
+        """Return the last block in which the call may land; None where it cannot any more.
+
+        Args:
+            mortal_blocks: for which the signature of a call is valid.
+        """
+        if self.answer is None:
+            return self.intent.best + mortal_blocks
+        receipt = self.answer.receipt
+        if receipt.kind == "refused" and receipt.block_hash is None:
+            return None
+        is_there = self.committed is not None or self.outcome is Outcome.SET
+        if receipt.kind in {"included", "committed"} and is_there:
+            return None
+        return self.answer.best + mortal_blocks
+
+
+class JournalOrderError(ValueError):
+    """An entry that cannot follow those before it."""
+
+
+def attempts_of(entries: Iterable[Entry]) -> tuple[Attempt, ...]:
+    """Return the attempts that the entries of a journal are about, in their order.
+
+    Raises:
+        JournalOrderError: an entry cannot follow those before it.
+    """
+    attempts: list[Attempt] = []
+    for entry in entries:
+        if isinstance(entry, Intent):
+            _check_follows(attempts, entry)
+            attempts.append(Attempt(entry))
+            continue
+        index = _index_of(attempts, entry)
+        attempts[index] = _told(attempts[index], entry)
+    return tuple(attempts)
+
+
+def _check_follows(attempts: list[Attempt], intent: Intent) -> None:
+    last = attempts[-1].intent if attempts else None
+    number = 1
+    if last is not None and last.epoch == intent.epoch:
+        number = last.attempt + 1
+    if intent.attempt != number or (last is not None and intent.epoch < last.epoch):
+        raise JournalOrderError(
+            f"found attempt {intent.attempt} of epoch {intent.epoch}, expected ascending ones"
+        )
+    if any(item.outcome is None for item in attempts):
+        raise JournalOrderError("found an intent while the one before it is open")
+
+
+def _index_of(attempts: list[Attempt], entry: Answer | Settlement) -> int:
+    for index in range(len(attempts) - 1, -1, -1):
+        intent = attempts[index].intent
+        if (intent.epoch, intent.attempt) == (entry.epoch, entry.attempt):
+            return index
+    raise JournalOrderError(
+        f"found attempt {entry.attempt} of epoch {entry.epoch}, expected an intent before it"
+    )
+
+
+def _told(attempt: Attempt, entry: Answer | Settlement) -> Attempt:
+    if isinstance(entry, Answer):
+        if attempt.answer is not None or attempt.outcome is not None:
+            raise JournalOrderError(f"found a second answer to an intent of epoch {entry.epoch}")
+        return attrs.evolve(attempt, answer=entry)
+    is_commit = entry.outcome is Outcome.COMMITTED
+    if attempt.settled is not None or (is_commit and attempt.committed is not None):
+        raise JournalOrderError(f"found a second outcome of an intent of epoch {entry.epoch}")
+    if is_commit:
+        return attrs.evolve(attempt, committed=entry)
+    return attrs.evolve(attempt, settled=entry)
+
+
+@attrs.frozen
+class Landing:
+    """The newest row or commit of a validator.
+
+    Attributes:
+        block: its block.
+        row: the row that the chain has at that block.
+        commit: the commit of that block; None where a row was set in the open.
+    """
+
+    block: int
+    row: Pairs
+    commit: PendingRow | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ChainFacts:
+    """The chain as a validator sees it at a finalized block.
+
+    Attributes:
+        block: the finalized block.
+        best: the newest block.
+        subnet: the mechanism.
+        neurons: by uid.
+        own: the validator; None where its hotkey holds no uid.
+        last_update: the block of its last row or commit; 0: never.
+        landing: the row or commit of that block; None where there is none.
+        pending: its committed rows.
+    """
+
+    block: int
+    best: int
+    subnet: Subnet
+    neurons: tuple[Neuron, ...]
+    own: Neuron | None
+    last_update: int
+    landing: Landing | None
+    pending: tuple[PendingRow, ...]
+
+    def landed_after(self, intent: Intent) -> Landing | None:
+        """Return the row or commit that came behind an intent; None where none has.
+
+        A registration sets the block of the last row, too, and is none.
+        """
+        if self.own is None or self.landing is None:
+            return None
+        before = max(intent.last_update, self.own.registered_block)
+        return self.landing if self.landing.block > before else None
+
+
+@attrs.frozen
+class DueRow:
+    """The row that is due.
+
+    Attributes:
+        epoch: whose.
+        pairs: the row at the finalized block of the facts; empty where there is none.
+        version_key: that it names.
+        reason: why there is none.
+    """
+
+    epoch: int
+    pairs: Pairs
+    version_key: int
+    reason: str = ""
+
+
+ActionKind = Literal[
+    "nothing", "wait", "submit", "interrupted", "read-back", "settle", "watch", "compare", "stop"
+]
+"""Kinds of actions; see `Action`."""
+
+
+@attrs.frozen
+class Action:
+    """The next thing to do.
+
+    Attributes:
+        kind: ``nothing`` is due, or left to do; ``wait`` until a block; ``submit`` the row that is
+            due; ``interrupted``: note that no answer will come; ``read-back``: look again at later
+            finalized blocks, as the call may still land; ``settle``: write an outcome; ``watch``:
+            look again, as a committed row is not revealed yet; ``compare``: read the row at its
+            reveal; ``stop``: the subnet asks for a newer version.
+        reason: why, as a code: of `Refusal`, ``no-weights``, ``committed``, ``unknown`` …
+        until: the block until which to wait at least; None where no block is known.
+        attempt: that it is about.
+        settlement: the outcome to write.
+        intent: what to write before the row is sent.
+    """
+
+    kind: ActionKind
+    reason: str = ""
+    until: int | None = None
+    attempt: Attempt | None = None
+    settlement: Settlement | None = None
+    intent: Intent | None = None
+
+
+def next_action(
+    attempts: tuple[Attempt, ...],
+    facts: ChainFacts,
+    due: DueRow | None,
+    mortal_blocks: int = MORTAL_BLOCKS,
+) -> Action:
+    """Return the next action.
+
+    Args:
+        attempts: those of the journal; no call is being made.
+        facts: the chain at a finalized block.
+        due: the newest row that is due; None where none is.
+        mortal_blocks: for which the signature of a call is valid.
+    """
+    watching: Action | None = None
+    for attempt in attempts:
+        if attempt.settled is not None:
+            continue
+        if attempt.committed is not None:
+            if any(row.block == attempt.committed.block for row in facts.pending):
+                watching = watching or Action("watch", "committed", attempt=attempt)
+                continue
+            if facts.block > attempt.committed.block:
+                return Action("compare", "revealed", attempt=attempt)
+            return Action("read-back", "older-block", attempt.committed.block, attempt)
+        return _reconcile(attempt, facts, mortal_blocks)
+    return _submit(attempts, facts, due, mortal_blocks, watching or Action("nothing"))
+
+
+def _reconcile(attempt: Attempt, facts: ChainFacts, mortal_blocks: int) -> Action:
+    """Return the action for a call of which no outcome is known."""
+    if attempt.answer is None:
+        return Action("interrupted", "unknown", attempt=attempt)
+    last = attempt.may_land_until(mortal_blocks)
+    if last is None:
+        detail = _refusal(attempt.answer)
+        return _settle(attempt, Outcome.REFUSED, attempt.answer.best, detail)
+    landing = facts.landed_after(attempt.intent)
+    if landing is None:
+        if facts.block > last:
+            was_refused = attempt.answer.receipt.kind == "refused"
+            outcome = Outcome.REFUSED if was_refused else Outcome.LAPSED
+            return _settle(attempt, outcome, facts.block, _refusal(attempt.answer))
+        return Action("read-back", "unknown", last + 1, attempt)
+    if landing.commit is not None:
+        detail = str(landing.commit.reveal_round)
+        return _settle(attempt, Outcome.COMMITTED, landing.block, detail)
+    is_ours = is_row(landing.row, attempt.intent.pairs)
+    return _settle(attempt, Outcome.SET if is_ours else Outcome.REVEALED_OTHER, landing.block)
+
+
+def is_row(row: Pairs, pairs: Pairs) -> bool:
+    """Return whether the chain has a row: a weight of it becomes 0 when its uid is taken over."""
+    return len(row) == len(pairs) and all(
+        uid == own_uid and weight in {0, own_weight}
+        for (uid, weight), (own_uid, own_weight) in zip(row, pairs, strict=True)
+    )
+
+
+def _refusal(answer: Answer) -> str:
+    """Return the code of a refusal with the chain's own error."""
+    receipt = answer.receipt
+    return ": ".join(filter(None, (receipt.code, receipt.chain_error)))
+
+
+def _settle(attempt: Attempt, outcome: Outcome, block: int, detail: str = "") -> Action:
+    intent = attempt.intent
+    settlement = Settlement(
+        epoch=intent.epoch, attempt=intent.attempt, outcome=outcome, block=block, detail=detail
+    )
+    return Action("settle", outcome, attempt=attempt, settlement=settlement)
+
+
+def _submit(
+    attempts: tuple[Attempt, ...],
+    facts: ChainFacts,
+    due: DueRow | None,
+    mortal_blocks: int,
+    idle: Action,
+) -> Action:
+    """Return the action for the row that is due; no outcome is open."""
+    if due is None or _is_done(attempts, due.epoch):
+        return idle
+    if facts.subnet.version_key > due.version_key:
+        return Action("stop", Refusal.VERSION_KEY)
+    if not due.pairs:
+        return Action("nothing", due.reason)
+    wait = _wait(attempts, facts, due, mortal_blocks)
+    if wait is not None:
+        return wait
+    assert facts.own is not None  # noqa: S101  # who has none waits
+    intent = Intent(
+        epoch=due.epoch,
+        attempt=sum(attempt.intent.epoch == due.epoch for attempt in attempts) + 1,
+        block=facts.block,
+        best=facts.best,
+        uid=facts.own.uid,
+        last_update=facts.last_update,
+        pairs=due.pairs,
+        version_key=due.version_key,
+    )
+    return Action("submit", intent=intent)
+
+
+def _is_done(attempts: tuple[Attempt, ...], epoch: int) -> bool:
+    """Return whether no row of an epoch is to be sent: one has landed, or is newer, or is final."""
+    for attempt in attempts:
+        if attempt.intent.epoch > epoch:
+            return True
+        if attempt.intent.epoch == epoch:
+            answer = attempt.answer
+            if attempt.outcome is Outcome.REFUSED:
+                if answer is None or answer.receipt.code not in PASSING:
+                    return True
+            elif attempt.outcome is not Outcome.LAPSED:
+                return True
+    return False
+
+
+def _wait(
+    attempts: tuple[Attempt, ...], facts: ChainFacts, due: DueRow, mortal_blocks: int
+) -> Action | None:
+    """Return why a row cannot be sent at a block, and until when; None where it can."""
+    own, subnet = facts.own, facts.subnet
+    newest = max((attempt.newest_block for attempt in attempts), default=0)
+    if facts.block < newest:
+        # an endpoint that lags behind the one before would have an older row read as a new one
+        return Action("wait", "older-block", newest)
+    if own is None:
+        return Action("wait", Refusal.NOT_REGISTERED)
+    if not own.permit:
+        return Action("wait", Refusal.NO_PERMIT, subnet.next_epoch_block)
+    blocks = [(attempt.may_land_until(mortal_blocks), attempt) for attempt in attempts]
+    last = max((block for block, _ in blocks if block is not None), default=-1)
+    if facts.block <= last:
+        return Action("wait", "unknown", last + 1)
+    passed = facts.last_update + subnet.rate_limit_blocks
+    if facts.last_update and facts.block < passed:
+        return Action("wait", Refusal.TOO_SOON, passed)
+    if len(facts.pending) > MOST_PENDING:
+        return Action("wait", Refusal.TOO_MANY_PENDING, subnet.next_epoch_block)
+    refused = [a for a in attempts if a.intent.epoch == due.epoch and a.outcome is Outcome.REFUSED]
+    if refused and refused[-1].answer is not None:
+        doublings = min(len(refused) - 1, MOST_DOUBLINGS)
+        until = refused[-1].answer.best + BACKOFF_BLOCKS * 2**doublings
+        if facts.block < until:
+            return Action("wait", refused[-1].answer.receipt.code or Refusal.OTHER, until)
+    return None
+
+
+def entry_value(entry: Entry) -> dict[str, Any]:
+    """Return an entry as a JSON object, for a journal."""
+    kind = _KINDS[type(entry)]
+    return {"kind": kind, **json_value(attrs.asdict(entry))}
+
+
+def entry_of(value: Mapping[str, Any]) -> Entry:
+    """Return the entry that `entry_value` made an object of.
+
+    Raises:
+        ValueError: it is none.
+    """
+    fields = {name: member for name, member in value.items() if name != "kind"}
+    try:
+        match value["kind"]:
+            case "intent":
+                pairs = tuple((uid, weight) for uid, weight in fields.pop("pairs"))
+                return Intent(pairs=pairs, **fields)
+            case "answer":
+                receipt = dict(fields.pop("receipt"))
+                code = receipt.pop("code")
+                receipt["code"] = None if code is None else Refusal(code)
+                return Answer(receipt=Receipt(**receipt), **fields)
+            case "settlement":
+                return Settlement(outcome=Outcome(fields.pop("outcome")), **fields)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"found no entry ({error})") from None
+    raise ValueError(f"found the kind {str(value['kind'])[:40]!r}")
+
+
+_KINDS: Mapping[type, str] = MappingProxyType(
+    {Intent: "intent", Answer: "answer", Settlement: "settlement"}
+)

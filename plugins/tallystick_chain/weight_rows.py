@@ -1,0 +1,228 @@
+"""Rows of weights: from the weights of a state to the whole numbers that a chain stores.
+
+The greatest weight of a row is 65535, uids ascend, and there are no zeros: so neither an SDK nor
+the chain changes a number. `tallystick_allocation.uint16` alone rounds, here as in
+``tallystick weights``.
+
+A weight is a hotkey's, and goes to its uid only while the hotkey holds it by the registration that
+the state knows. The weight of a hotkey that has lost its uid, or has registered again since, is
+left out; the chain reads a row by proportions, so the others keep theirs to each other, and no uid
+is given what is left. No row is ever made up: without weights there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from tallystick.errors import TallystickError
+from tallystick.io.text import visible
+from tallystick.numbers.text import repr_as
+from tallystick_allocation.share import slot_of
+from tallystick_allocation.uint16 import LAST_UID, U16_MAX, dropped, to_uint16
+from tallystick_chain.chain import Neuron, Pairs
+from tallystick_state.weights import by_slot, pooled
+
+if TYPE_CHECKING:
+    from tallystick_state.queries import StateQueries
+    from tallystick_state.rules import EpochRules
+
+_MAJOR, _MINOR = 1_000_000, 1_000
+_VERSION = re.compile(r"([0-9]+)\.([0-9]+)\.([0-9]+)(?:-.*)?")
+
+
+class RowError(TallystickError):
+    """Weights that are no row.
+
+    ``code`` is the stable name of the reason: ``no-epoch``, ``no-weights``, ``no-pools``,
+    ``unknown-uid``, ``bad-version``, or ``bad-row`` of pairs that no `WeightsToSet` has made.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+@attrs.frozen
+class WeightRow:
+    """A row as it is given to the chain.
+
+    Attributes:
+        pairs: uids, ascending, with their weights.
+        dropped: by hotkey, or ``uid:N``, why a weight above 0 is not in the row.
+    """
+
+    pairs: Pairs
+    dropped: Mapping[str, str] = attrs.field(repr=repr_as("miner"))
+
+
+@attrs.frozen(kw_only=True)
+class WeightsToSet:
+    """The weights of a closed epoch, before they are brought to uids.
+
+    Attributes:
+        epoch: which.
+        weights: in nano, by hotkey, or ``uid:N`` of a slot that burns.
+        registered: by hotkey, the block of the registration that the state knows; a hotkey that is
+            left out, or None, is paid by whichever registration it has.
+        version_key: of the rules of the epoch.
+        reason: why nobody has a weight; empty when somebody has.
+    """
+
+    epoch: int
+    weights: Mapping[str, int] = attrs.field(repr=repr_as("miner"))
+    registered: Mapping[str, int | None] = attrs.field(factory=dict, repr=repr_as("miner"))
+    version_key: int
+    reason: str = ""
+
+    def row(self, neurons: Sequence[Neuron]) -> WeightRow:
+        """Return the row at a block.
+
+        Args:
+            neurons: of the subnet at the block, by uid.
+
+        Raises:
+            RowError: nobody has a weight there, or a rule set burns by a uid that is not there.
+        """
+        by_hotkey = {neuron.hotkey: neuron for neuron in neurons}
+        slots, lost = dict[str, int](), dict[str, str]()
+        for key in sorted(self.weights):
+            if not self.weights[key] or slot_of(key) is not None:
+                continue
+            reason = self._lost(key, by_hotkey.get(key))
+            if reason:
+                lost[key] = reason
+            else:
+                slots[key] = by_hotkey[key].uid
+        kept = {key: weight for key, weight in self.weights.items() if weight and key not in lost}
+        by_uid = by_slot(kept, slots)
+        beyond = next((uid for uid in sorted(by_uid) if uid >= len(neurons)), None)
+        if beyond is not None:
+            raise RowError(
+                f"found a weight of the uid {beyond}, expected 0 to {len(neurons) - 1}: the rule "
+                "set names a uid that the subnet does not have",
+                code="unknown-uid",
+            )
+        uids, values = to_uint16(by_uid)
+        if not uids:
+            reason = self.reason or "no hotkey with a weight holds its uid any more"
+            raise RowError(f"found no weight in epoch {self.epoch}: {reason}", code="no-weights")
+        keys = {uid: key for key, uid in slots.items()}
+        tiny = {keys.get(uid, f"uid:{uid}"): reason for uid, reason in dropped(by_uid).items()}
+        pairs = tuple(zip(uids, values, strict=True))
+        check_pairs(pairs)
+        return WeightRow(pairs, {**lost, **tiny})
+
+    def _lost(self, hotkey: str, neuron: Neuron | None) -> str:
+        """Return why a hotkey is not paid at a block; empty where it is."""
+        if neuron is None:
+            return "it holds no uid any more"
+        known = self.registered.get(hotkey)
+        if known is not None and neuron.registered_block != known:
+            return (
+                f"it registered at block {neuron.registered_block}, and the state knows its "
+                f"registration at {known}"
+            )
+        return ""
+
+
+def weights_to_set(queries: StateQueries, immune: Collection[str] = ()) -> WeightsToSet:
+    """Return the weights of the epoch that a state has closed last.
+
+    They are those of ``tallystick weights``: of the pools, where lines share all weight, or of the
+    only line.
+
+    Args:
+        queries: of the state.
+        immune: hotkeys of miners that the chain still protects, which warm up.
+
+    Raises:
+        RowError: no epoch is closed, the state has several lines and no pools, or a version that
+            no key has.
+        StateError: one of ``immune`` is no miner.
+    """
+    state, in_force = queries.state, queries.in_force
+    if not state.epoch:
+        message = "found no closed epoch, expected one: close it with tallystick epoch close"
+        raise RowError(message, code="no-epoch")
+    lines = {line: queries.line_weights(line, immune) for line in in_force.lines}
+    slots = {m.hotkey: m.uid for m in state.miners.values() if m.uid is not None}
+    pools = in_force.pools.at(state.epoch)
+    if pools is not None:
+        by_line = {line: weighed.weights for line, weighed in lines.items()}
+        weights: Mapping[str, int] = pooled(pools, by_line, slots)
+        shared = queries.shared_weights(immune, lines)
+        reason = "" if shared is None else shared.reason
+    elif len(lines) == 1:
+        ((line, weighed),) = lines.items()
+        weights = weighed.weights
+        reason = queries.weights(immune, line, weighed).reason
+    else:
+        raise RowError(
+            f"found the lines {', '.join(lines)} without pools, expected shares of all weight: "
+            "share it out with tallystick state init --pool, or sign pools for it",
+            code="no-pools",
+        )
+    epoch = state.epoch - 1
+    return WeightsToSet(
+        epoch=epoch,
+        weights=weights,
+        registered={hotkey: state.miners[hotkey].registered_block for hotkey in slots},
+        version_key=version_key(in_force.at(epoch)),
+        reason=reason,
+    )
+
+
+def version_key(rules: EpochRules) -> int:
+    """Return the version key of the rules of an epoch, which every row names.
+
+    It is the sum over all lines of major·10⁶ + minor·10³ + patch, so that it grows with each
+    version and is the same for all who have the same rules.
+
+    Raises:
+        RowError: a minor version or a patch is above 999.
+    """
+    return sum(_key_of(line.rule_set.rule_set.version) for line in rules.lines)
+
+
+def _key_of(version: str) -> int:
+    match = _VERSION.fullmatch(version)
+    numbers = [int(digits) for digits in match.groups()] if match and len(version) < 60 else []
+    if not numbers or max(numbers[1:]) >= _MINOR or numbers[0] >= _MAJOR:
+        raise RowError(
+            f"found the version {version[:60]} of a rule set, expected numbers below {_MINOR}, of "
+            "which a version key can be made",
+            code="bad-version",
+        )
+    major, minor, patch = numbers
+    return major * _MAJOR + minor * _MINOR + patch
+
+
+def check_pairs(pairs: Pairs) -> None:
+    """Refuse pairs that are no row: all that an SDK or the chain would change or refuse.
+
+    Raises:
+        RowError: there are none, a uid is out of order or comes twice, a weight is 0 or too large,
+            or the greatest is not 65535.
+    """
+    if not pairs:
+        raise _bad("no weight, expected one at least: no row is made up")
+    before = -1
+    for uid, weight in pairs:
+        if type(uid) is not int or not 0 <= uid <= LAST_UID:
+            raise _bad(f"the uid {visible(repr(uid)[:40])}, expected 0 to {LAST_UID}")
+        if type(weight) is not int or not 1 <= weight <= U16_MAX:
+            raise _bad(f"{visible(repr(weight)[:40])} for the uid {uid}, expected 1 to {U16_MAX}")
+        if uid <= before:
+            raise _bad(f"the uid {uid} behind {before}, expected ascending ones, each once")
+        before = uid
+    greatest = max(weight for _, weight in pairs)
+    if greatest != U16_MAX:
+        raise _bad(f"{greatest} as the greatest weight, expected {U16_MAX}: others are rescaled")
+
+
+def _bad(problem: str) -> RowError:
+    return RowError(f"found {problem}", code="bad-row")

@@ -1,0 +1,350 @@
+"""Pruning: old records leave a store, and whatever is closed stays provable by its roots.
+
+Records that a closed epoch before the point has counted are removed, but for those that something
+still reads:
+
+- windows look back on the last tasks of each miner, as of the point;
+- groups rotate by the last rounds of each miner in each type;
+- the weights of an epoch without a round are of the last closed round of each line, and of the
+  averages of its rules;
+- flags count until they are cleared, and alignments are judged with those of later rounds;
+- claims in quarantine may be accepted.
+
+Of each claim that is removed 52 bytes stay, by which it is known when it comes again. Snapshots,
+leaves of epochs, and every entry that is no claim stay as they are. So a state that was pruned goes
+on as one that was not, whatever comes late.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+import attrs
+
+from tallystick.errors import DamagedError, StateError
+from tallystick_allocation.rules import ALLOCATION, Collect
+from tallystick_state.carry import carried_names
+from tallystick_state.chain import Entry
+from tallystick_state.epoch_log import EpochLog
+from tallystick_state.event import StateEvent
+from tallystick_state.event_log import RANKS
+from tallystick_state.genesis import CARRIED, COUNTED_IN
+from tallystick_state.miners import FLAG
+from tallystick_state.pruned import CODE, PrunedClaim, PrunedPoint
+from tallystick_state.replay import replaying
+from tallystick_state.round_scores import round_epoch
+from tallystick_state.rules import StateRules
+from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.samples import Collected
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.store.checksums import delete, delete_by_number
+from tallystick_state.store.integrity import size
+from tallystick_state.store.tables import CLAIM_COUNTS, ENVELOPES, EVENTS, LOG, QUARANTINE
+from tallystick_state.store.transaction import STATING, Transaction
+from tallystick_state.stored_state import StoredState
+from tallystick_state.weights import LineRecords, last_epoch_of
+
+_CLAIMS = (*RANKS, CARRIED)
+"""Kinds of the entries that can be removed."""
+_COUNTED_IN = EVENTS.names.index("counted_in")
+
+
+@attrs.frozen
+class Pruning:
+    """The outcome of a pruning.
+
+    Attributes:
+        epoch: the first epoch whose records are whole.
+        entries: how many entries of the log this call removed.
+        events: how many events it removed.
+        left: how many events of epochs before are left, as something reads them still.
+        bytes_before: size of the store before, in bytes.
+        bytes_after: after.
+        already: whether the store was pruned so far already: then nothing has changed.
+    """
+
+    epoch: int
+    entries: int
+    events: int
+    left: int
+    bytes_before: int
+    bytes_after: int
+    already: bool = False
+
+
+def prune(ledger: StoredState, before_epoch: int) -> Pruning:
+    """Remove the records that closed epochs before one have counted, and that nothing reads.
+
+    What is removed is replayed first, so that nothing is removed that does not follow from the log.
+
+    Args:
+        ledger: the state.
+        before_epoch: the first epoch whose records stay whole; at most the last closed one.
+
+    Raises:
+        DamagedError: the store is damaged; nothing has changed.
+        StateError: the epoch is not closed, or rules need all records; its ``code`` is ``pruned``.
+        StoreError: the store cannot be written.
+    """
+    with ledger.store.reading() as transaction:
+        bytes_before = size(transaction.connection)
+    with ledger.store.writing(whole=True) as transaction:
+        in_force = ledger.in_force_of(transaction)
+        done = _Pruner(ledger, transaction, in_force, before_epoch).prune()
+    if not done.already:
+        ledger.store.compact()
+    with ledger.store.reading() as transaction:
+        bytes_after = size(transaction.connection)
+    return attrs.evolve(done, bytes_before=bytes_before, bytes_after=bytes_after)
+
+
+@attrs.frozen
+class _Pruner:
+    """One pruning within its transaction."""
+
+    ledger: StoredState
+    transaction: Transaction
+    in_force: RulesInForce
+    epoch: int
+
+    def prune(self) -> Pruning:
+        """Remove what can be; give the outcome, without sizes."""
+        self._check_epoch()
+        before = self.transaction.pruned()
+        if before is not None and self.epoch <= before.epoch:
+            return Pruning(before.epoch, 0, 0, self._left(before.epoch), 0, 0, already=True)
+        for line in self.in_force.lines:
+            for rules in self._rules_from(line):
+                check_prunable(rules)
+        # the rows of these epochs can never be computed again
+        log = EpochLog(self.transaction, self.in_force, keeps=True)
+        root = log.tree_at(self.epoch).root().hex()
+        closing, entry_before = self._closing(log.closed[self.epoch - 1].seq)
+        base = self._base(closing.seq)
+        removed = self._remove(closing.seq, base, self._needed(closing.seq))
+        previous = {} if before is None else before.removed
+        named = dict({} if before is None else before.named)
+        for event in removed.events:
+            line = self.in_force.line_of(event.skill_type) or ""
+            named[line] = max(event.epoch, named.get(line, -1))
+        last_rounds = [event.round for event in removed.events]
+        last_rounds += [] if before is None else [before.last_round]
+        self.transaction.put_pruned(
+            PrunedPoint(
+                epoch=self.epoch,
+                seq=closing.seq,
+                hash=closing.hash,
+                before=entry_before,
+                root=root,
+                entries=removed.entries + (0 if before is None else before.entries),
+                removed=dict(Counter(previous) + Counter(removed.counted)),
+                last_round=max(last_rounds, default=-1),
+                named=named,
+                quarantine=base.quarantine,
+                counts=base.counts,
+            )
+        )
+        left = self._left(self.epoch)
+        return Pruning(self.epoch, removed.entries, len(removed.events), left, 0, 0)
+
+    def _check_epoch(self) -> None:
+        head = self.transaction.head()
+        opened = 0 if head is None else head.epoch
+        last = opened - 1
+        if not 0 < self.epoch <= last:
+            expected = f"1 to {last}: the last closed one stays whole, as its weights may be unsent"
+            if last < 1:
+                expected = "none: too few epochs are closed"
+            raise StateError(f"found the epoch {self.epoch}, expected {expected}", code=CODE)
+
+    def _rules_from(self, line: str) -> Iterator[StateRules]:
+        """Yield the rules of a line that hold in the epoch or later."""
+        timeline = self.in_force.lines[line]
+        yield timeline.at(self.epoch)
+        yield from (rules for start, rules in timeline.later if start > self.epoch)
+
+    def _closing(self, seq: int) -> tuple[Entry, str]:
+        """Return the entry that closed the epoch before, and the hash of the one before that."""
+        entry_before, closing = (next(self.transaction.entries(n), None) for n in (seq - 1, seq))
+        if entry_before is None or closing is None:
+            raise DamagedError(f"found no entry {seq} of the log, expected it: restore a copy")
+        return closing, entry_before.hash
+
+    def _base(self, seq: int) -> _Base:
+        """Return what waited and was counted as of an entry, by replaying the log up to it."""
+        with replaying(self.ledger, self.transaction, seq) as log:
+            replayed = log.transaction
+            quarantine = tuple((row[0], row[4], row[5]) for row in replayed.rows(QUARANTINE))
+            counts = tuple((row[0].hex(), *row[1:-1]) for row in replayed.rows(CLAIM_COUNTS))
+            if log.state.epoch != self.epoch:
+                raise DamagedError(
+                    f"found that the log up to entry {seq} opens the epoch {log.state.epoch}, "
+                    f"expected {self.epoch}: restore a copy"
+                )
+        return _Base(quarantine, counts)
+
+    def _needed(self, seq: int) -> frozenset[bytes]:
+        """Return the identities of records that something reads still."""
+        needed = set[bytes]()
+        for line in self.in_force.lines:
+            for rules in self._rules_from(line):
+                needed.update(self._of_windows(line, rules))
+                needed.update(self._of_roles(rules))
+            needed.update(self._of_last_rounds(line, seq))
+            needed.update(self._of_averages(line, seq))
+        return frozenset(needed)
+
+    def _of_windows(self, line: str, rules: StateRules) -> Iterator[bytes]:
+        allocation = rules.rule_set.section(ALLOCATION)
+        if allocation is None:
+            return
+        known = LineRecords(
+            self.transaction, self.in_force, line, lambda _: None, counted_by=self.epoch - 1
+        )
+        collected = Collected(allocation, known)
+        for hotkey in self._hotkeys() if collected.windows else ():
+            read = list[StateEvent]()
+            collected.take_windows(_noted(known.newest(hotkey), read))
+            yield from (event.identity for event in read)
+
+    def _of_roles(self, rules: StateRules) -> Iterator[bytes]:
+        groups = rules.rule_set.section(GROUPS)
+        if groups is None or not groups.rotation.enabled:
+            return
+        for hotkey in self._hotkeys():
+            records = self.transaction.scored(hotkey, self.epoch - 1)
+            rounds: dict[str, set[int]] = {}
+            for event in records:
+                seen = rounds.setdefault(event.skill_type, set())
+                is_new = event.round not in seen
+                if event.role is None or (is_new and len(seen) >= groups.rotation.auditor_rounds):
+                    continue
+                seen.add(event.round)
+                yield event.identity
+
+    def _of_last_rounds(self, line: str, seq: int) -> Iterator[bytes]:
+        """Yield the records of the last closed round of a line, and of all rounds after it."""
+        types = self.in_force.types_apart(line)
+        last = self.transaction.last_closed_round(seq + 1, types=types, counted_by=self.epoch - 1)
+        for number, *_ in self.transaction.recorded_rounds(0 if last is None else last):
+            for event in self.transaction.events_of_round(number, self.epoch - 1):
+                if self.in_force.line_of(event.skill_type) == line:
+                    yield event.identity
+
+    def _of_averages(self, line: str, seq: int) -> Iterator[bytes]:
+        """Yield the events of the last epoch of rules that hold no more, and still weigh a line.
+
+        So they do where the line has had no closed round since.
+        """
+        types, timeline = self.in_force.types_apart(line), self.in_force.lines[line]
+        last = self.transaction.last_closed_round(seq + 1, types=types, counted_by=self.epoch - 1)
+        events = [] if last is None else self.transaction.events_of_round(last, self.epoch - 1)
+        own = [event for event in events if self.in_force.line_of(event.skill_type) == line]
+        pinned = round_epoch(own)
+        if pinned is None:
+            return
+        ended = last_epoch_of(timeline, timeline.at(pinned), self.epoch)
+        if ended is not None and ended < self.epoch and carried_names(timeline.at(ended).rule_set):
+            yield from (event.identity for event in self.transaction.events(ended))
+
+    def _hotkeys(self) -> list[str]:
+        head = self.transaction.head()
+        return [] if head is None else [*head.state.miners]
+
+    def _remove(self, seq: int, base: _Base, needed: Collection[bytes]) -> _Removed:
+        connection = self.transaction.connection
+        waiting = {number for number, *_ in base.quarantine}
+        waiting |= {row[0] for row in self.transaction.rows(QUARANTINE)}
+        counted_in = {row[0]: row[_COUNTED_IN] for row in self.transaction.rows(EVENTS)}
+        events, numbers, entries = list[StateEvent](), list[int](), list[int]()
+        counted = Counter[int]()
+        for entry in self.transaction.entries():
+            if entry.seq > seq:
+                break
+            epoch = counted_in.get(entry.seq, COUNTED_IN)
+            if entry.kind not in _CLAIMS or entry.seq in waiting or epoch >= self.epoch:
+                continue
+            if entry.seq in counted_in:
+                event = StateEvent.from_line(entry.body)
+                if _is_needed(event, needed):
+                    continue
+                numbers.append(entry.seq)
+                events.append(event)
+                counted[epoch] += 1
+            # else it raised a claim that an earlier entry has
+            entries.append(entry.seq)
+        self.transaction.put_pruned_claims(map(PrunedClaim.of, events))
+        delete_by_number(connection, EVENTS, "seq", numbers)
+        delete_by_number(connection, LOG, "seq", entries)
+        for statement in self._batches_before(seq):
+            delete(connection, ENVELOPES, "statement", statement)
+        return _Removed(len(entries), tuple(events), counted)
+
+    def _batches_before(self, seq: int) -> set[str]:
+        """Return the signed statements that batches up to an entry alone name."""
+        before, others = set[str](), set[str]()
+        for kind in STATING:
+            for number, body in self.transaction.numbered_bodies_of_kind(kind):
+                statement = json.loads(body).get("statement")
+                if statement is not None:
+                    is_old = kind == "batch" and number <= seq
+                    (before if is_old else others).add(statement)
+        return before - others
+
+    def _left(self, epoch: int) -> int:
+        return sum(row[_COUNTED_IN] < epoch for row in self.transaction.rows(EVENTS))
+
+
+@attrs.frozen
+class _Base:
+    quarantine: tuple[tuple[int, int, str], ...]
+    counts: tuple[tuple[str, int, int, int], ...]
+
+
+@attrs.frozen
+class _Removed:
+    entries: int
+    events: tuple[StateEvent, ...]
+    counted: Counter[int]
+
+
+def check_prunable(rules: StateRules) -> None:
+    """Refuse rules that may read any record of before.
+
+    Raises:
+        StateError: they may; its ``code`` is ``pruned``.
+    """
+    allocation, name = rules.rule_set.section(ALLOCATION), rules.rule_set.reference
+    windows = [
+        step
+        for step in (() if allocation is None else allocation.steps)
+        if isinstance(step, Collect) and step.records == "window"
+    ]
+    for step in windows:
+        if step.last is None:
+            reason = "collects every record of a miner, without last"
+        elif allocation is not None and allocation.groups:
+            reason = "counts the tasks of each group on their own, which reads every record"
+        elif carried_names(rules.rule_set):
+            reason = "moves an average, by windows that end with the round of any late record"
+        else:
+            continue
+        raise StateError(
+            f"found the step {step.name} of {name}, which {reason}, expected windows of the last "
+            "tasks alone: records under these rules cannot be pruned",
+            code=CODE,
+        )
+
+
+def _is_needed(event: StateEvent, needed: Collection[bytes]) -> bool:
+    is_judged_later = event.alignment is not None or FLAG in event.events
+    return is_judged_later or event.identity in needed
+
+
+def _noted(events: Iterator[StateEvent], read: list[StateEvent]) -> Iterator[StateEvent]:
+    """Yield events, and note each that is taken."""
+    for event in events:
+        read.append(event)
+        yield event

@@ -1,0 +1,105 @@
+"""Agreement: the interface between the daemon's loop and the batches that validators agree on.
+
+The loop calls an `Agreement` in a thread of its own, and nothing else does: `advance` whenever the
+finalized block moved, or a few seconds have passed; `counted` once an epoch can be closed. Both may
+be called again at any time, also after kill -9 at any place, and for several epochs behind. The
+agreement of a network without ``[exchange]`` is `alone.Alone`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from tallystick_state.trust.envelope import Envelope
+    from tallystick_validator.health import Problem
+
+
+@attrs.frozen
+class CountedBatch:
+    """A batch that counts in the closing of an epoch.
+
+    Attributes:
+        validator: the hotkey of the validator whose records they are.
+        lines: records and late events, each one line of JSON without its end, in their order.
+        envelope: the signed statement over their digests, for a state with a trust file; None
+            where the chain's commitment alone stands behind the batch.
+    """
+
+    validator: str
+    lines: tuple[bytes, ...] = attrs.field(repr=False)
+    envelope: Envelope | None = None
+
+
+@attrs.frozen
+class Counted:
+    """The batches that count in an epoch.
+
+    Attributes:
+        epoch: which.
+        batches: by hotkey, ascending, one for each validator.
+    """
+
+    epoch: int
+    batches: tuple[CountedBatch, ...]
+
+    def of(self, validator: str) -> CountedBatch | None:
+        """Return the batch of a validator; None where none counts."""
+        return next((batch for batch in self.batches if batch.validator == validator), None)
+
+
+@attrs.frozen
+class Waiting:
+    """An epoch that cannot be closed yet, as bytes of counted batches are missing.
+
+    Attributes:
+        epoch: which.
+        problems: what is waited for, and from whom.
+    """
+
+    epoch: int
+    problems: tuple[Problem, ...]
+
+
+class Agreement(Protocol):
+    """The batches that the validators of a network agree on."""
+
+    def advance(self, finalized: int, epoch: int) -> None:
+        """Do what is due: freeze, publish, pull and vote; returns within some seconds.
+
+        Args:
+            finalized: the finalized block.
+            epoch: the open epoch of the state: the first one that is not closed.
+
+        Raises:
+            ChainError: the chain gives no answer; the call is repeated later.
+        """
+
+    def counted(self, epoch: int) -> Counted | Waiting:
+        """Return the batches of an epoch whose closing block is finalized.
+
+        It is a pure function of the chain at the blocks of the epoch; the same for ever.
+
+        Raises:
+            ChainError: the chain gives no answer.
+        """
+
+    def closed(self, epoch: int, digest: str, rules: str) -> None:
+        """Note that the state has closed an epoch, with its digests, for peers to compare.
+
+        Args:
+            epoch: which.
+            digest: of the snapshot that the epoch ended with.
+            rules: of the rules in force and scheduled.
+        """
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is wrong now: peers that cannot be reached, that differ, and where."""
+
+    def routes(self) -> Sequence[Any]:
+        """Return the Starlette routes for peers."""

@@ -1,0 +1,210 @@
+"""Chain calls with a deadline of our own, from any thread, one at a time.
+
+`BoundedChain` is a `Chain` over another one that is made by a function. A call that takes longer
+than its deadline is abandoned with its connection: a read raises `ChainError` with the code
+``unreachable``, a write gives the receipt ``unknown``; the next call connects anew.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from tallystick.io.text import visible
+from tallystick_chain.chain import (
+    Chain,
+    ChainError,
+    Commitment,
+    Head,
+    Neuron,
+    Pairs,
+    PendingRow,
+    Receipt,
+    Refusal,
+    Subnet,
+)
+
+DEADLINE_SECONDS = 30.0
+"""Longest time that a read may take, by default, in seconds; its wait for others is part of it."""
+_MORE_SECONDS = 5.0
+"""Seconds after the deadline of a write, within which the backend itself tells of it."""
+_LONGEST_REASON = 300
+
+_Result = TypeVar("_Result")
+_Work = tuple[Callable[[Chain], Any], "Future[Any]"]
+
+
+class _Connection:
+    """A chain in a thread of its own, which nothing waits for at the end of the process."""
+
+    def __init__(self, connect: Callable[[], Chain]) -> None:
+        self._connect = connect
+        self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="chain", daemon=True).start()
+
+    def submit(self, call: Callable[[Chain], _Result]) -> Future[_Result]:
+        """Have a call made."""
+        future: Future[_Result] = Future()
+        self._work.put((call, future))
+        return future
+
+    def end(self) -> None:
+        """Disconnect, once the call that is made has ended."""
+        self._work.put(None)
+
+    def _run(self) -> None:
+        chain: Chain | None = None
+        while (item := self._work.get()) is not None:
+            call, future = item
+            try:
+                if chain is None:
+                    chain = self._connect()
+                future.set_result(call(chain))
+            except BaseException as error:  # noqa: BLE001  # whoever called gets it
+                future.set_exception(error)
+        close = getattr(chain, "close", None)
+        if close is not None:
+            # it is left anyway
+            with suppress(Exception):
+                close()
+
+
+class BoundedChain:
+    """A chain whose calls end within a deadline, whatever its backend does; see `Chain`."""
+
+    def __init__(self, connect: Callable[[], Chain], deadline_s: float = DEADLINE_SECONDS) -> None:
+        """Connect with the first call.
+
+        Args:
+            connect: makes the chain; it may raise whatever it wants.
+            deadline_s: of a read, in seconds.
+        """
+        self._connect, self._deadline_s = connect, deadline_s
+        self._connection: _Connection | None = None
+        self._lock = threading.Lock()
+        self._hotkey: str | None = None
+
+    def close(self) -> None:
+        """Disconnect; the next call connects again."""
+        self._drop(self._connection)
+
+    def head(self) -> Head:
+        """Return the newest blocks."""
+        return self._read("head", lambda chain: chain.head())
+
+    def block_hash(self, block: int) -> str:
+        """Return the hash of a block."""
+        return self._read("block_hash", lambda chain: chain.block_hash(block))
+
+    def subnet(self, netuid: int, mechanism: int, block: int) -> Subnet:
+        """Return a mechanism of a subnet."""
+        return self._read("subnet", lambda chain: chain.subnet(netuid, mechanism, block))
+
+    def neurons(self, netuid: int, block: int) -> tuple[Neuron, ...]:
+        """Return the neurons of a subnet by uid."""
+        return self._read("neurons", lambda chain: chain.neurons(netuid, block))
+
+    def last_update(self, netuid: int, mechanism: int, uid: int, block: int) -> int:
+        """Return the block of a validator's last row or commit; 0: never."""
+        return self._read(
+            "last_update", lambda chain: chain.last_update(netuid, mechanism, uid, block)
+        )
+
+    def row(self, netuid: int, mechanism: int, uid: int, block: int) -> Pairs:
+        """Return the row that the chain has of a validator."""
+        return self._read("row", lambda chain: chain.row(netuid, mechanism, uid, block))
+
+    def pending(
+        self, netuid: int, mechanism: int, hotkey: str, block: int
+    ) -> tuple[PendingRow, ...]:
+        """Return the committed rows of a validator that are not yet revealed."""
+        return self._read("pending", lambda chain: chain.pending(netuid, mechanism, hotkey, block))
+
+    def commitments(self, netuid: int, block: int) -> tuple[Commitment, ...]:
+        """Return the newest commitment of each hotkey of a subnet."""
+        return self._read("commitments", lambda chain: chain.commitments(netuid, block))
+
+    def submit_row(
+        self, netuid: int, mechanism: int, pairs: Pairs, version_key: int, deadline_s: float
+    ) -> Receipt:
+        """Set or commit a row of weights within a deadline in seconds."""
+
+        def call(chain: Chain) -> Receipt:
+            return chain.submit_row(netuid, mechanism, pairs, version_key, deadline_s)
+
+        return self._write(call, deadline_s)
+
+    def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
+        """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
+        return self._write(lambda chain: chain.commit(netuid, data, deadline_s), deadline_s)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature of a message by the hotkey."""
+        return self._read("sign", lambda chain: chain.sign(message))
+
+    def hotkey(self) -> str:
+        """Return the validator's hotkey; asked once."""
+        if self._hotkey is None:
+            self._hotkey = self._read("hotkey", lambda chain: chain.hotkey())
+        return self._hotkey
+
+    def _read(self, name: str, call: Callable[[Chain], _Result]) -> _Result:
+        try:
+            return self._called(call, self._deadline_s)
+        except ChainError as error:
+            if error.code is Refusal.UNREACHABLE:
+                self.close()
+            raise
+        except TimeoutError:
+            raise ChainError(
+                f"found no answer to {name} within {self._deadline_s:g} s, expected one",
+                Refusal.UNREACHABLE,
+            ) from None
+        except Exception as error:
+            # an SDK raises what it likes; none of it may end the daemon
+            self.close()
+            reason = visible(f"{type(error).__name__}: {error}")[:_LONGEST_REASON]
+            raise ChainError(
+                f"found no answer to {name} ({reason}), expected one", Refusal.UNREACHABLE
+            ) from error
+
+    def _write(self, call: Callable[[Chain], Receipt], deadline_s: float) -> Receipt:
+        try:
+            return self._called(call, deadline_s + _MORE_SECONDS)
+        except TimeoutError:
+            return Receipt("unknown", chain_error="no answer came in time")
+        except Exception as error:  # noqa: BLE001  # it may have been sent
+            self.close()
+            reason = visible(f"{type(error).__name__}: {error}")[:_LONGEST_REASON]
+            return Receipt("unknown", chain_error=reason)
+
+    def _called(self, call: Callable[[Chain], _Result], seconds: float) -> _Result:
+        """Return the answer to a call, within some seconds.
+
+        Raises:
+            TimeoutError: it did not come; the connection is abandoned.
+        """
+        until = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=seconds):
+            raise TimeoutError
+        try:
+            connection = self._connection = self._connection or _Connection(self._connect)
+            future = connection.submit(call)
+            try:
+                return future.result(max(0.0, until - time.monotonic()))
+            except TimeoutError:
+                self._drop(connection)
+                raise
+        finally:
+            self._lock.release()
+
+    def _drop(self, connection: _Connection | None) -> None:
+        if connection is not None:
+            connection.end()
+        if self._connection is connection:
+            self._connection = None

@@ -1,0 +1,57 @@
+"""``tallystick run``: the daemon of a validator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tallystick.cli.command import examples
+from tallystick.cli.locked import Held, locked_options
+from tallystick.cli.log import begin_json
+from tallystick.cli.options import PATH
+
+_LAST_BLOCK = 2**53 - 1
+
+
+@click.command(
+    epilog=examples(
+        "tallystick run --config validator.toml",
+        "tallystick run --config validator.toml --once",
+        "tallystick run --locked --config validator.toml",
+    ),
+)
+@click.option(
+    "--config",
+    "path",
+    type=PATH,
+    required=True,
+    metavar="FILE",
+    help="The configuration: the state, the network file, the chain, ways in and out.",
+)
+@click.option("--once", is_flag=True, help="End after all that is due now is done.")
+@click.option(
+    "--until-block",
+    "block",
+    type=click.IntRange(0, _LAST_BLOCK),
+    metavar="B",
+    help="End once block B is finalized and all that is due there is done.",
+)
+@locked_options
+def run(path: Path, once: bool, block: int | None, held: Held) -> None:
+    """Run the daemon: take records, close epochs by the chain's finalized blocks, set weights.
+
+    It goes on until SIGTERM, which ends it within ten seconds; SIGHUP reads the configuration
+    again. Killed at any instant, it goes on where it was. The log on standard error is JSON, one
+    object a line. With --once and --until-block the exit status is 1 where something fails.
+    """
+    from tallystick_validator import daemon
+    from tallystick_validator.configuration import LEVELS, Configuration
+
+    if once and block is not None:
+        raise click.UsageError("--once and --until-block are two ends: give one")
+    configuration = Configuration.load(path)
+    begin_json(LEVELS[configuration.log_level])
+    status = daemon.run(configuration, held, daemon.Until(once, block))
+    if status:
+        raise click.exceptions.Exit(status)

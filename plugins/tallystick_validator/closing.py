@@ -1,0 +1,310 @@
+"""Closing: the epochs that are due at a finalized block, and the closing of one in a ledger.
+
+`epochs_due` and `row_due` are functions of the network file, the open epoch and the finalized
+block.
+`close` syncs the miners, closes every round with the records of the counted batches, takes late
+ones, and closes the epoch, all in one transaction: kill -9 anywhere leaves the state before it or
+after it. Nothing in it depends on when or in which order anything arrived, nor on whose state it
+is: no time is written, batches go by hotkey, their lines by their own order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+import msgspec
+
+from tallystick.errors import TrustError
+from tallystick.records.rejects import Reject
+from tallystick_state.authority import OPERATOR, Authority, batch_of
+
+if TYPE_CHECKING:
+    from tallystick_state.ingest import Ingested
+    from tallystick_state.ledger import Ledger
+    from tallystick_validator.agreement import Counted, CountedBatch
+
+OTHER_VALIDATOR, OTHER_ROUND, FUTURE = "other-validator", "other-round", "future-epoch"
+NO_HEAD, UNSIGNED = "invalid-record", "unsigned"
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        FUTURE: "the record names an epoch after that of its batch",
+        NO_HEAD: "the line has no validator, epoch and round of their kinds",
+        OTHER_ROUND: "the round is none of the epoch, by the network file",
+        OTHER_VALIDATOR: "the record is of another validator than its batch",
+        UNSIGNED: "the trust file of the state asks for a signature that the batch lacks",
+    }
+)
+"""Codes of a line of a batch that the daemon leaves out, with meanings; a state has more."""
+_EXPIRED = "expired-root"
+
+
+class EpochBlocks(Protocol):
+    """The blocks and rounds of epochs, as a network file gives them."""
+
+    def closing_block(self, epoch: int) -> int:
+        """Return the block at which an epoch is closed."""
+
+    def weights_block(self, epoch: int) -> int:
+        """Return the block at which the row of an epoch is due."""
+
+    def rounds_of(self, epoch: int) -> range:
+        """Return the rounds of an epoch."""
+
+
+def epochs_due(network: EpochBlocks, open_epoch: int, finalized: int) -> range:
+    """Return the epochs that are to be closed at a finalized block, in their order.
+
+    Args:
+        network: the blocks of epochs.
+        open_epoch: the first epoch that the state has not closed.
+        finalized: the block.
+    """
+    end = open_epoch
+    while network.closing_block(end) <= finalized:
+        end += 1
+    return range(open_epoch, end)
+
+
+def row_due(network: EpochBlocks, open_epoch: int, finalized: int) -> int | None:
+    """Return the newest closed epoch whose row is due at a finalized block; None without one.
+
+    Args:
+        network: the blocks of epochs.
+        open_epoch: the first epoch that the state has not closed.
+        finalized: the block.
+    """
+    closed = range(open_epoch - 1, -1, -1)
+    return next((epoch for epoch in closed if network.weights_block(epoch) <= finalized), None)
+
+
+@attrs.frozen
+class Refused:
+    """A line of a counted batch that the closing of its epoch did not record.
+
+    Attributes:
+        validator: whose batch.
+        index: its place in the batch, from 0.
+        code: why; a key of `CODES`, or a code of the state or of the engine.
+        expected: the condition that it fails.
+    """
+
+    validator: str
+    index: int
+    code: str
+    expected: str
+
+
+@attrs.frozen
+class EpochClosing:
+    """The outcome of closing an epoch.
+
+    Attributes:
+        epoch: which.
+        already: whether it was closed before; then the rest but the digests is empty.
+        snapshot: the digest of the snapshot that the next epoch begins with.
+        rules: the digest of the rules in force and scheduled.
+        recorded: the number of records and events that are new in the state.
+        late: the number of those that name an earlier epoch.
+        refused: the lines that are not recorded.
+        miners: the number of slots.
+    """
+
+    epoch: int
+    already: bool
+    snapshot: str
+    rules: str
+    recorded: int = 0
+    late: int = 0
+    refused: tuple[Refused, ...] = attrs.field(default=(), repr=False)
+    miners: int = 0
+
+
+def close(
+    ledger: Ledger,
+    network: EpochBlocks,
+    counted: Counted,
+    slots: Sequence[Mapping[str, Any]],
+) -> EpochClosing:
+    """Close the open epoch of a state; one that is closed already stays as it is.
+
+    Args:
+        ledger: the state.
+        network: the blocks and rounds of epochs.
+        counted: the batches of the epoch.
+        slots: the miners at its last block, as `Ledger.sync_miners` takes them.
+
+    Raises:
+        RefusedError: the slots are none.
+        StateError: the epoch is not the open one, or its rules need attributes.
+        StoreError: the store cannot be written.
+        TrustError: the trust file of the state has expired.
+    """
+    epoch = counted.epoch
+    with ledger.together() as joined:
+        if joined.open_epoch() > epoch:
+            return _outcome(joined, epoch, already=True)
+        if slots:
+            joined.sync_miners(slots)
+        taken = _Taken(joined, network, epoch)
+        taken.take(counted.batches)
+        joined.close_epoch(epoch)
+        return attrs.evolve(
+            _outcome(joined, epoch),
+            recorded=taken.recorded,
+            late=taken.late,
+            refused=tuple(taken.refused),
+            miners=len(slots),
+        )
+
+
+def _outcome(ledger: Ledger, epoch: int, *, already: bool = False) -> EpochClosing:
+    with ledger.queries() as queries:
+        snapshot = queries.snapshot_digest(epoch + 1)
+        return EpochClosing(epoch, already, snapshot, queries.rules_digest())
+
+
+class LineHead(msgspec.Struct, gc=False):
+    """The part of a line that says whose it is, and of when."""
+
+    validator: str
+    epoch: int
+    round: int
+
+
+_head = msgspec.json.Decoder(LineHead).decode
+
+
+def head_of(line: bytes) -> LineHead | None:
+    """Return the head of a line; None where it has none."""
+    try:
+        return _head(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def objection(network: EpochBlocks, validator: str, epoch: int, line: bytes) -> str | None:
+    """Return why a line cannot be of a validator's batch of an epoch; None where it can.
+
+    A round is of one epoch, by its number alone, so that nobody can pin the rounds of others to
+    another one.
+
+    Returns:
+        A key of `CODES`.
+    """
+    head = head_of(line)
+    if head is None:
+        return NO_HEAD
+    if head.validator != validator:
+        return OTHER_VALIDATOR
+    if head.epoch > epoch:
+        return FUTURE
+    if head.epoch < 0 or head.round not in network.rounds_of(head.epoch):
+        return OTHER_ROUND
+    return None
+
+
+Line = tuple[str, int, bytes]
+"""The validator of a batch, the place in it from 0, and the line."""
+
+
+class _Taken:
+    """The lines of counted batches as they go into a state."""
+
+    def __init__(self, ledger: Ledger, network: EpochBlocks, epoch: int) -> None:
+        self._ledger, self._network, self._epoch = ledger, network, epoch
+        self.refused = list[Refused]()
+        self.recorded = self.late = 0
+
+    def take(self, batches: Iterable[CountedBatch]) -> None:
+        """Record the lines of batches; a state with a trust file takes one batch at a time."""
+        ordered = sorted(batches, key=lambda batch: batch.validator)
+        if self._ledger.in_force.root is None:
+            self._record([line for batch in ordered for line in self._lines(batch)], OPERATOR)
+            return
+        for batch in ordered:
+            authority = self._authority(batch)
+            if authority is None:
+                self._refuse_all(batch)
+            else:
+                self._record([*self._lines(batch)], authority)
+
+    def _lines(self, batch: CountedBatch) -> Iterator[Line]:
+        """Yield the lines that can be of a batch; the others are refused."""
+        for index, line in enumerate(batch.lines):
+            code = objection(self._network, batch.validator, self._epoch, line)
+            if code is None:
+                yield batch.validator, index, line
+            else:
+                self.refused.append(Refused(batch.validator, index, code, CODES[code]))
+
+    def _authority(self, batch: CountedBatch) -> Authority | None:
+        """Return what stands behind a batch in a state with a trust file; None where nothing does.
+
+        Raises:
+            TrustError: the trust file has expired: no batch would count, and nobody has decided
+                that.
+        """
+        if batch.validator == self._ledger.allowed.validator and batch.envelope is None:
+            return OPERATOR
+        in_force = self._ledger.in_force
+        root = in_force.root
+        if root is None or batch.envelope is None:
+            return None
+        # a block is stated only where something can expire: those of an epoch that is closed late
+        # would go back behind that of an adoption
+        expires = root.expires_at_block is not None
+        block = self._network.closing_block(self._epoch) if expires else None
+        authority = Authority(batch.envelope, block)
+        try:
+            signed = batch_of(root, in_force.genesis, authority)
+        except TrustError as error:
+            if error.code == _EXPIRED:
+                raise
+            return None
+        return authority if signed.validator == batch.validator else None
+
+    def _refuse_all(self, batch: CountedBatch) -> None:
+        self.refused += [
+            Refused(batch.validator, index, UNSIGNED, CODES[UNSIGNED])
+            for index in range(len(batch.lines))
+        ]
+
+    def _record(self, lines: Sequence[Line], authority: Authority) -> None:
+        of_epoch, late = list[Line](), list[Line]()
+        for line in lines:
+            head = head_of(line[2])
+            is_late = head is not None and head.epoch < self._epoch
+            (late if is_late else of_epoch).append(line)
+        if of_epoch:
+            source = [line for _, _, line in of_epoch]
+            _, ingested = self._ledger.close_round(source, authority=authority, bad="reject")
+            self._note(of_epoch, ingested)
+        if late:
+            source = [line for _, _, line in late]
+            ingested = self._ledger.import_events(source, authority=authority, bad="reject")
+            self._note(late, ingested)
+            self.late += ingested.events
+
+    def _note(self, lines: Sequence[Line], ingested: Ingested) -> None:
+        """Note which lines were not recorded."""
+        self.recorded += ingested.events
+        reasons = {
+            outcome.line: (outcome.code, outcome.expected)
+            for outcome in ingested.results
+            if isinstance(outcome, Reject)
+        }
+        for claim in ingested.quarantined_claims:
+            if claim.line is not None:
+                reasons[claim.line] = claim.reason, _quarantined(claim.reason)
+        for place, (code, expected) in sorted(reasons.items()):
+            validator, index, _ = lines[place - 1]
+            self.refused.append(Refused(validator, index, code, expected))
+
+
+def _quarantined(reason: str) -> str:
+    from tallystick_state.claims import REASONS  # a state has most records
+
+    return REASONS.get(reason, "a claim that nothing stands against")

@@ -1,0 +1,242 @@
+"""Configuration of the daemon: the file ``validator.toml``, read strictly.
+
+Every key is known, every value of its kind, every path relative to the folder of the file; what is
+wrong is told with file, line and path. `Configuration` is a value: the daemon compares two of them
+to find what a SIGHUP changed, and what of it needs a restart.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.io.paths import PathLike, path_of
+from tallystick_chain.toml_source import TomlSource
+from tallystick_validator.chain_calls import DEADLINE_SECONDS
+from tallystick_validator.intake import MAX_WAITING_BYTES
+from tallystick_validator.validator import POLL_SECONDS
+
+if TYPE_CHECKING:
+    from tallystick_state.trust.keys import PairSigner, Signer
+
+LEVELS: Mapping[str, int] = MappingProxyType(
+    {
+        "debug": logging.DEBUG,
+        "info": logging.INFO,
+        "warning": logging.WARNING,
+        "error": logging.ERROR,
+    }
+)
+"""Levels of the log by their names in the file."""
+LIVE = ("log_level", "poll_seconds", "peers", "sets_weights")
+"""Attributes that a SIGHUP changes at once; every other one needs a restart."""
+_EXPECTED = "the configuration of a daemon"
+_SIGNERS = ("hotkey", "wallet", "simulated")
+
+
+@attrs.frozen(kw_only=True)
+class Configuration:
+    """The content of ``validator.toml``.
+
+    Attributes:
+        path: of the file.
+        state: of the store: a path or a URL.
+        network: the network file.
+        folder: of the daemon's own files.
+        url: of the chain.
+        hotkey: its SS58 address; None where a key tells it.
+        wallet: the file of the hotkey that signs; None without.
+        simulated: the name of a key for a simulated chain; None without.
+        poll_seconds: time between two looks at the chain.
+        deadline_seconds: longest time of a call of the chain.
+        adoptions: a folder of adoptions; None without.
+        records: a folder whose files are taken; None without.
+        socket: the name of the socket; None without.
+        takes_posts: whether ``POST /intake`` is answered.
+        waiting_bytes: the most that the intake may keep.
+        peers: URLs of other validators' services.
+        sets_weights: whether rows are sent.
+        checkpoints: the folder of checkpoints; None for one in ``folder``.
+        checkpoint_key: a key file that signs them; None: nobody does.
+        password_file: of that key; None without.
+        serves: whether the service runs.
+        host: on which it listens.
+        port: on which it listens; 0 takes a free one.
+        allow_hosts: names by which others call it.
+        log_level: the least that is logged.
+    """
+
+    path: Path
+    state: str
+    network: Path
+    folder: Path
+    url: str
+    hotkey: str | None = None
+    wallet: Path | None = None
+    simulated: str | None = None
+    poll_seconds: float = POLL_SECONDS
+    deadline_seconds: float = DEADLINE_SECONDS
+    adoptions: Path | None = None
+    records: Path | None = None
+    socket: Path | None = None
+    takes_posts: bool = False
+    waiting_bytes: int = MAX_WAITING_BYTES
+    peers: tuple[str, ...] = ()
+    sets_weights: bool = True
+    checkpoints: Path | None = None
+    checkpoint_key: Path | None = None
+    password_file: Path | None = None
+    serves: bool = False
+    host: str = "127.0.0.1"
+    port: int = 8090
+    allow_hosts: tuple[str, ...] = ()
+    log_level: str = "info"
+
+    @classmethod
+    def load(cls, path: PathLike) -> Configuration:
+        """Return the content of a file.
+
+        Raises:
+            InputError: the file cannot be read, or says something else; the message has the file,
+                the line, the path of the value, and what was expected.
+        """
+        file = path_of(path, _EXPECTED)
+        source = TomlSource.read(file, _EXPECTED)
+        source.check("validator-1")
+        configuration = _configuration(file, source.tables)
+        _check(configuration, source)
+        return configuration
+
+    def changed(self, other: Configuration) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the attributes that another one has otherwise: those that are live, and the rest.
+
+        Args:
+            other: the configuration of the same file, read later.
+        """
+        names = [field.name for field in attrs.fields(Configuration)]
+        differ = [name for name in names if getattr(self, name) != getattr(other, name)]
+        live = tuple(name for name in differ if name in LIVE)
+        return live, tuple(name for name in differ if name not in LIVE)
+
+    def with_live(self, other: Configuration) -> Configuration:
+        """Return the same with the live attributes of another one."""
+        return attrs.evolve(self, **{name: getattr(other, name) for name in LIVE})
+
+    def signer(self) -> PairSigner | None:
+        """Return the key of the hotkey; None where only its address is known.
+
+        Raises:
+            InputError: the file of the wallet cannot be read.
+            TrustError: it holds no key, or a library is missing.
+        """
+        if self.wallet is not None:
+            from tallystick_state.trust.signers import read_wallet  # loads what signs
+
+            return read_wallet(self.wallet)
+        if self.simulated is not None:
+            from tallystick_chain.simulated.hotkeys import signer_of
+
+            return signer_of(self.simulated)
+        return None
+
+    def checkpoint_signer(self) -> Signer | None:
+        """Return the key that signs checkpoints; None without.
+
+        Raises:
+            InputError: a file cannot be read.
+            TrustError: others can read a file, or the password does not open the key.
+        """
+        key, password_file = self.checkpoint_key, self.password_file
+        if key is None:
+            return None
+        from tallystick_state.trust.encoding import check_private, read_file
+        from tallystick_state.trust.signers import read_key
+
+        def password() -> bytes:
+            if password_file is None:
+                return b""
+            check_private(password_file, "the password of a key")
+            return read_file(password_file, _MAX_PASSWORD_BYTES, "a password").split(b"\n")[0]
+
+        return read_key(key, password)
+
+
+_MAX_PASSWORD_BYTES = 1024
+
+
+def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
+    folder = file.absolute().parent
+    validator, chain = tables["validator"], tables["chain"]
+    intake, exchange = tables.get("intake", {}), tables.get("exchange", {})
+    checkpoints, service = tables.get("checkpoints", {}), tables.get("service", {})
+
+    def path(table: Mapping[str, Any], key: str) -> Path | None:
+        return folder / table[key] if key in table else None
+
+    state = validator["state"]
+    options: dict[str, Any] = {
+        "hotkey": chain.get("hotkey"),
+        "wallet": path(chain, "wallet"),
+        "simulated": chain.get("simulated"),
+        "poll_seconds": float(chain.get("poll_seconds", POLL_SECONDS)),
+        "deadline_seconds": float(chain.get("deadline_seconds", DEADLINE_SECONDS)),
+        "adoptions": path(validator, "adoptions"),
+        "records": path(intake, "folder"),
+        "socket": path(intake, "socket"),
+        "takes_posts": intake.get("post", False),
+        "waiting_bytes": intake.get("waiting_mebibytes", MAX_WAITING_BYTES >> 20) << 20,
+        "peers": tuple(exchange.get("peers", ())),
+        "sets_weights": tables.get("weights", {}).get("set", True),
+        "checkpoints": path(checkpoints, "folder"),
+        "checkpoint_key": path(checkpoints, "key"),
+        "password_file": path(checkpoints, "password_file"),
+        "serves": "service" in tables,
+        "allow_hosts": tuple(service.get("allow_hosts", ())),
+        "log_level": tables.get("log", {}).get("level", "info"),
+    }
+    options |= {name: service[name] for name in ("host", "port") if name in service}
+    return Configuration(
+        path=file,
+        state=state if "://" in state else str(folder / state),
+        network=folder / validator["network"],
+        folder=folder / validator["folder"],
+        url=chain["url"],
+        **options,
+    )
+
+
+def _check(configuration: Configuration, source: TomlSource) -> None:
+    """Refuse values that do not go together.
+
+    Raises:
+        InputError: the first of them.
+    """
+    signers = [name for name in _SIGNERS if getattr(configuration, name) is not None]
+    if len(signers) != 1:
+        found = " and ".join(signers) or "none"
+        raise source.error(("chain",), f"found {found}, expected one of {', '.join(_SIGNERS)}")
+    if configuration.takes_posts and not configuration.serves:
+        expected = "false, or a table [service]: posts come by the service"
+        raise source.error(("intake", "post"), f"found true, expected {expected}")
+    if configuration.password_file is not None and configuration.checkpoint_key is None:
+        expected = "none without checkpoints.key"
+        raise source.error(("checkpoints", "password_file"), f"found a file, expected {expected}")
+
+
+def reread(current: Configuration) -> tuple[Configuration, tuple[str, ...], tuple[str, ...]]:
+    """Return the configuration of now with what may change live, and the names of what differs.
+
+    Returns:
+        The configuration to go on with, the names of what it changed, and of what needs a restart.
+
+    Raises:
+        InputError: the file cannot be read: nothing changes.
+    """
+    newer = Configuration.load(current.path)
+    live, rest = current.changed(newer)
+    return current.with_live(newer), live, rest

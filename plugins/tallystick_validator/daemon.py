@@ -1,0 +1,305 @@
+"""The daemon: one process around a `Validator`, with its signals, its logs and its service.
+
+SIGTERM and SIGINT end it within ten seconds, whatever it is doing: a step that is not done by then
+is left as a kill would leave it, which loses nothing. SIGHUP reads the configuration again. Two
+daemons cannot share a folder or a state. systemd is told of readiness, and kept informed by its
+watchdog.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from tallystick.cli.locked import Held
+from tallystick.errors import TallystickError
+from tallystick.io.text import visible
+from tallystick.plugins.logger import logger_of
+from tallystick_chain.network import Network
+from tallystick_validator.configuration import LEVELS, Configuration, reread
+from tallystick_validator.sources import PostSource, SocketSource
+from tallystick_validator.systemd import Supervisor
+from tallystick_validator.validator import Options, Parts, Step, Validator
+
+if TYPE_CHECKING:
+    from tallystick_chain.chain import Chain
+    from tallystick_validator.agreement import Agreement
+
+END_SECONDS = 8.0
+"""Time from a signal to the end of the process, whatever is under way, in seconds."""
+HEALTH_FILE = "health.json"
+"""Name of the file with the newest health, in the folder of the daemon."""
+MAX_POST_BYTES = 16 << 20
+"""Maximum size of the body of a post, in bytes."""
+
+_LOG = logger_of(__name__)
+_ENGINE_LOG = "tallystick"
+
+
+@attrs.frozen
+class Until:
+    """The end of a run; a daemon has none.
+
+    Attributes:
+        once: whether it ends after one step.
+        block: it ends once this block is finalized and all that is due there is done; None: never.
+    """
+
+    once: bool = False
+    block: int | None = None
+
+    def is_reached(self, step: Step) -> bool:
+        """Return whether a step was the last one."""
+        if self.once:
+            return True
+        if self.block is None or step.finalized is None:
+            return False
+        return step.finalized >= self.block and not step.waits
+
+
+class Daemon:
+    """The process of a validator."""
+
+    def __init__(self, configuration: Configuration, held: Held, until: Until) -> None:
+        """Take the configuration; nothing is opened yet.
+
+        Args:
+            configuration: of the daemon.
+            held: the lock that its rules must have.
+            until: the end of the run.
+
+        Raises:
+            TallystickError: a file that it names cannot be read.
+        """
+        self.configuration, self._until = configuration, until
+        self._supervisor = Supervisor.of()
+        signer = configuration.signer()
+        network = Network.load(configuration.network)
+        self.validator = Validator(
+            configuration.state,
+            network,
+            lambda: connected(configuration, signer),
+            configuration.folder,
+            hotkey=configuration.hotkey,
+            options=Options(
+                records=configuration.records,
+                adoptions=configuration.adoptions,
+                checkpoints=configuration.checkpoints,
+                checkpoint_signer=configuration.checkpoint_signer(),
+                sets_weights=configuration.sets_weights,
+                poll_seconds=configuration.poll_seconds,
+                waiting_bytes=configuration.waiting_bytes,
+            ),
+            agreement=None if network.exchange is None else self._exchange,
+            signer=signer,
+            held=held,
+            deadline_s=configuration.deadline_seconds,
+        )
+        self._is_ended = False
+
+    def _exchange(self, parts: Parts) -> Agreement:
+        from tallystick_validator.exchange import BatchExchange
+
+        return BatchExchange(
+            parts.network,
+            parts.chain,
+            parts.ledger,
+            parts.intake,
+            parts.folder,
+            peers=self.configuration.peers,
+            signer=parts.signer,
+            state_name=parts.ledger.store.shown,
+            checkpoint=parts.checkpoint,
+        )
+
+    async def run(self) -> int:
+        """Run until the end, or a signal; give the exit status.
+
+        Raises:
+            TallystickError: it cannot begin.
+        """
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        async with self.validator, AsyncExitStack() as stack:
+            await stack.enter_async_context(self._watchdog())
+            await self._listen(stack)
+            self._supervisor.ready("began")
+            _LOG.info("ready", extra={"hotkey": self.validator.hotkey})
+            await self.validator.run(self._after)
+            self._supervisor.stopping()
+        health = self.validator.health()
+        is_unwell = not self._is_ended and health.status == "failing"
+        return 1 if is_unwell else 0
+
+    async def _listen(self, stack: AsyncExitStack) -> None:
+        """Open what others send to, until the end."""
+        configuration, validator = self.configuration, self.validator
+        if configuration.socket is not None:
+            source = SocketSource(configuration.socket, validator.intake)
+            await source.start()
+            stack.push_async_callback(source.stop)
+        if configuration.serves:
+            await stack.enter_async_context(self._service())
+
+    @asynccontextmanager
+    async def _service(self) -> AsyncIterator[None]:
+        """Serve the pages, the answers and what peers ask for, while the block runs."""
+        from tallystick_service.server import address_of, bound, check_installed, serving
+
+        check_installed()
+        from tallystick_service.application import application
+        from tallystick_service.settings import LOOPBACK, Settings
+        from tallystick_state.ledger import Ledger
+
+        configuration, validator = self.configuration, self.validator
+        host = configuration.host
+        own = () if host in _ANY_HOST else (f"[{host}]" if ":" in host else host,)
+        settings = Settings(
+            hosts=tuple(dict.fromkeys((*LOOPBACK, *own, *configuration.allow_hosts))),
+            bodies={"/intake": MAX_POST_BYTES},
+            store=configuration.state,
+        )
+        routes: list[Any] = [*validator.agreement.routes()]
+        if configuration.takes_posts:
+            routes.append(PostSource(validator.intake).route())
+        listener = bound(host, configuration.port)
+        # another ledger: what the service reads is none of the loop's business
+        with listener, Ledger.open(configuration.state) as ledger:
+            app = application(
+                ledger,
+                settings,
+                health=lambda: validator.health().for_service(),
+                observations=validator.observations,
+                routes=routes,
+            )
+            async with serving(app, settings, listener):
+                address = address_of(listener)
+                validator.watch.know(address=address)
+                _LOG.info("serving", extra={"address": address})
+                yield
+
+    @asynccontextmanager
+    async def _watchdog(self) -> AsyncIterator[None]:
+        """Tell the supervisor that the event loop is alive, while the block runs."""
+        period = self._supervisor.watchdog_s
+        if period is None:
+            yield
+            return
+
+        async def tell() -> None:
+            while True:
+                self._supervisor.alive()
+                await asyncio.sleep(period / 3)
+
+        task = asyncio.create_task(tell())
+        try:
+            yield
+        finally:
+            task.cancel()
+
+    def _after(self, step: Step) -> bool:
+        health = self.validator.health()
+        status = f"{health.status}, epoch {step.open_epoch}, block {step.finalized}"
+        self._supervisor.status(status)
+        text = json.dumps(health.to_json(), indent=1, default=str)
+        write_beside(self.validator.folder / HEALTH_FILE, text)
+        return not self._until.is_reached(step)
+
+    def _end(self) -> None:
+        """End after the step under way, or without it."""
+        if self._is_ended:
+            return
+        self._is_ended = True
+        _LOG.info("ending")
+        self._supervisor.stopping()
+        # a thread, as nothing else may run any more
+        timer = threading.Timer(END_SECONDS, _leave)
+        timer.daemon = True
+        timer.start()
+        self.validator.stop()
+
+    def _reload(self) -> None:
+        """Read the configuration again, and change what can be changed."""
+        self._supervisor.reloading()
+        try:
+            self.configuration, live, rest = reread(self.configuration)
+        except TallystickError as error:
+            _LOG.error("the configuration stays: %s", visible(str(error)))
+        else:
+            self._change(live)
+            _LOG.info("read the configuration", extra={"changed": live, "needs_restart": rest})
+            if rest:
+                _LOG.warning("a restart is needed for %s", ", ".join(rest))
+        self._supervisor.ready("read the configuration")
+
+    def _change(self, names: tuple[str, ...]) -> None:
+        configuration, validator = self.configuration, self.validator
+        if "log_level" in names:
+            set_level(configuration.log_level)
+        validator.options = attrs.evolve(
+            validator.options,
+            poll_seconds=configuration.poll_seconds,
+            sets_weights=configuration.sets_weights,
+        )
+        validator.wake()
+
+
+_ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
+
+
+def connected(configuration: Configuration, signer: Any) -> Chain:  # noqa: ANN401  # a key, or none
+    """Return the chain of a configuration.
+
+    Raises:
+        ChainError: the URL is none.
+        TallystickError: the SDK is not installed.
+    """
+    from tallystick_chain.connect import connect
+
+    return connect(configuration.url, configuration.hotkey if signer is None else signer)
+
+
+def set_level(name: str) -> None:
+    """Log from a level on."""
+    logger = logging.getLogger(_ENGINE_LOG)
+    logger.setLevel(LEVELS[name])
+    for handler in logger.handlers:
+        handler.setLevel(LEVELS[name])
+
+
+def write_beside(path: Path, text: str) -> None:
+    """Write a small file whole, without waiting for the disk: the next one comes soon."""
+    hidden = path.with_name(f".{path.name}.new")
+    # that it is missing tells enough
+    with suppress(OSError):
+        hidden.write_text(text + "\n", encoding="utf-8")
+        hidden.replace(path)
+
+
+def _leave() -> None:
+    """End the process at once, as a kill would: every step can be taken again."""
+    _LOG.warning("ended in the middle of a step, which the next start takes again")
+    os._exit(0)
+
+
+def run(configuration: Configuration, held: Held, until: Until) -> int:
+    """Run the daemon of a configuration; give the exit status.
+
+    Raises:
+        InputError: the configuration names something that cannot be used.
+        TallystickError: it cannot begin.
+    """
+    daemon = Daemon(configuration, held, until)
+    return asyncio.run(daemon.run())

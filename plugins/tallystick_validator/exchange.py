@@ -1,0 +1,533 @@
+"""The exchange: batches made, published, pulled, voted on and compared, as `ballots` has the law.
+
+`BatchExchange` is the `Agreement` of a network with ``[exchange]``. Everything that it knows is on
+the chain, on its shelf or in the intake, so it may be killed anywhere: an own batch is on the disk
+before its hash is on the chain, a batch of others is whole and valid before a vote names it, and
+reads of finalized blocks are kept, so that an epoch whose blocks passed while it ran needs no
+archive node later.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from tallystick.canonical import canonical_bytes
+from tallystick.errors import StateError, TallystickError
+from tallystick.io.text import short, visible
+from tallystick.json_values import json_value
+from tallystick.plugins.logger import logger_of
+from tallystick_chain.chain import REMEDIES, Refusal
+from tallystick_state.step_roots import STEPS, EpochLeaf
+from tallystick_validator import ballots, batches
+from tallystick_validator.agreement import Counted, CountedBatch, Waiting
+from tallystick_validator.batches import BatchError
+from tallystick_validator.health import Problem
+from tallystick_validator.peers import FORMAT, Newest, Status
+from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted, closed_epoch
+from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
+
+if TYPE_CHECKING:
+    from tallystick_chain.chain import Chain, Commitment, Head
+    from tallystick_chain.network import Exchange, Network
+    from tallystick_state.stored_state import StoredState
+    from tallystick_state.trust.keys import Signer
+
+KEPT_EPOCHS = 1000
+"""Epochs of which batches are kept for peers that come back, by default."""
+COMMIT_SECONDS = 30.0
+"""Deadline of a commitment, in seconds."""
+_MOST_BEHIND = 32
+"""Maximum number of epochs whose batches are pulled at once."""
+_SEEN_WITHIN = 3
+"""Blocks within which a commitment that was sent is seen in the best one, or sent again."""
+_LOG = logger_of(__name__)
+
+CODES: Mapping[str, str] = {
+    "batch-missing": "a batch that counts, or is to be voted on, is not here yet",
+    "batch-refused": "a batch of another validator is not taken",
+    "commit-refused": "the chain has not taken a ballot",
+    "line-left-out": "a record of the intake cannot be in a batch any more",
+    "not-counted": "the own batch of an epoch did not count",
+    "not-heard": "the network does not hear this validator",
+    "peer-differs": "the state of a peer is another one",
+    "peer-genesis": "the state of a peer began in another way",
+    "peer-network": "a peer has another network file",
+    "peer-rules": "a peer has other rules in force or scheduled",
+    "peer-unreachable": "a peer cannot be asked, or gave an answer that is not taken",
+}
+"""Codes of the problems of an exchange, with meanings."""
+
+
+class IntakeBatches(Protocol):
+    """The part of the intake that an exchange needs."""
+
+    def freeze(self, epoch: int) -> None:
+        """Fill the batch of an epoch, once for ever."""
+
+    def lines(self, epoch: int) -> Sequence[bytes]:
+        """Return the lines of the batch of an epoch."""
+
+
+class BatchExchange:
+    """The agreement of the validators of a network about batches.
+
+    One thread at a time calls everything but `problems` and `routes`, whose functions may be called
+    from any.
+    """
+
+    def __init__(  # noqa: PLR0913  # the parts of a validator
+        self,
+        network: Network,
+        chain: Chain,
+        state: StoredState,
+        intake: IntakeBatches,
+        folder: Path,
+        *,
+        peers: Iterable[str] = (),
+        signer: Signer | None = None,
+        limits: Limits | None = None,
+        state_name: str = "STATE",
+        checkpoint: Path | None = None,
+        kept_epochs: int = KEPT_EPOCHS,
+    ) -> None:
+        """Take the parts; ask nobody yet but the chain for its hotkey.
+
+        Args:
+            network: the network file.
+            chain: as this validator sees it.
+            state: the state, which is read.
+            intake: the own records.
+            folder: of the batches; it is made.
+            peers: the addresses of other validators.
+            signer: of the validator's key, for a state with a trust file.
+            limits: of what peers may cost.
+            state_name: the state as commands name it, for remedies.
+            checkpoint: the file of the checkpoint that is published.
+            kept_epochs: of which batches are kept for peers that come back.
+
+        Raises:
+            InputError: the network has no exchange, or the address of a peer is none.
+            OutputError: the folder cannot be made.
+        """
+        if network.exchange is None:
+            raise StateError("found a network file without [exchange], expected one with it")
+        self._rules: Exchange = network.exchange
+        self._network, self._chain, self._state, self._intake = network, chain, state, intake
+        self._signer, self._name, self._checkpoint = signer, state_name, checkpoint
+        self._kept_epochs = kept_epochs
+        self._hotkey = chain.hotkey()
+        self.shelf = Shelf(folder)
+        self._puller = Puller(peers, self.shelf, limits)
+        self._checking = threading.Lock()
+        self._refused: dict[str, Problem] = {}
+        self._sent: tuple[bytes, int] | None = None
+        self._newest = -1
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+        self._differences: dict[str, Problem] = {}
+        self._compared: dict[str, int] = {}
+
+    # the interface of the loop
+
+    def advance(self, finalized: int, epoch: int) -> None:
+        """Do what is due: freeze, publish, pull and vote.
+
+        Args:
+            finalized: the finalized block.
+            epoch: the open epoch of the state.
+
+        Raises:
+            ChainError: the chain gives no answer; the call is repeated later.
+            OutputError: the shelf cannot be written.
+            StoreError: the state or the intake cannot be read.
+            TrustError: the state asks for signatures, and nothing here can sign.
+        """
+        self._note_closed(epoch - 1)
+        ended = self._network.epoch_at(finalized) or 0
+        wanted, open_windows = list[Wanted](), list[int]()
+        for number in range(epoch, min(ended, epoch + _MOST_BEHIND)):
+            if finalized < self._network.vote_block(number):
+                open_windows.append(number)
+                wanted += self._before_pulling(number, finalized)
+            else:
+                wanted += self._missing(number)
+        lacking = [item for item in wanted if not self.shelf.has(item.epoch, item.digest)]
+        self.shelf.drop_parts({item.digest for item in lacking})
+        self._puller.pull([i for i in lacking if i.digest not in self._refused], self._take)
+        for number in open_windows:
+            self._publish_due(number, finalized)
+        self._puller.each(filter(self._is_to_compare, self._puller.ready()), self._compare)
+        still = [item for item in lacking if not self.shelf.has(item.epoch, item.digest)]
+        self._tell("wanted", (self._lack(item, finalized) for item in still))
+        self._tell("peers", self._peer_problems())
+
+    def counted(self, epoch: int) -> Counted | Waiting:
+        """Return the batches of an epoch whose closing block is finalized.
+
+        Raises:
+            ChainError: the chain gives no answer.
+        """
+        tallies = [tally for tally in self._tallies(epoch) if tally.counts]
+        taken, missing = list[CountedBatch](), list[Problem]()
+        for tally in sorted(tallies, key=lambda item: item.hotkey):
+            batch = self.shelf.batch(epoch, tally.batch)
+            if batch is None:
+                missing.append(self._missing_problem(epoch, tally))
+            else:
+                taken.append(CountedBatch(batch.validator, batch.lines, batch.envelope))
+        if missing:
+            return Waiting(epoch, tuple(missing))
+        return Counted(epoch, tuple(taken))
+
+    def closed(self, epoch: int, digest: str, rules: str) -> None:
+        """Note that the state has closed an epoch, with its digests, for peers to compare.
+
+        Args:
+            epoch: which.
+            digest: of the snapshot that the epoch ended with.
+            rules: of the rules in force and scheduled.
+        """
+        del digest  # the leaf has it
+        self._note_closed(epoch, rules)
+        # by other rules, or another trust file, what was refused may be sound
+        self._refused.clear()
+        self._tell("closed", self._closing_problems(epoch))
+        self.shelf.prune(epoch + 1 - self._kept_epochs)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is wrong now."""
+        told = {problem: None for group in [*self._problems.values()] for problem in group}
+        return tuple(told)
+
+    def routes(self) -> Sequence[Any]:
+        """Return the Starlette routes for peers.
+
+        Raises:
+            InputError: Starlette is not installed.
+        """
+        from tallystick_validator.peers import routes  # an extra
+
+        return routes(self.shelf, self.status, self._checkpoint)
+
+    def status(self) -> Status:
+        """Return what peers are told first."""
+        closed = self.shelf.closed(self._newest) if self._newest >= 0 else None
+        newest = None
+        if closed is not None:
+            newest = Newest(self._newest, _leaf(closed).snapshot, closed.rules)
+        genesis = self._state.in_force.genesis
+        return Status(FORMAT, self._hotkey, self._network.digest, genesis, newest)
+
+    # an epoch whose votes are open
+
+    def _window(self, epoch: int) -> ballots.Window:
+        network = self._network
+        return ballots.Window(
+            network.end_block(epoch), network.commit_block(epoch), network.vote_block(epoch)
+        )
+
+    def _before_pulling(self, epoch: int, finalized: int) -> list[Wanted]:
+        """Make and publish the own batch while there is time; return the batches to vote on."""
+        reads, window = self._reads(epoch, finalized), self._window(epoch)
+        validators = ballots.heard(reads.neurons or (), self._rules)
+        is_heard = any(neuron.hotkey == self._hotkey for neuron in validators)
+        self._tell("heard", () if is_heard else [self._not_heard(epoch)])
+        if reads.committed is None:
+            # a ballot after the commit block would be for nothing
+            if is_heard and self._chain.head().best < window.commit:
+                self._make_own(epoch)
+                self._publish_due(epoch, finalized)
+            so_far = self._chain.commitments(self._network.netuid, finalized)
+            committed = ballots.batches_at(epoch, so_far, validators)
+        else:
+            committed = ballots.batches_at(epoch, reads.committed, validators)
+            # a validator may have overwritten its ballot many times
+            for digest in self.shelf.sizes(epoch).keys() - {*committed.values()}:
+                if digest != self.shelf.own(epoch):
+                    self.shelf.drop(epoch, digest)
+        return [Wanted(epoch, digest, hotkey) for hotkey, digest in committed.items()]
+
+    def _make_own(self, epoch: int) -> None:
+        """Make the own batch of an epoch, once; it is on the disk before its hash is published."""
+        if self.shelf.own(epoch) is not None:
+            return
+        self._intake.freeze(epoch)
+        lines = self._intake.lines(epoch)
+        if not lines:
+            return
+        built = batches.build(lines, epoch, self._hotkey, self._network, self._state, self._signer)
+        if built is None or built.left_out:
+            left_out = len(lines) if built is None else len(built.left_out)
+            reason = "" if built is None else visible(built.left_out[0][1])[:200]
+            found = f"found {left_out} records that the batch of the epoch {epoch} cannot have"
+            remedy = "look at the rules that were adopted since the records came"
+            problem = Problem("line-left-out", f"{found} ({reason})", remedy)
+            self._tell("left out", [problem])
+        if built is not None:
+            self.shelf.put_own(epoch, built.data)
+
+    def _publish_due(self, epoch: int, finalized: int) -> None:
+        """Publish the ballot that is due, if one is."""
+        reads = self._reads(epoch, finalized)
+        validators = ballots.heard(reads.neurons or (), self._rules)
+        if not any(neuron.hotkey == self._hotkey for neuron in validators):
+            return
+        head = self._chain.head()
+        newest = self._own_commitment(head)
+        committed = ballots.batches_at(epoch, reads.committed or (), validators)
+        ballot = ballots.due(
+            epoch,
+            self._window(epoch),
+            finalized,
+            batch=self.shelf.own(epoch),
+            newest=newest,
+            committed=committed,
+            own=self._hotkey,
+            held={d for d in committed.values() if self.shelf.has(epoch, d)},
+            uids={neuron.hotkey: neuron.uid for neuron in validators},
+        )
+        if ballot is not None:
+            self._publish(ballot, head)
+
+    def _own_commitment(self, head: Head) -> Commitment | None:
+        newest = self._chain.commitments(self._network.netuid, head.best)
+        return next((each for each in newest if each.hotkey == self._hotkey), None)
+
+    def _publish(self, ballot: ballots.Ballot, head: Head) -> None:
+        data = ballot.to_bytes()
+        if self._sent is not None:
+            sent, block = self._sent
+            if sent == data and head.best < block + _SEEN_WITHIN:
+                return
+        self._sent = data, head.best
+        receipt = self._chain.commit(self._network.netuid, data, COMMIT_SECONDS)
+        details = {"epoch": ballot.epoch, "holds": len(ballot.holds), "kind": receipt.kind}
+        _LOG.info("published a ballot", extra=details)
+        problems = []
+        if receipt.kind == "refused":
+            code = receipt.code or Refusal.OTHER
+            found = f"found that the chain refused a ballot of the epoch {ballot.epoch} ({code})"
+            detail = visible(receipt.chain_error)[:200]
+            problems = [Problem("commit-refused", f"{found} {detail}".rstrip(), REMEDIES[code])]
+        self._tell("published", problems)
+
+    # an epoch whose votes are closed
+
+    def _missing(self, epoch: int) -> Iterator[Wanted]:
+        """Yield the batches that count."""
+        for tally in self._tallies(epoch):
+            if tally.counts:
+                yield Wanted(epoch, tally.batch, tally.hotkey)
+
+    def _tallies(self, epoch: int) -> tuple[ballots.Tally, ...]:
+        reads = self._reads(epoch, self._network.vote_block(epoch))
+        neurons, committed, voted = reads.neurons or (), reads.committed or (), reads.voted or ()
+        return ballots.tally(epoch, committed, voted, neurons, self._rules)
+
+    def _reads(self, epoch: int, finalized: int) -> PinnedReads:
+        """Return the reads of an epoch as far as its blocks are finalized; they are kept.
+
+        Raises:
+            ChainError: the chain gives no answer, or has an old block no more.
+        """
+        before = reads = self.shelf.reads(epoch)
+        netuid, window = self._network.netuid, self._window(epoch)
+        if reads.neurons is None and finalized >= window.end:
+            reads = attrs.evolve(reads, neurons=self._chain.neurons(netuid, window.end))
+        if reads.committed is None and finalized >= window.commit:
+            reads = attrs.evolve(reads, committed=self._chain.commitments(netuid, window.commit))
+        if reads.voted is None and finalized >= window.vote:
+            reads = attrs.evolve(reads, voted=self._chain.commitments(netuid, window.vote))
+        if reads != before:
+            self.shelf.put_reads(epoch, reads)
+        return reads
+
+    def _take(self, item: Wanted, data: bytes) -> None:
+        """Keep a batch that came, if it is valid; note why not."""
+        try:
+            batch = batches.parse(data, item.digest)
+            with self._checking:
+                batches.check(batch, item.epoch, item.validator, self._network, self._state)
+        except BatchError as error:
+            whose = f"the batch of {short(item.validator)} in the epoch {item.epoch}"
+            found = f"{whose} is not taken ({error.code}): {error}"
+            remedy = "tell its operator; if others take it, compare version, rules and trust file"
+            self._refused[item.digest] = Problem("batch-refused", found, remedy)
+            details = {"validator": item.validator, "epoch": item.epoch, "code": error.code}
+            _LOG.warning("a batch is not taken", extra=details)
+            return
+        self.shelf.put(item.epoch, item.digest, data)
+
+    # closed epochs, and how they compare with those of peers
+
+    def _note_closed(self, epoch: int, rules: str | None = None) -> None:
+        """Keep the leaf of the newest closed epoch, and of those before that lack one."""
+        if epoch < 0 or (epoch == self._newest and rules is None):
+            return
+        first = max(0, epoch - _MOST_BEHIND)
+        lacking = [n for n in range(first, epoch + 1) if self.shelf.closed(n) is None]
+        if rules is None and lacking:
+            with self._state.queries() as queries:
+                rules = queries.rules_digest()
+        if lacking:
+            with self._state.epoch_log(keep=True) as log:
+                leaves = {n: log.leaves[n] for n in lacking if n < len(log.closed)}
+            for number, leaf in leaves.items():
+                data = canonical_bytes(json_value(leaf))
+                self.shelf.put_closed(number, data, rules or "")
+        self._newest = max(self._newest, epoch)
+
+    def _is_to_compare(self, peer: Peer) -> bool:
+        """Return whether a peer has to be asked: it failed, differs, or an epoch was closed."""
+        compared = self._compared.get(peer.url)
+        is_equal = not peer.failure and peer.url not in self._differences
+        return compared is None or compared < self._newest or not is_equal
+
+    def _compare(self, peer: Peer) -> None:
+        """Compare the own digests with those of a peer.
+
+        Raises:
+            PeerError: the peer cannot be asked.
+        """
+        status = peer.status = peer.json("/status", Status)
+        genesis = self._state.in_force.genesis
+        if status.network != self._network.digest:
+            found = f"found the network file {status.network}, expected {self._network.digest}"
+            self._differ(peer, "peer-network", found, "compare the network files")
+        elif status.genesis != genesis:
+            found = f"found a state that began with {status.genesis}, expected {genesis}"
+            remedy = "compare rules, trust file and pools with which the states began"
+            self._differ(peer, "peer-genesis", found, remedy)
+        else:
+            self._compare_closed(peer, status.newest)
+
+    def _compare_closed(self, peer: Peer, newest: Newest | None) -> None:
+        common = -1 if newest is None else min(newest.epoch, self._newest)
+        self._compared[peer.url] = common
+        own = self.shelf.closed(common) if common >= 0 else None
+        if newest is None or own is None:
+            self._differences.pop(peer.url, None)
+            return
+        theirs = newest if newest.epoch == common else None
+        digests = None if theirs is not None else closed_epoch(peer, common)
+        snapshot = theirs.snapshot if theirs is not None else _snapshot(digests)
+        rules = theirs.rules if theirs is not None else digests.rules if digests else ""
+        if snapshot != _leaf(own).snapshot:
+            epoch, step = self._parting(peer, common)
+            where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
+            found = f"found that the states {where}, expected equal ones"
+            export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
+            remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
+            self._differ(peer, "peer-differs", found, f"{remedy} peer.jsonl")
+        elif rules != own.rules:
+            found = f"found the digest of rules {rules} after the epoch {common}"
+            remedy = f"compare tallystick state rules --state {self._name} with the peer's"
+            self._differ(peer, "peer-rules", f"{found}, expected {own.rules}", remedy)
+        else:
+            self._differences.pop(peer.url, None)
+
+    def _parting(self, peer: Peer, differing: int) -> tuple[int, str]:
+        """Return the first epoch whose snapshot differs, and the first step of it that does.
+
+        A snapshot covers all before it, so the epochs before the first difference are equal, and
+        a search by halves finds it. The step is empty where all steps are equal: then something
+        differs that is no result, such as a registration.
+        """
+        low, high = 0, differing
+        while low < high:
+            middle = (low + high) // 2
+            own = self.shelf.closed(middle)
+            # an epoch that is here no more was equal, as far as anybody can say
+            if own is None or _snapshot(closed_epoch(peer, middle)) == _leaf(own).snapshot:
+                low = middle + 1
+            else:
+                high = middle
+        own, theirs = self.shelf.closed(low), _leaf(closed_epoch(peer, low))
+        if own is None:
+            return low, ""
+        ours = _leaf(own).steps
+        return low, next((step for step in STEPS if ours[step] != theirs.steps[step]), "")
+
+    def _differ(self, peer: Peer, code: str, found: str, remedy: str) -> None:
+        self._differences[peer.url] = Problem(code, f"{visible(peer.url)}: {found}", remedy)
+
+    # what is wrong
+
+    def _tell(self, group: str, problems: Iterable[Problem]) -> None:
+        # replaced as one, as it is read from other threads
+        self._problems = {**self._problems, group: tuple(problems)}
+
+    def _peer_problems(self) -> Iterator[Problem]:
+        for peer in self._puller.peers:
+            if peer.failure:
+                message = f"{visible(peer.url)}: {peer.failure}"
+                remedy = "look whether the peer runs, and whether its address is right"
+                yield Problem("peer-unreachable", message, remedy)
+            if peer.url in self._differences:
+                yield self._differences[peer.url]
+
+    def _not_heard(self, epoch: int) -> Problem:
+        found = f"found {short(self._hotkey)} without a voice at the end of the epoch {epoch}"
+        asks = "a permit" if self._rules.hear is None else "its name under hear"
+        message = f"{found}, expected {asks} and enough stake"
+        return Problem("not-heard", message, "stake more, or compare the network file")
+
+    def _lack(self, item: Wanted, finalized: int) -> Problem:
+        if item.digest in self._refused:
+            return self._refused[item.digest]
+        whose = f"the batch {item.digest[:16]}… of {short(item.validator)}"
+        is_late = finalized >= self._network.vote_block(item.epoch)
+        message = f"found no peer that gives {whose} in the epoch {item.epoch}"
+        return Problem("batch-missing", message, _PULL, failing=is_late)
+
+    def _missing_problem(self, epoch: int, tally: ballots.Tally) -> Problem:
+        refused = self._refused.get(tally.batch)
+        if refused is not None:
+            return attrs.evolve(refused, failing=True)
+        holders = ", ".join(map(short, tally.holders))
+        whose = f"the batch {tally.batch[:16]}… of {short(tally.hotkey)}"
+        message = f"the epoch {epoch} waits for {whose}, which {holders} have"
+        return Problem("batch-missing", message, _PULL, failing=True)
+
+    def _closing_problems(self, epoch: int) -> Iterator[Problem]:
+        own = self.shelf.own(epoch)
+        if own is None:
+            return
+        try:
+            tallies = self._tallies(epoch)
+        except TallystickError:
+            return
+        mine = next((t for t in tallies if t.hotkey == self._hotkey), None)
+        if mine is None or mine.batch != own:
+            found = f"the own batch of the epoch {epoch} was not on the chain in time"
+            yield Problem("not-counted", found, "nothing: its records go with the next batch")
+        elif not mine.counts:
+            found = f"validators of {mine.stake_rao} of {mine.of_rao} rao had the own batch of"
+            remedy = "let peers reach this validator; its records go with the next batch"
+            yield Problem("not-counted", f"{found} the epoch {epoch}", remedy)
+
+
+_PULL = "name a peer that has it, by --peer, and look whether it can be reached"
+
+
+def _leaf(closed: ClosedEpochDigests) -> EpochLeaf:
+    """Return the leaf of a closed epoch.
+
+    Raises:
+        PeerError: it is none.
+    """
+    import msgspec
+
+    try:
+        return EpochLeaf.of_value(msgspec.json.decode(closed.leaf))
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PeerError("gave an epoch without the leaf of one") from error
+
+
+def _snapshot(closed: ClosedEpochDigests | None) -> str:
+    """Return the digest of the snapshot that an epoch ended with."""
+    return "" if closed is None else _leaf(closed).snapshot

@@ -1,0 +1,130 @@
+"""Health: what is wrong with the daemon now, and what to do, as one answer.
+
+A `Problem` has a code with a remedy; the worst of all problems is the status: ``ok``, ``degraded``
+(it goes on, somebody should look), ``failing`` (no epoch is closed, or no row set, until somebody
+acts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+if TYPE_CHECKING:
+    from tallystick_service.health import Health as ServiceHealth
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "adoption-late": "take a state of another validator: its rules changed at an epoch that "
+        "this one has closed",
+        "adoption-refused": "correct the file in the folder of adoptions, or take it away",
+        "blocks-behind": "wait while it catches up; where it does not, look at its log",
+        "chain-unreachable": "look at the endpoint and the network",
+        "closing-failed": "do what the message says; the epoch is tried again",
+        "disk": "make room on the disk of the folder and of the state",
+        "intake": "look at the disk and at the rights of the folder",
+        "intake-full": "look why no epoch is closed; records are taken again once one is",
+        "internal": "report it with the log",
+        "no-weights": "look at the records and the rules: no row is made up where nobody has a weight",
+        "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
+        "not-registered": "register the hotkey in the subnet, or name another one",
+        "other-genesis": "take the state of the network: state and network file differ in genesis",
+        "own-validator": "begin the state without --validator: with an exchange all states are "
+        "equal, and none has a validator of its own",
+        "peers": "look at the address and the network; the daemon goes on with the others",
+        "peers-differ": "compare the states by tallystick dispute, from the epoch that is named",
+        "state": "do what the message says, and start the daemon again",
+        "version-key": "update: the subnet asks for a newer version",
+        "waiting-batch": "wait: it is pulled from whoever has it; look at the peers if it lasts",
+        "weights": "do what the message says; the next epoch's row is sent in any case",
+    }
+)
+"""Codes of problems with the remedy of each; others come with one of their own."""
+
+
+@attrs.frozen
+class Problem:
+    """One thing that is wrong.
+
+    Attributes:
+        code: one of `CODES`, or a code of the chain.
+        message: what was found, and what was expected.
+        remedy: what to do.
+        failing: whether the daemon cannot do its work until somebody acts.
+    """
+
+    code: str
+    message: str
+    remedy: str
+    failing: bool = False
+
+    @classmethod
+    def of(cls, code: str, message: str, *, failing: bool = False) -> Problem:
+        """Return the problem of a code, with its remedy."""
+        return cls(code, message, CODES[code], failing)
+
+
+@attrs.frozen
+class Health:
+    """The health of the daemon.
+
+    Attributes:
+        problems: all that is wrong, the worst first.
+        facts: what else a look tells, by name: blocks, epochs, digests, counts.
+    """
+
+    problems: tuple[Problem, ...] = ()
+    facts: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def status(self) -> Literal["ok", "degraded", "failing"]:
+        """The worst of all problems."""
+        if any(problem.failing for problem in self.problems):
+            return "failing"
+        return "degraded" if self.problems else "ok"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the health as a JSON value."""
+        problems = [
+            {"code": p.code, "message": p.message, "remedy": p.remedy, "failing": p.failing}
+            for p in self.problems
+        ]
+        return {"status": self.status, "problems": problems, "facts": dict(self.facts)}
+
+    def for_service(self) -> ServiceHealth:
+        """Return the answer that the service gives."""
+        from tallystick_service.health import Health as OfService
+        from tallystick_service.health import Problem as OneOfService
+
+        problems = (OneOfService(p.code, p.message, p.remedy) for p in self.problems)
+        return OfService(self.status, tuple(problems))
+
+
+class Watch:
+    """The problems and facts of now, by where they come from; any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+        self._facts: dict[str, Any] = {}
+
+    def put(self, source: str, problems: Iterable[Problem] = ()) -> None:
+        """Replace the problems of a source; none means that it does its work."""
+        with self._lock:
+            self._problems[source] = tuple(problems)
+
+    def know(self, **facts: Any) -> None:  # noqa: ANN401  # JSON values
+        """Replace some facts."""
+        with self._lock:
+            self._facts |= facts
+
+    def health(self) -> Health:
+        """Return the health of now."""
+        with self._lock:
+            every = [problem for problems in self._problems.values() for problem in problems]
+            facts = dict(self._facts)
+        return Health(tuple(sorted(every, key=lambda problem: not problem.failing)), facts)

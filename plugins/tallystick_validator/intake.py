@@ -1,0 +1,512 @@
+"""The intake: records of this validator, durable before they are answered.
+
+`Intake` is a SQLite file of its own in the folder of the daemon, with one writer thread. Lines come
+from any thread by `Intake.take`; many are written in one transaction and answered when it is
+durable. Invariants:
+
+- a line that was answered ``recorded`` is in the file, whatever is killed afterwards;
+- a record is kept once, by the digest that the state knows it by; the same again is ``duplicate``;
+- a record is in at most one batch that is not settled, and a batch is filled once for ever;
+- what waits is bounded: beyond the limit lines are refused with ``intake-full``, and nothing that
+  was answered is lost.
+
+A record waits, is in the batch of an epoch, and is closed with it or waits for the next batch. Of
+closed ones the digest alone is kept, for some epochs; whoever sends an older one again finds that
+the state knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+import attrs
+
+from tallystick.errors import InputError, StoreError
+from tallystick.io.text import json_text
+from tallystick.records.rejects import Reject
+from tallystick_validator.admission import CONFLICT, FULL, Admission, Admitted
+
+MAX_WAITING_BYTES = 1 << 30
+"""Maximum size of all records that are not closed, in bytes, by default."""
+MAX_BATCH_BYTES, MAX_BATCH_LINES = 32 << 20, 100_000
+"""Maximum size of a batch, in bytes with the ends of lines, and in lines; the rest waits for the
+next one."""
+KEPT_EPOCHS = 64
+"""Epochs for which the digests of closed records are kept."""
+
+Status = Literal["recorded", "duplicate", "rejected"]
+
+_APPLICATION_ID = 0x7A11_1A7E
+_VERSION = 1
+_MOST_LINES = 4096
+"""Maximum number of lines of one transaction, so that the first does not wait long."""
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_Result = TypeVar("_Result")
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE record (
+    seq INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    identity BLOB NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    line BLOB,
+    batch INTEGER,
+    closed INTEGER
+);
+CREATE INDEX record_batch ON record (batch, closed);
+CREATE INDEX record_closed ON record (closed);
+CREATE TABLE batch (
+    epoch INTEGER PRIMARY KEY,
+    counted INTEGER
+);
+"""
+
+
+@attrs.frozen
+class Answer:
+    """The answer to one line, once it is durable.
+
+    Attributes:
+        line: its number in what was sent, from 1.
+        status: ``recorded``; ``duplicate`` of one that was recorded before; or ``rejected``.
+        code: why it is rejected: a code of the engine, or of `admission.CODES`.
+        path: the field that is wrong; empty for the record as a whole.
+        value: what was found there.
+        expected: what was expected.
+    """
+
+    line: int
+    status: Status
+    code: str = ""
+    path: str = ""
+    value: str = ""
+    expected: str = ""
+
+    @classmethod
+    def of(cls, reject: Reject) -> Answer:
+        """Return the answer to a line that is rejected."""
+        why = reject.code, reject.path, reject.value, reject.expected
+        return cls(reject.line, "rejected", *why)
+
+    def to_json(self) -> bytes:
+        """Return the line of JSON, with its end."""
+        value: dict[str, Any] = {"line": self.line, "status": self.status}
+        if self.status == "rejected":
+            value |= {"code": self.code, "path": self.path, "value": self.value}
+            value["expected"] = self.expected
+        return json_text(value).encode() + b"\n"
+
+
+@attrs.frozen
+class IntakeCounts:
+    """The contents of an intake.
+
+    Attributes:
+        waiting: the number of records in no batch.
+        batched: the number of records in batches that are not settled.
+        bytes: the size of both.
+        oldest_epoch: the oldest epoch that a waiting record names; None without one.
+    """
+
+    waiting: int
+    batched: int
+    bytes: int
+    oldest_epoch: int | None
+
+
+@attrs.frozen
+class _Lines:
+    """Lines to be taken, and where their answers go."""
+
+    lines: Sequence[bytes]
+    first: int
+    answers: Future[list[Answer]]
+
+
+@attrs.frozen
+class _Call:
+    """Another piece of work of the writer."""
+
+    work: Callable[[], Any]
+    outcome: Future[Any]
+
+
+class Intake:
+    """The durable records of one validator, and their batches.
+
+    Every method may be called from any thread; the work is done in one of its own.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        admission: Admission,
+        *,
+        network: str = "",
+        waiting_bytes: int = MAX_WAITING_BYTES,
+        batch_bytes: int = MAX_BATCH_BYTES,
+    ) -> None:
+        """Open the file, or begin it.
+
+        Args:
+            path: the file.
+            admission: the judge of lines; it may be replaced at any time.
+            network: the name of the network, by which the file of another one is refused.
+            waiting_bytes: the most that may wait.
+            batch_bytes: the most that a batch may have.
+
+        Raises:
+            InputError: the file is of another validator or network.
+            StoreError: it cannot be used, or is damaged.
+        """
+        self.path, self.admission = path, admission
+        self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
+        self._work: queue.SimpleQueue[_Lines | _Call | None] = queue.SimpleQueue()
+        self._closed = False
+        with self._errors():
+            self._db = _opened(path)
+        try:
+            self._begin({"validator": admission.validator, "network": network})
+        except BaseException:
+            self._db.close()
+            raise
+        self._bytes = self._size()
+        self._writer = threading.Thread(target=self._write_all, name="intake", daemon=True)
+        self._writer.start()
+
+    def take(self, lines: Sequence[bytes], first: int = 1) -> Future[list[Answer]]:
+        """Take lines; the future has an answer to each, in order, once all of them are durable.
+
+        Args:
+            lines: records and late events, without their ends.
+            first: the number of the first line.
+
+        Raises:
+            StoreError: by the future: the file cannot be written; or at once: it is closed.
+        """
+        item = _Lines(lines, first, Future())
+        self._put(item)
+        return item.answers
+
+    def freeze(self, epoch: int) -> None:
+        """Fill the batch of an epoch with what waits of it and of earlier ones, once for ever.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        self._call(lambda: self._freeze(epoch))
+
+    def lines(self, epoch: int) -> tuple[bytes, ...]:
+        """Return the lines of the batch of an epoch by their digests; none once it is settled.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return self._call(lambda: self._lines(epoch))
+
+    def settle(
+        self, epoch: int, *, counted: bool, recorded: Collection[bytes] | None = None
+    ) -> None:
+        """End the batch of an epoch: its records are closed, or wait for the next batch.
+
+        Once it is settled, the same again changes nothing.
+
+        Args:
+            epoch: of the batch.
+            counted: whether the epoch was closed with the batch.
+            recorded: the digests of the records that the state took; the others are let go, so that
+                they can be sent again. None: all of them.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        self._call(lambda: self._settle(epoch, counted, recorded))
+
+    def unsettled(self, before: int) -> tuple[int, ...]:
+        """Return the epochs before another one whose batches are not settled, ascending.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return self._call(lambda: self._unsettled(before))
+
+    def counts(self) -> IntakeCounts:
+        """Return how much the intake has.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return self._call(self._counts)
+
+    def close(self) -> None:
+        """Answer what was given, and close the file."""
+        if not self._closed:
+            self._closed = True
+            self._work.put(None)
+        self._writer.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _call(self, work: Callable[[], _Result]) -> _Result:
+        item = _Call(work, Future())
+        self._put(item)
+        result: _Result = item.outcome.result()
+        return result
+
+    def _put(self, item: _Lines | _Call) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path}: found an intake that is closed, expected an open one")
+        self._work.put(item)
+
+    def _write_all(self) -> None:
+        """Do the work in the order in which it came, until the end of it."""
+        item = self._work.get()
+        while item is not None:
+            if isinstance(item, _Call):
+                self._do(item)
+                item = self._work.get()
+            else:
+                item = self._take_many(item)
+        self._db.close()
+
+    def _do(self, call: _Call) -> None:
+        try:
+            with self._transaction():
+                result = call.work()
+        except BaseException as error:  # noqa: BLE001  # whoever called gets it
+            self._bytes = self._size_or(self._bytes)
+            call.outcome.set_exception(error)
+        else:
+            call.outcome.set_result(result)
+
+    def _take_many(self, first: _Lines) -> _Lines | _Call | None:
+        """Write lines of several senders in one transaction; give the work that comes after."""
+        items, lines = [first], len(first.lines)
+        following: _Lines | _Call | None = None
+        while True:
+            if lines >= _MOST_LINES:
+                following = self._work.get()
+                break
+            try:
+                following = self._work.get_nowait()
+            except queue.Empty:
+                following = _NOTHING
+                break
+            if not isinstance(following, _Lines):
+                break
+            items.append(following)
+            lines += len(following.lines)
+        self._write(items)
+        return self._work.get() if following is _NOTHING else following
+
+    def _write(self, items: Sequence[_Lines]) -> None:
+        try:
+            with self._transaction():
+                answers = [self._answers(item) for item in items]
+        except BaseException as error:  # noqa: BLE001  # whoever sent them gets it
+            self._bytes = self._size_or(self._bytes)
+            for item in items:
+                item.answers.set_exception(error)
+            return
+        for item, answer in zip(items, answers, strict=True):
+            item.answers.set_result(answer)
+
+    def _answers(self, item: _Lines) -> list[Answer]:
+        numbered = enumerate(item.lines, item.first)
+        return [self._answer(line, number) for number, line in numbered]
+
+    def _answer(self, line: bytes, number: int) -> Answer:
+        admitted = self.admission.judge(line, number)
+        if isinstance(admitted, Reject):
+            return Answer.of(admitted)
+        select = "SELECT digest FROM record WHERE digest = ? OR identity = ?"
+        rows = self._db.execute(select, (admitted.digest, admitted.identity)).fetchall()
+        if (admitted.digest,) in rows:
+            return Answer(number, "duplicate")
+        if rows:
+            value = f"sha256:{admitted.digest.hex()}"
+            expected = f"sha256:{rows[0][0].hex()}, which was taken before, or a new task"
+            return Answer(number, "rejected", CONFLICT, "", value, expected)
+        size = len(admitted.line) + 1
+        if self._bytes + size > self._waiting_bytes:
+            expected = f"at most {self._waiting_bytes}: send it again once epochs are closed"
+            return Answer(number, "rejected", FULL, "", f"{self._bytes + size} bytes", expected)
+        self._insert(admitted, size)
+        return Answer(number, "recorded")
+
+    def _insert(self, record: Admitted, size: int) -> None:
+        self._db.execute(
+            "INSERT INTO record (digest, identity, epoch, size, line) VALUES (?, ?, ?, ?, ?)",
+            (record.digest, record.identity, record.epoch, size, record.line),
+        )
+        self._bytes += size
+
+    def _freeze(self, epoch: int) -> None:
+        cursor = self._db.execute("INSERT OR IGNORE INTO batch (epoch) VALUES (?)", (epoch,))
+        if not cursor.rowcount:
+            return
+        # those that wait longest come first, where not all of them fit
+        self._db.execute(
+            "UPDATE record SET batch = ? WHERE seq IN (SELECT seq FROM ("
+            "SELECT seq, sum(size) OVER (ORDER BY seq) AS total FROM record "
+            "WHERE batch IS NULL AND closed IS NULL AND epoch <= ? ORDER BY seq LIMIT ?) "
+            "WHERE total <= ?)",
+            (epoch, epoch, MAX_BATCH_LINES, self._batch_bytes),
+        )
+
+    def _lines(self, epoch: int) -> tuple[bytes, ...]:
+        select = "SELECT line FROM record WHERE batch = ? AND closed IS NULL ORDER BY digest"
+        return tuple(line for (line,) in self._db.execute(select, (epoch,)))
+
+    def _settle(self, epoch: int, counted: bool, recorded: Collection[bytes] | None) -> None:
+        if self._counted(epoch) is not None:
+            return
+        batched = "batch = ? AND closed IS NULL"
+        if counted:
+            if recorded is not None:
+                select = f"SELECT digest FROM record WHERE {batched}"  # noqa: S608  # no text of others
+                rows = self._db.execute(select, (epoch,)).fetchall()
+                gone = [row for row in rows if row[0] not in recorded]
+                self._db.executemany("DELETE FROM record WHERE digest = ?", gone)
+            close = f"UPDATE record SET closed = batch, line = NULL WHERE {batched}"  # noqa: S608  # as above
+            self._db.execute(close, (epoch,))
+        else:
+            self._db.execute(f"UPDATE record SET batch = NULL WHERE {batched}", (epoch,))  # noqa: S608  # as above
+        self._db.execute(
+            "INSERT INTO batch (epoch, counted) VALUES (?, ?) "
+            "ON CONFLICT (epoch) DO UPDATE SET counted = excluded.counted",
+            (epoch, int(counted)),
+        )
+        for table, column in (("record", "closed"), ("batch", "epoch")):
+            old = f"DELETE FROM {table} WHERE {column} < ?"  # noqa: S608  # as above
+            self._db.execute(old, (epoch - KEPT_EPOCHS,))
+        self._bytes = self._size()
+
+    def _counted(self, epoch: int) -> bool | None:
+        """Return whether the batch of an epoch counted; None while it is not settled."""
+        select = "SELECT counted FROM batch WHERE epoch = ?"
+        row = self._db.execute(select, (epoch,)).fetchone()
+        return None if row is None or row[0] is None else bool(row[0])
+
+    def _unsettled(self, before: int) -> tuple[int, ...]:
+        select = "SELECT epoch FROM batch WHERE counted IS NULL AND epoch < ? ORDER BY epoch"
+        return tuple(epoch for (epoch,) in self._db.execute(select, (before,)))
+
+    def _counts(self) -> IntakeCounts:
+        waiting, batched, oldest = self._db.execute(
+            "SELECT count(*) FILTER (WHERE batch IS NULL), count(batch), "
+            "min(epoch) FILTER (WHERE batch IS NULL) FROM record WHERE closed IS NULL"
+        ).fetchone()
+        return IntakeCounts(waiting, batched, self._bytes, oldest)
+
+    def _size(self) -> int:
+        with self._errors():
+            select = "SELECT coalesce(sum(size), 0) FROM record WHERE closed IS NULL"
+            total: int = self._db.execute(select).fetchone()[0]
+            return total
+
+    def _size_or(self, before: int) -> int:
+        """Return the size after a transaction was undone; as before where it cannot be read."""
+        with suppress(StoreError):
+            return self._size()
+        return before
+
+    def _begin(self, owner: Mapping[str, str]) -> None:
+        """Make the tables of a new file; refuse one of somebody else.
+
+        Raises:
+            InputError: it is of another validator or network, or no intake.
+            StoreError: it is damaged, or of a newer version.
+        """
+        with self._errors():
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            application = self._db.execute("PRAGMA application_id").fetchone()[0]
+            tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables and application != _APPLICATION_ID:
+            raise InputError(f"{self.path}: found another database, expected an intake")
+        with self._errors():
+            # a transaction is on the disk once it is committed
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+        if not tables:
+            with self._transaction():
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    self._db.execute(statement)
+                self._db.executemany("INSERT INTO meta VALUES (?, ?)", owner.items())
+                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                self._db.execute(f"PRAGMA user_version = {_VERSION}")
+            return
+        if version != _VERSION:
+            raise StoreError(
+                f"{self.path}: found an intake of version {version}, expected {_VERSION}: use the "
+                "tallystick that wrote it"
+            )
+        with self._errors():
+            problem = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            known = dict(self._db.execute("SELECT name, value FROM meta"))
+        if problem != "ok":
+            raise self._damaged(problem)
+        for name, value in owner.items():
+            if known.get(name) != value:
+                raise InputError(
+                    f"{self.path}: found the intake of the {name} {json.dumps(known.get(name))}, "
+                    f"expected that of {json.dumps(value)}: give each validator a folder of its own"
+                )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._errors():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "").startswith(
+                ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+            ):
+                raise self._damaged(str(error)) from error
+            raise StoreError(
+                f"{self.path}: the intake cannot be used ({error}): look at the disk and at the "
+                "rights of the folder"
+            ) from error
+
+    def _damaged(self, reason: str) -> StoreError:
+        return StoreError(
+            f"{self.path}: found an intake that is damaged ({reason}), expected what tallystick "
+            "wrote: move it away, and send the records of the open epochs again"
+        )
+
+
+_NOTHING = _Call(lambda: None, Future())
+"""Mark of an empty queue."""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Return a connection to a file, which is made for its owner alone."""
+    # nobody else reads what a validator has seen before it is published
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)

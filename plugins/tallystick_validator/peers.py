@@ -1,0 +1,185 @@
+"""Peers: what a validator gives to others over HTTP, read-only, below ``/peer/v1``.
+
+=======================  ======================================================================
+``/status``              `Status`: who it is, of which network, and its newest closed epoch
+``/batches/{epoch}``     `BatchList`: the batches of an epoch that it has, whole and valid
+``/batch/{digest}``      the bytes of a batch; a ``Range`` gives the rest of one
+``/closed/{epoch}``      `ClosedEpochDigests`: leaf with the roots of all steps, digest of rules
+``/checkpoint``          the checkpoint that the validator has published last
+=======================  ======================================================================
+
+Nothing of an address becomes the name of a file but 64 hexadecimal digits and a number. Answers
+have no content encoding, no redirect and no state; what is not there is 404. The server of the
+service cuts clients that are slow; they go on with a ``Range``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import attrs
+import msgspec
+
+from tallystick_service.server import check_installed
+from tallystick_validator.shelf import DIGEST, Shelf
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
+
+    from tallystick_service.settings import Settings
+
+FORMAT = 1
+"""Version of what peers say."""
+PREFIX = "/peer/v1"
+"""Beginning of the paths of peers."""
+MAX_BATCHES = 1024
+"""Maximum number of batches of one epoch that a peer lists; more validators cannot vote."""
+_EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
+_JSONL = "application/jsonl"
+
+_Text = Annotated[str, msgspec.Meta(max_length=256)]
+_Sha256 = Annotated[str, msgspec.Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
+_Number = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+
+
+@attrs.frozen
+class Newest:
+    """The newest closed epoch of a peer.
+
+    Attributes:
+        epoch: its number.
+        snapshot: the digest of the snapshot that the next one begins with; it covers all before.
+        rules: the digest of the rules in force and scheduled as it was closed.
+    """
+
+    epoch: _Number
+    snapshot: _Sha256
+    rules: _Sha256
+
+
+@attrs.frozen
+class Status:
+    """The first answer of a peer.
+
+    Attributes:
+        format: ``FORMAT``.
+        hotkey: of the validator, as it says.
+        network: the digest of its network file.
+        genesis: the digest of how its state began.
+        newest: its newest closed epoch; None before one.
+    """
+
+    format: int
+    hotkey: _Text
+    network: _Sha256
+    genesis: _Sha256
+    newest: Newest | None = None
+
+
+@attrs.frozen
+class Listed:
+    """A batch that a peer has.
+
+    Attributes:
+        batch: its SHA-256, 64 hexadecimal digits.
+        size: in bytes.
+    """
+
+    batch: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    size: _Number
+
+
+@attrs.frozen
+class BatchList:
+    """The batches of an epoch that a peer has.
+
+    Attributes:
+        epoch: its number.
+        batches: by digest.
+    """
+
+    epoch: _Number
+    batches: Annotated[tuple[Listed, ...], msgspec.Meta(max_length=MAX_BATCHES)]
+
+
+def routes(
+    shelf: Shelf, status: Callable[[], Status], checkpoint: Path | None = None
+) -> Sequence[BaseRoute]:
+    """Return the routes for peers, for an application of Starlette.
+
+    Args:
+        shelf: the batches and the digests of closed epochs.
+        status: gives the first answer; called in a thread.
+        checkpoint: the file of the checkpoint; None where none is published.
+
+    Raises:
+        InputError: Starlette is not installed.
+    """
+    check_installed()
+    from starlette.responses import FileResponse, PlainTextResponse, Response
+    from starlette.routing import Route
+
+    def json(value: Any) -> Response:  # noqa: ANN401  # what msgspec encodes
+        return Response(msgspec.json.encode(value), media_type="application/json")
+
+    def absent() -> Response:
+        return PlainTextResponse("not here\n", status_code=404)
+
+    def state(_: Request) -> Response:
+        return json(status())
+
+    def batches(request: Request) -> Response:
+        text = request.path_params["epoch"]
+        if not _EPOCH.fullmatch(text):
+            return absent()
+        sizes = sorted(shelf.sizes(int(text)).items())[:MAX_BATCHES]
+        return json(BatchList(int(text), tuple(Listed(*item) for item in sizes)))
+
+    def batch(request: Request) -> Response:
+        digest = request.path_params["digest"]
+        path = shelf.find(digest) if DIGEST.fullmatch(digest) else None
+        return absent() if path is None else FileResponse(path, media_type=_JSONL)
+
+    def closed(request: Request) -> Response:
+        text = request.path_params["epoch"]
+        found = shelf.closed(int(text)) if _EPOCH.fullmatch(text) else None
+        return absent() if found is None else json(found)
+
+    def published(_: Request) -> Response:
+        if checkpoint is None or not checkpoint.is_file():
+            return absent()
+        return FileResponse(checkpoint, media_type="text/plain")
+
+    return [
+        Route(f"{PREFIX}/status", state),
+        Route(f"{PREFIX}/batches/{{epoch}}", batches),
+        Route(f"{PREFIX}/batch/{{digest}}", batch),
+        Route(f"{PREFIX}/closed/{{epoch}}", closed),
+        Route(f"{PREFIX}/checkpoint", published),
+    ]
+
+
+def application(served: Sequence[BaseRoute], settings: Settings) -> ASGIApp:
+    """Return an application with the routes for peers alone, for a daemon without a service.
+
+    Args:
+        served: which `routes` gave.
+        settings: hosts and limits of the service.
+
+    Raises:
+        InputError: Starlette is not installed.
+    """
+    check_installed()
+    from starlette.applications import Starlette
+
+    from tallystick_service.guard import Guard
+
+    app = Starlette(routes=[*served])
+    app.router.redirect_slashes = False
+    return Guard(app, settings)

@@ -1,0 +1,92 @@
+"""Sending of rows: weights that are due to the chain's setter, and outcomes to health.
+
+The setter has a journal of its own, so that a row is sent once, whatever is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from tallystick.io.text import visible
+from tallystick.plugins.logger import logger_of
+from tallystick_chain.chain import REMEDIES, Chain, Refusal
+from tallystick_chain.setter import SetterStatus, WeightSetter
+from tallystick_chain.submission import OUTCOMES, Outcome
+from tallystick_chain.weight_rows import WeightsToSet
+from tallystick_validator.health import CODES, Problem
+
+if TYPE_CHECKING:
+    from tallystick_chain.journal import Journal
+    from tallystick_chain.network import Network
+
+_STOPPING = frozenset({Refusal.VERSION_KEY})
+_NOT_OURS = frozenset({Refusal.NOT_REGISTERED, Refusal.NO_PERMIT, Refusal.LOW_STAKE})
+_WRONG = frozenset(
+    {Outcome.REFUSED, Outcome.REVEALED_OTHER, Outcome.VANISHED, Outcome.LAPSED, Outcome.UNKNOWN}
+)
+_LOG = logger_of(__name__)
+
+
+class RowSender:
+    """The sender of a validator's rows."""
+
+    def __init__(self, chain: Chain, network: Network, journal: Journal, deadline_s: float) -> None:
+        """Take the chain and the journal.
+
+        Args:
+            chain: as the validator sees it.
+            network: whose subnet is given weights.
+            journal: of the validator.
+            deadline_s: of a call, in seconds.
+        """
+        self._setter = WeightSetter(chain, network, journal, deadline_s=deadline_s)
+        self._outcomes = {**self._setter.outcomes()}
+
+    def send(
+        self, weights: WeightsToSet | None, became: Callable[[Outcome], None]
+    ) -> tuple[Problem, ...]:
+        """Do all that can be done for rows at the finalized block; give what is wrong.
+
+        Args:
+            weights: of the epoch whose row is due; None: those that were sent are watched.
+            became: called with each new outcome.
+
+        Raises:
+            ChainError: the chain gives no answer to a read.
+            TallystickError: the journal cannot be used.
+        """
+        status = self._setter.advance(weights)
+        for epoch, (outcome, detail) in status.outcomes.items():
+            if outcome is not None and self._outcomes.get(epoch) != (outcome, detail):
+                details = {"epoch": epoch, "outcome": str(outcome), "detail": detail}
+                _LOG.info("a row of weights: %s", OUTCOMES[outcome], extra=details)
+                became(outcome)
+        self._outcomes = {**status.outcomes}
+        return tuple(_problems(status, weights))
+
+    @property
+    def outcomes(self) -> Mapping[int, str | None]:
+        """The newest outcome by epoch; None while there is none."""
+        return {
+            epoch: None if outcome is None else str(outcome)
+            for epoch, (outcome, _) in self._outcomes.items()
+        }
+
+
+def _problems(status: SetterStatus, weights: WeightsToSet | None) -> Iterator[Problem]:
+    reason = status.action.reason
+    if reason == "no-weights" and weights is not None:
+        message = f"found no weight in epoch {weights.epoch} ({weights.reason}), expected some"
+        yield Problem("no-weights", visible(message), CODES["no-weights"])
+    if reason in _STOPPING | _NOT_OURS:
+        code = Refusal(reason)
+        message = f"found that no row can be sent ({code}), expected one for each epoch"
+        yield Problem(code, message, REMEDIES[code], failing=code in _STOPPING)
+    newest = max(status.outcomes, default=None)
+    if newest is not None:
+        outcome, detail = status.outcomes[newest]
+        if outcome in _WRONG and outcome is not None:
+            end = f" ({detail})" if detail else ""
+            message = f"found the row of epoch {newest} {outcome}{end}: {OUTCOMES[outcome]}"
+            yield Problem("weights", message, CODES["weights"])

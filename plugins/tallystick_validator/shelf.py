@@ -1,0 +1,223 @@
+"""The shelf: the folder of a validator's batches, and of what it needs to give them to peers.
+
+::
+
+    7/                  an epoch
+        own             the digest of this validator's own batch
+        <digest>.jsonl  a batch, whole and valid
+        chain.json      the reads of the chain at the blocks of the epoch
+        closed.json     the leaf of the closed epoch, for peers to compare
+    parts/<digest>      the bytes so far of a batch that is pulled
+
+Invariants: a file with its final name is whole and on the disk; ``own`` names a batch that is
+there, so a validator that is killed commits to the same bytes again; what is read back is hashed
+again, and damage counts as absence. Every function may be called from any thread; one thread at a
+time writes a part.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import attrs
+import msgspec
+
+from tallystick.io.atomic import atomic_files, output_errors
+from tallystick_chain.chain import Commitment, Neuron
+from tallystick_validator.batches import Batch, BatchError, digest_of, parse
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+"""Pattern of the digest of a batch."""
+_EPOCH = re.compile(r"0|[1-9][0-9]{0,14}")
+_OWN, _CHAIN, _CLOSED, _PARTS, _SUFFIX = "own", "chain.json", "closed.json", "parts", ".jsonl"
+
+
+@attrs.frozen
+class PinnedReads:
+    """The reads of the chain that decide an epoch; each is None until it was made.
+
+    Attributes:
+        neurons: at the block at which the epoch ends.
+        committed: the commitments at the commit block.
+        voted: those at the vote block.
+    """
+
+    neurons: tuple[Neuron, ...] | None = None
+    committed: tuple[Commitment, ...] | None = None
+    voted: tuple[Commitment, ...] | None = None
+
+
+@attrs.frozen
+class ClosedEpochDigests:
+    """The digests of an epoch as it was closed here.
+
+    Attributes:
+        leaf: the leaf of the epoch, as JSON of ``epoch-leaf-1``.
+        rules: the digest of the rules that were in force and scheduled then.
+    """
+
+    leaf: msgspec.Raw
+    rules: str
+
+
+class Shelf:
+    """The folder of batches."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder, which is made."""
+        self._folder = folder
+        with output_errors(folder):
+            folder.joinpath(_PARTS).mkdir(parents=True, exist_ok=True)
+
+    def path(self, epoch: int, digest: str) -> Path:
+        """Return the place of a batch, whether it is there or not."""
+        return self._folder / str(epoch) / f"{digest}{_SUFFIX}"
+
+    def part(self, digest: str) -> Path:
+        """Return the place of the bytes so far of a batch that is pulled."""
+        return self._folder / _PARTS / digest
+
+    def has(self, epoch: int, digest: str) -> bool:
+        """Return whether a batch is there."""
+        return self.path(epoch, digest).is_file()
+
+    def find(self, digest: str) -> Path | None:
+        """Return the file of a batch of any epoch; None where it is not there."""
+        for epoch in self.epochs():
+            path = self.path(epoch, digest)
+            if path.is_file():
+                return path
+        return None
+
+    def batch(self, epoch: int, digest: str) -> Batch | None:
+        """Return a batch; None where it is not there, or is damaged, and is then taken away."""
+        path = self.path(epoch, digest)
+        try:
+            return parse(path.read_bytes(), digest)
+        except (BatchError, OSError):
+            with suppress(OSError):
+                path.unlink()
+            return None
+
+    def put(self, epoch: int, digest: str, data: bytes) -> None:
+        """Keep a batch that is whole and valid.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with atomic_files(self._in(epoch, f"{digest}{_SUFFIX}")) as (file,):
+            file.write(data)
+
+    def put_own(self, epoch: int, data: bytes) -> None:
+        """Keep the own batch of an epoch, which is this one from now on.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        digest = digest_of(data)
+        paths = self._in(epoch, f"{digest}{_SUFFIX}"), self._in(epoch, _OWN)
+        with atomic_files(*paths) as (batch, own):
+            batch.write(data)
+            own.write(f"{digest}\n".encode())
+
+    def own(self, epoch: int) -> str | None:
+        """Return the digest of the own batch of an epoch; None where there is none yet."""
+        try:
+            text = self._folder.joinpath(str(epoch), _OWN).read_text("ascii").strip()
+        except (OSError, ValueError):
+            return None
+        return text if DIGEST.fullmatch(text) and self.has(epoch, text) else None
+
+    def sizes(self, epoch: int) -> dict[str, int]:
+        """Return the size of each batch of an epoch that is there, in bytes, by digest."""
+        sizes = dict[str, int]()
+        for path in self._files(epoch):
+            if path.suffix == _SUFFIX and DIGEST.fullmatch(path.stem):
+                with suppress(OSError):
+                    sizes[path.stem] = path.stat().st_size
+        return dict(sorted(sizes.items()))
+
+    def epochs(self) -> list[int]:
+        """Return the epochs of which something is there, newest first."""
+        names = list[str]()
+        with suppress(OSError):
+            names = [path.name for path in self._folder.iterdir()]
+        return sorted((int(name) for name in names if _EPOCH.fullmatch(name)), reverse=True)
+
+    def reads(self, epoch: int) -> PinnedReads:
+        """Return the reads of the chain that were kept; none where they cannot be read."""
+        try:
+            data = self._folder.joinpath(str(epoch), _CHAIN).read_bytes()
+            return msgspec.json.decode(data, type=PinnedReads)
+        except (OSError, ValueError):
+            return PinnedReads()
+
+    def put_reads(self, epoch: int, reads: PinnedReads) -> None:
+        """Keep reads of the chain, of finalized blocks, which never change.
+
+        Raises:
+            OutputError: they cannot be written.
+        """
+        with atomic_files(self._in(epoch, _CHAIN)) as (file,):
+            file.write(msgspec.json.encode(reads))
+
+    def closed(self, epoch: int) -> ClosedEpochDigests | None:
+        """Return the digests of a closed epoch; None where they were not kept."""
+        try:
+            data = self._folder.joinpath(str(epoch), _CLOSED).read_bytes()
+            return msgspec.json.decode(data, type=ClosedEpochDigests)
+        except (OSError, ValueError):
+            return None
+
+    def put_closed(self, epoch: int, leaf: bytes, rules: str) -> None:
+        """Keep the digests of a closed epoch.
+
+        Raises:
+            OutputError: they cannot be written.
+        """
+        with atomic_files(self._in(epoch, _CLOSED)) as (file,):
+            file.write(msgspec.json.encode(ClosedEpochDigests(msgspec.Raw(leaf), rules)))
+
+    def drop(self, epoch: int, digest: str) -> None:
+        """Take away a batch that no closing needs."""
+        with suppress(OSError):
+            self.path(epoch, digest).unlink()
+
+    def prune(self, before: int) -> None:
+        """Take away all epochs before one.
+
+        Raises:
+            OutputError: a folder cannot be taken away.
+        """
+        for epoch in self.epochs():
+            if epoch < before:
+                folder = self._folder / str(epoch)
+                with output_errors(folder):
+                    shutil.rmtree(folder)
+
+    def drop_parts(self, needed: set[str]) -> None:
+        """Take away the bytes of batches that nobody needs any more."""
+        with suppress(OSError):
+            for path in self._folder.joinpath(_PARTS).iterdir():
+                if path.name.partition(".")[0] not in needed:
+                    path.unlink(missing_ok=True)
+
+    def drop_parts_of(self, digest: str) -> None:
+        """Take away the bytes so far of a batch that is whole now."""
+        with suppress(OSError):
+            for path in self._folder.joinpath(_PARTS).glob(f"{digest}*"):
+                path.unlink(missing_ok=True)
+
+    def _in(self, epoch: int, name: str) -> Path:
+        folder = self._folder / str(epoch)
+        with output_errors(folder):
+            folder.mkdir(exist_ok=True)
+        return folder / name
+
+    def _files(self, epoch: int) -> Iterator[Path]:
+        with suppress(OSError):
+            yield from self._folder.joinpath(str(epoch)).iterdir()

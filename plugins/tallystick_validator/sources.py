@@ -1,0 +1,334 @@
+"""Sources of the intake: a folder of JSONL files, a Unix socket, and ``POST /intake`` on loopback.
+
+Each answers JSONL with a line for each line, once it is durable. Lengths, connections and slow
+clients are limited: a sender that stalls loses its connection, never a line that was answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import attrs
+
+from tallystick.errors import InputError, OutputError, StoreError
+from tallystick.io.atomic import atomic_files
+from tallystick.io.lines import Splitter
+from tallystick.plugins.logger import logger_of
+from tallystick_validator.admission import FULL
+from tallystick_validator.intake import Answer, Intake
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+SUFFIX = ".jsonl"
+"""End of the names of files that are taken; whoever writes one renames it to that when whole."""
+TAKEN = "taken"
+"""Folder within the folder of records, for files that were taken and the answers to them."""
+ANSWERS = ".answers.jsonl"
+"""End of the name of the answers to a file."""
+MAX_CONNECTIONS = 64
+"""Maximum number of connections of the socket, and of posts, at a time."""
+STALL_SECONDS = 60.0
+"""Longest time for the rest of a line that was begun, or to take an answer, in seconds."""
+CONTENT_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
+"""Types of what is posted. No page of a browser can send one without asking first."""
+
+_LOG = logger_of(__name__)
+_BLOCK_BYTES = 1 << 16
+_FILE_BLOCK_BYTES = 1 << 20
+_LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
+_FORWARDED = ("forwarded", "x-forwarded-for", "via")
+_MAX_PATH_BYTES = 100
+
+
+@attrs.frozen
+class TakenFile:
+    """The outcome of a file of records.
+
+    Attributes:
+        name: of the file.
+        answers: how many lines have each status.
+        is_whole: whether every line was judged; else it is tried again later.
+    """
+
+    name: str
+    answers: dict[str, int]
+    is_whole: bool = True
+
+
+@attrs.frozen
+class FolderSource:
+    """Files of records in a folder, each taken whole once.
+
+    A file is taken by its lines, its answers are written to the folder `TAKEN`, and it is moved
+    there. Killed before that, the file is taken again, and its records are duplicates.
+
+    Attributes:
+        folder: the folder.
+        intake: where the lines go.
+    """
+
+    folder: Path
+    intake: Intake
+
+    def take_all(self, is_stopping: Callable[[], bool] = lambda: False) -> list[TakenFile]:
+        """Take the files that are there, by name; one that cannot be taken stays.
+
+        Raises:
+            InputError: the folder cannot be read.
+            OutputError: answers cannot be written.
+            StoreError: the intake cannot be written.
+        """
+        try:
+            names = sorted(path.name for path in self.folder.iterdir() if _is_taken(path.name))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"{self.folder}: the folder cannot be read ({reason})") from error
+        taken = list[TakenFile]()
+        for name in names:
+            if is_stopping():
+                break
+            file = self._opened(name)
+            if file is not None:
+                with file:
+                    taken.append(self._take(name, file))
+        return taken
+
+    def _opened(self, name: str) -> BinaryIO | None:
+        """Return a file; None for a link, a pipe or a folder, and for one that is gone."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            number = os.open(self.folder / name, flags)
+        except OSError as error:
+            _LOG.warning("%s: not taken (%s)", self.folder / name, error.strerror)
+            return None
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            return None
+        return os.fdopen(number, "rb")
+
+    def _take(self, name: str, file: BinaryIO) -> TakenFile:
+        counts: dict[str, int] = {}
+        folder = self.folder / TAKEN
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+        is_whole = True
+        with atomic_files(folder / f"{name}{ANSWERS}") as (output,):
+            for answer in self._answers(file):
+                counts[answer.status] = counts.get(answer.status, 0) + 1
+                is_whole = is_whole and answer.code != FULL
+                output.write(answer.to_json())
+        if is_whole:
+            try:
+                (self.folder / name).replace(folder / name)
+            except OSError as error:
+                raise OutputError(f"{folder / name}: cannot be moved ({error.strerror})") from error
+        return TakenFile(name, counts, is_whole)
+
+    def _answers(self, file: BinaryIO) -> Iterator[Answer]:
+        """Yield the answer to each line, block by block."""
+        splitter, number = Splitter(), 1
+        while block := file.read(_FILE_BLOCK_BYTES):
+            lines = splitter.lines(block)
+            yield from self.intake.take(lines, number).result()
+            number += len(lines)
+        yield from self.intake.take(splitter.rest(), number).result()
+
+
+def _is_taken(name: str) -> bool:
+    return name.endswith(SUFFIX) and not name.startswith(".")
+
+
+class SocketSource:
+    """A Unix socket: JSONL in, an answer for each line out, in order, as soon as it is durable."""
+
+    def __init__(self, path: Path, intake: Intake, stall_seconds: float = STALL_SECONDS) -> None:
+        """Take the name of the socket.
+
+        Args:
+            path: the name.
+            intake: where the lines go.
+            stall_seconds: see `STALL_SECONDS`.
+
+        Raises:
+            InputError: no socket can have a name of so many bytes.
+        """
+        if len(os.fsencode(path)) > _MAX_PATH_BYTES:
+            raise InputError(
+                f"{path}: found a name of {len(os.fsencode(path))} bytes, expected at most "
+                f"{_MAX_PATH_BYTES} for a socket: choose a shorter one, such as in /run"
+            )
+        self.path, self._intake, self._stall_seconds = path, intake, stall_seconds
+        self._server: asyncio.Server | None = None
+        self._clients: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen; a socket that a killed daemon left is replaced, as nobody else has its folder.
+
+        Raises:
+            InputError: something else has the name, or it cannot be made.
+        """
+        try:
+            if self.path.exists() and not self.path.is_socket():
+                raise InputError(f"{self.path}: found a file, expected nothing or a socket")
+            with suppress(FileNotFoundError):
+                self.path.unlink()
+            # nobody else may send records in the name of this validator
+            bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            # before it has a name
+            os.fchmod(bound.fileno(), 0o600)
+            bound.bind(os.fspath(self.path))
+            self._server = await asyncio.start_unix_server(self._serve, sock=bound)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot listen ({error.strerror})") from error
+
+    async def stop(self) -> None:
+        """Listen no longer; lines that were sent and not answered may be sent again."""
+        if self._server is None:
+            return
+        self._server.close()
+        for client in [*self._clients]:
+            client.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+        with suppress(OSError):
+            self.path.unlink()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # a server calls in a task
+        if len(self._clients) >= MAX_CONNECTIONS:
+            await self._refuse(writer)
+            return
+        self._clients.add(task)
+        try:
+            await self._answer(reader, writer)
+        except (OSError, TimeoutError, StoreError) as error:
+            _LOG.info("a client of the socket is gone: %s", error or type(error).__name__)
+        except asyncio.CancelledError:
+            pass
+        finally:
+            self._clients.discard(task)
+            # what is not sent yet is not waited for
+            writer.transport.abort()
+
+    async def _refuse(self, writer: asyncio.StreamWriter) -> None:
+        expected = f"at most {MAX_CONNECTIONS} connections: use one for many lines"
+        writer.write(Answer(0, "rejected", "too-many-connections", "", "", expected).to_json())
+        with suppress(OSError, TimeoutError):
+            await asyncio.wait_for(writer.drain(), self._stall_seconds)
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def blocks() -> AsyncIterator[bytes]:
+            is_within = False
+            while block := await asyncio.wait_for(
+                reader.read(_BLOCK_BYTES), self._stall_seconds if is_within else None
+            ):
+                is_within = not block.endswith(b"\n")
+                yield block
+
+        async for answers in answered(self._intake, blocks()):
+            writer.write(answers)
+            await asyncio.wait_for(writer.drain(), self._stall_seconds)
+        await self._end(writer)
+
+    async def _end(self, writer: asyncio.StreamWriter) -> None:
+        """Send what is left and close, within the limit of time."""
+        writer.write_eof()
+        await asyncio.wait_for(writer.drain(), self._stall_seconds)
+        writer.close()
+        await asyncio.wait_for(writer.wait_closed(), self._stall_seconds)
+
+
+async def answered(intake: Intake, blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the answers to the lines of a stream, as JSONL, as soon as they are durable.
+
+    Args:
+        intake: where the lines go.
+        blocks: the stream; none of them is empty.
+
+    Raises:
+        StoreError: the intake cannot be written.
+    """
+    splitter, number = Splitter(), 1
+    async for block in blocks:
+        if lines := splitter.lines(block):
+            yield await _taken(intake, lines, number)
+            number += len(lines)
+    if rest := splitter.rest():
+        yield await _taken(intake, rest, number)
+
+
+async def _taken(intake: Intake, lines: list[bytes], first: int) -> bytes:
+    answers = await asyncio.wrap_future(intake.take(lines, first))
+    return b"".join(answer.to_json() for answer in answers)
+
+
+class PostSource:
+    """``POST /intake``: JSONL in the body, an answer for each line in the body of the response."""
+
+    def __init__(self, intake: Intake, stall_seconds: float = STALL_SECONDS) -> None:
+        """Take the intake that lines go to; ``stall_seconds`` is as of `STALL_SECONDS`."""
+        self._intake, self._stall_seconds = intake, stall_seconds
+        self._open = 0
+
+    def route(self) -> Route:
+        """Return the route of Starlette."""
+        from starlette.routing import Route  # of the extra `serve`
+
+        return Route("/intake", self._post, methods=["POST"])
+
+    async def _post(self, request: Request) -> Response:
+        from starlette.responses import Response, StreamingResponse
+
+        refusal = self._refusal(request)
+        if refusal is not None:
+            status, answer = refusal
+            return Response(answer.to_json(), status, media_type=CONTENT_TYPES[0])
+
+        async def answers() -> AsyncIterator[bytes]:
+            self._open += 1
+            try:
+                async for lines in answered(self._intake, self._blocks(request)):
+                    yield lines
+            finally:
+                self._open -= 1
+
+        return StreamingResponse(answers(), media_type=CONTENT_TYPES[0])
+
+    def _refusal(self, request: Request) -> tuple[int, Answer] | None:
+        """Return the status and the answer to whom nothing is taken from; None for others."""
+        headers = request.headers
+        host = "" if request.client is None else request.client.host
+        if host not in _LOOPBACK or any(name in headers for name in _FORWARDED):
+            expected = "a sender on this machine, not through a proxy: use the socket or a folder"
+            return 403, Answer(0, "rejected", "not-loopback", "", host, expected)
+        content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type not in CONTENT_TYPES:
+            expected = f"the Content-Type {CONTENT_TYPES[0]}"
+            return 415, Answer(0, "rejected", "content-type", "", content_type[:80], expected)
+        if self._open >= MAX_CONNECTIONS:
+            expected = f"at most {MAX_CONNECTIONS} posts at a time: post many lines at once"
+            return 503, Answer(0, "rejected", "too-many-connections", "", "", expected)
+        return None
+
+    async def _blocks(self, request: Request) -> AsyncIterator[bytes]:
+        stream: Any = request.stream()
+        while True:
+            try:
+                block = await asyncio.wait_for(anext(stream), self._stall_seconds)
+            except StopAsyncIteration:
+                return
+            if block:
+                yield block

@@ -1,0 +1,684 @@
+"""The validator: the loop from the chain's blocks to closed epochs, checkpoints and rows.
+
+`Validator` is what programs embed, as `tallystick.Validator`: ``await validator.step()`` does all
+that is due at the finalized block, and ``await validator.run()`` steps until it is stopped. Work on
+the state is done in one thread, calls of the chain in another, the agreement in a third, so that
+the event loop of a program never waits for them.
+
+A step can be killed anywhere and taken again: an epoch is closed in one transaction, its batch is
+settled after it, a checkpoint is written again where it lacks, and a row has a journal of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import attrs
+
+from tallystick.cli.locked import Held, NoLock
+from tallystick.errors import InputError, TallystickError, TrustError
+from tallystick.io.paths import PathLike, path_of
+from tallystick.io.text import visible
+from tallystick.plugins.logger import logger_of
+from tallystick_chain.chain import Chain, ChainError, Neuron
+from tallystick_chain.journal import Journal
+from tallystick_chain.network import Network
+from tallystick_chain.setter import journal_subject
+from tallystick_chain.submission import Outcome
+from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
+from tallystick_validator.admission import Admission, Admitted
+from tallystick_validator.adoptions import AdoptionFolder
+from tallystick_validator.agreement import Agreement, Counted, Waiting
+from tallystick_validator.alone import Alone
+from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
+from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
+from tallystick_validator.exclusive import exclusive
+from tallystick_validator.health import Health, Problem, Watch
+from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
+from tallystick_validator.row_sending import RowSender
+from tallystick_validator.sources import FolderSource
+
+if TYPE_CHECKING:
+    from tallystick_service.metrics import Observations, ReceiptKind
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.keys import Signer
+
+POLL_SECONDS = 6.0
+"""Time between two looks at the chain, by default, in seconds: half a block of a real one."""
+MIN_FREE_BYTES = 256 << 20
+"""Free space of a disk below which health speaks of it, in bytes."""
+LOCK, INTAKE, CHECKPOINTS = "daemon.lock", "intake.db", "checkpoints"
+ROWS, EXCHANGE = "rows.jsonl", "exchange"
+"""Names within the folder of the daemon."""
+
+_LOG = logger_of(__name__)
+_MOST_TOLD = 20
+_NEWEST = "latest.txt"
+_Result = TypeVar("_Result")
+
+
+@attrs.frozen
+class Parts:
+    """The parts that an agreement is made of.
+
+    Attributes:
+        network: the network file.
+        chain: with deadlines; any thread may call it.
+        ledger: the state, for reading.
+        intake: the records of this validator.
+        folder: a folder of its own.
+        hotkey: of this validator.
+        signer: its key, where statements are to be signed; None without.
+        checkpoint: the file of the newest checkpoint.
+    """
+
+    network: Network
+    chain: BoundedChain
+    ledger: Ledger
+    intake: Intake
+    folder: Path
+    hotkey: str
+    signer: Signer | None
+    checkpoint: Path
+
+
+@attrs.frozen
+class Step:
+    """The outcome of a step.
+
+    Attributes:
+        finalized: the finalized block; None where the chain gave no answer.
+        closed: the epochs that were closed.
+        open_epoch: the epoch that is open now.
+        waits: whether an epoch is due that cannot be closed yet.
+    """
+
+    finalized: int | None
+    closed: tuple[int, ...]
+    open_epoch: int
+    waits: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What a validator does beside closing epochs, and how often it looks.
+
+    Attributes:
+        records: a folder whose files are taken; None without.
+        adoptions: a folder of adoptions; None without.
+        checkpoints: the folder of checkpoints; by default one in that of the daemon.
+        checkpoint_signer: signs them; None: nobody does.
+        sets_weights: whether rows are sent.
+        poll_seconds: time between two looks at the chain.
+        waiting_bytes: the most that the intake may keep.
+    """
+
+    records: Path | None = None
+    adoptions: Path | None = None
+    checkpoints: Path | None = None
+    checkpoint_signer: Signer | None = None
+    sets_weights: bool = True
+    poll_seconds: float = POLL_SECONDS
+    waiting_bytes: int = MAX_WAITING_BYTES
+
+
+class Validator:
+    """A validator of a subnet: records in, epochs closed by the chain's blocks, rows out.
+
+    >>> validator = Validator("subnet.db", "network.toml", chain, "validator")  # doctest: +SKIP
+    >>> async with validator:  # doctest: +SKIP
+    ...     validator.intake.take([line])
+    ...     await validator.step()
+
+    Attributes:
+        network: the network file.
+        chain: the chain, with deadlines.
+        options: what it does beside closing epochs.
+        watch: what is wrong now.
+        folder: of the daemon's own files.
+        observations: what the service counts; None without it.
+        ledger: the state, while it is open.
+        intake: its records, while it is open.
+        agreement: the batches of all validators, while it is open.
+    """
+
+    def __init__(  # noqa: PLR0913  # the parts of a validator
+        self,
+        state: PathLike,
+        network: PathLike | Network,
+        chain: Chain | Callable[[], Chain],
+        folder: PathLike,
+        *,
+        hotkey: str | None = None,
+        options: Options | None = None,
+        agreement: Callable[[Parts], Agreement] | None = None,
+        signer: Signer | None = None,
+        held: Held | None = None,
+        deadline_s: float = DEADLINE_SECONDS,
+    ) -> None:
+        """Take the parts; nothing is opened yet.
+
+        Args:
+            state: of the store: a path or a URL.
+            network: the network file, or its content.
+            chain: the chain, or a function that connects; it is called again after a failure.
+            folder: of the daemon's own files; it is made.
+            hotkey: of this validator; by default the chain is asked.
+            options: what it does beside closing epochs.
+            agreement: makes the agreement of a network with an exchange.
+            signer: its key, for statements; by default none.
+            held: the lock that its rules must have; by default none.
+            deadline_s: the longest time of a read of the chain, in seconds.
+
+        Raises:
+            InputError: the network file cannot be read, or the network has an exchange and nothing
+                makes its agreement.
+        """
+        self.network = network if isinstance(network, Network) else Network.load(network)
+        connect = chain if callable(chain) else lambda: chain
+        self.chain, self._deadline_s = BoundedChain(connect, deadline_s), deadline_s
+        self._rows: RowSender | None = None
+        self.options = options or Options()
+        self.watch = Watch()
+        self._state, self.folder = state, path_of(folder, "the folder of a daemon")
+        self._checkpoints = self.options.checkpoints or self.folder / CHECKPOINTS
+        self.observations: Observations | None = None
+        self._hotkey, self._signer = hotkey, signer
+        self._make_agreement, self._held = agreement, held or NoLock()
+        if self.network.exchange is not None and agreement is None:
+            raise InputError(
+                "found a network file with an exchange and nothing that makes its agreement, "
+                "expected both or none"
+            )
+        self._open: ExitStack | None = None
+        self._stop: asyncio.Event | None = None
+        self._awake: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.ledger: Ledger
+        self.intake: Intake
+        self.agreement: Agreement
+
+    @property
+    def hotkey(self) -> str:
+        """The hotkey of this validator; the chain is asked once where nobody named it."""
+        if self._hotkey is None:
+            self._hotkey = self.chain.hotkey()
+        return self._hotkey
+
+    async def __aenter__(self) -> Self:
+        """Open the state and the intake, alone.
+
+        Raises:
+            InputError: another daemon has them, or the folder cannot be used.
+            TallystickError: the state cannot be opened, or is none for this network.
+        """
+        stack = ExitStack()
+        try:
+            for name in ("state", "calls", "peers"):
+                # a thread each, made anew: a closed one takes no more work
+                pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+                setattr(self, f"_in_{name}", pool)
+                stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+            await self._on(self._in_state, self._open_parts, stack)
+        except BaseException:
+            stack.close()
+            raise
+        self._open, self._loop = stack, asyncio.get_running_loop()
+        self._stop, self._awake = asyncio.Event(), asyncio.Event()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close what was opened; work that is under way in a thread ends by itself."""
+        stack, self._open = self._open, None
+        if stack is not None:
+            await asyncio.to_thread(stack.close)
+
+    _in_state: ThreadPoolExecutor
+    _in_calls: ThreadPoolExecutor
+    _in_peers: ThreadPoolExecutor
+
+    def _open_parts(self, stack: ExitStack) -> None:
+        from tallystick_state.ledger import Ledger
+
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
+        stack.enter_context(exclusive(self.folder / LOCK, "this folder"))
+        self.ledger = stack.enter_context(Ledger.open(self._state))
+        store = self.ledger.store.path
+        if store is not None:
+            real = Path(os.path.realpath(store))
+            lock = real.with_name(f"{real.name}.daemon")
+            stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
+        self._check_state()
+        self._opened, self._weights = stack, dict[int, WeightsToSet]()
+        self._rows = None
+        admission = Admission(self.ledger.scorer, self.network, self.hotkey)
+        self._admits_by = self.ledger.in_force.seq
+        self.intake = stack.enter_context(
+            Intake(
+                self.folder / INTAKE,
+                admission,
+                network=self.network.name,
+                waiting_bytes=self.options.waiting_bytes,
+            )
+        )
+        self._records = None
+        if self.options.records is not None:
+            self._records = FolderSource(self.options.records, self.intake)
+        adoptions = self.options.adoptions
+        self._adoptions = None if adoptions is None else AdoptionFolder(adoptions)
+        self.agreement = self._agreement()
+
+    def _agreement(self) -> Agreement:
+        if self.network.exchange is None or self._make_agreement is None:
+            return Alone(self.intake, self.hotkey)
+        folder = self.folder / EXCHANGE
+        folder.mkdir(mode=0o700, exist_ok=True)
+        parts = Parts(
+            network=self.network,
+            chain=self.chain,
+            ledger=self.ledger,
+            intake=self.intake,
+            folder=folder,
+            hotkey=self.hotkey,
+            signer=self._signer,
+            checkpoint=self._checkpoints / _NEWEST,
+        )
+        return self._make_agreement(parts)
+
+    def _check_state(self) -> None:
+        """Refuse a state that no validator of this network has.
+
+        Raises:
+            InputError: it began with other rules, or names a validator of its own.
+        """
+        genesis = self.ledger.in_force.at(0).digest
+        if self.network.genesis not in {None, genesis}:
+            raise InputError(
+                f"{self.ledger.store.shown}: found a state that began with the rules {genesis}, "
+                f"expected {self.network.genesis}, the genesis of the network file: take the state "
+                "of this network"
+            )
+        begun_with = self.ledger.in_force.origin.network
+        if begun_with not in {None, self.network.digest}:
+            raise InputError(
+                f"{self.ledger.store.shown}: found a state that began with the network file "
+                f"{begun_with}, expected {self.network.digest}: take the network file of the "
+                "others, or the state"
+            )
+        own = self.ledger.allowed.validator
+        if self.network.exchange is not None and own is not None:
+            raise InputError(
+                f"{self.ledger.store.shown}: found a state of the validator {visible(own)}, "
+                "expected one that names none, as the states of a network are equal: begin it "
+                "without --validator"
+            )
+
+    def stop(self) -> None:
+        """End `run` after the step under way; any thread may call it."""
+        loop, stop = self._loop, self._stop
+        if loop is not None and stop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
+            self.wake()
+
+    async def run(self, after: Callable[[Step], bool] | None = None) -> None:
+        """Step until it is stopped.
+
+        Args:
+            after: called after each step; False ends the run.
+        """
+        if self._open is None:
+            async with self:
+                await self.run(after)
+            return
+        assert self._stop is not None  # noqa: S101  # it is open
+        while not self._stop.is_set():
+            step = await self.step()
+            if after is not None and not after(step):
+                return
+            await self._pause()
+
+    def wake(self) -> None:
+        """Look at the chain at once; any thread may call it."""
+        loop, awake = self._loop, self._awake
+        if loop is not None and awake is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(awake.set)
+
+    async def _pause(self) -> None:
+        assert self._awake is not None  # noqa: S101  # it is open
+        try:
+            await asyncio.wait_for(self._awake.wait(), self.options.poll_seconds)
+        except TimeoutError:
+            return
+        self._awake.clear()
+
+    def health(self) -> Health:
+        """Return what is wrong now."""
+        return self.watch.health()
+
+    async def step(self) -> Step:
+        """Do all that is due at the finalized block; what fails is told by `health`.
+
+        Raises:
+            RuntimeError: it is not open.
+        """
+        if self._open is None:
+            raise RuntimeError("a validator steps within `async with`")
+        closed = list[int]()
+        await self._stage("records", self._in_state, self._take_records)
+        await self._stage("disk", self._in_state, self._look_at_disk)
+        finalized: int | None = await self._stage("chain", self._in_calls, self._look)
+        await self._stage("adoptions", self._in_state, self._adopt)
+        await self._stage("intake", self._in_peers, self._settle_closed)
+        waits = False
+        if finalized is not None:
+            opened = await self._on(self._in_state, self.ledger.open_epoch)
+            await self._stage("agreement", self._in_peers, self._advance, finalized, opened)
+            waits = not await self._close_all(finalized, opened, closed)
+            await self._stage("weighing", self._in_state, self._weigh)
+            await self._stage("weights", self._in_calls, self._send_row, finalized)
+        await self._stage("counts", self._in_peers, self._count_records)
+        open_epoch = await self._on(self._in_state, self.ledger.open_epoch)
+        self.watch.put("peers", self.agreement.problems())
+        self.watch.know(finalized=finalized, open_epoch=open_epoch)
+        return Step(finalized, tuple(closed), open_epoch, waits)
+
+    async def _on(
+        self,
+        pool: ThreadPoolExecutor,
+        work: Callable[..., _Result],
+        *arguments: Any,  # noqa: ANN401  # of the work
+    ) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(pool, partial(work, *arguments))
+
+    async def _stage(
+        self,
+        name: str,
+        pool: ThreadPoolExecutor,
+        work: Callable[..., _Result],
+        *arguments: Any,  # noqa: ANN401  # of the work
+    ) -> _Result | None:
+        """Return the result of a part of a step; a failure is a problem, and gives None."""
+        began = time.monotonic()
+        try:
+            result = await self._on(pool, work, *arguments)
+        except ChainError as error:
+            self._fail(name, "chain-unreachable", error)
+        except TrustError as error:
+            self._fail(name, "not-locked" if name == "lock" else "closing-failed", error)
+        except TallystickError as error:
+            self._fail(name, _CODES.get(name, "state"), error)
+        except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
+            _LOG.error("a defect", extra={"stage": name, "trace": traceback.format_exc()})
+            self._fail(name, "internal", error)
+        else:
+            if not isinstance(result, _Told):
+                self.watch.put(name)
+            self._took(name, time.monotonic() - began)
+            return result
+        return None
+
+    def _fail(self, name: str, code: str, error: Exception) -> None:
+        message = visible(str(error) or type(error).__name__)
+        _LOG.error("%s", message, extra={"stage": name, "code": code})
+        self.watch.put(name, [Problem.of(code, message, failing=True)])
+
+    def _took(self, name: str, seconds: float) -> None:
+        if self.observations is not None:
+            self.observations.took(name, seconds)
+
+    def _take_records(self) -> _Told | None:
+        if self._records is None:
+            return None
+        stop = self._stop
+        taken = self._records.take_all(lambda: stop is not None and stop.is_set())
+        for file in taken:
+            _LOG.info("took a file of records", extra={"file": file.name, **file.answers})
+        if all(file.is_whole for file in taken):
+            return None
+        message = "found more records than the intake may keep, expected closed epochs"
+        self.watch.put("records", [Problem.of("intake-full", message, failing=True)])
+        return _TOLD
+
+    def _look_at_disk(self) -> _Told | None:
+        problems = []
+        store = self.ledger.store.path
+        for folder in {self.folder, self.folder if store is None else store.absolute().parent}:
+            free = shutil.disk_usage(folder).free
+            if free < MIN_FREE_BYTES:
+                message = f"found {free} free bytes for {folder}, expected {MIN_FREE_BYTES}"
+                problems.append(Problem.of("disk", message))
+        self.watch.put("disk", problems)
+        return _TOLD
+
+    def _look(self) -> int:
+        """Return the finalized block, and tell the intake which epochs have begun."""
+        head = self.chain.head()
+        admission = self.intake.admission
+        newest = self.network.epoch_at(head.best)
+        # a record names the epoch of a block that its validator may see before this node does
+        admission.newest_epoch = 0 if newest is None else newest + 1
+        self.watch.know(best=head.best, endpoint=head.endpoint)
+        return head.finalized
+
+    def _adopt(self) -> _Told | None:
+        problems = () if self._adoptions is None else self._adoptions.apply(self.ledger)
+        in_force = self.ledger.in_force
+        if in_force.seq != self._admits_by:
+            newest = self.intake.admission.newest_epoch
+            admission = Admission(self.ledger.scorer, self.network, self.hotkey)
+            admission.newest_epoch = newest
+            self.intake.admission, self._admits_by = admission, in_force.seq
+        self.watch.put("adoptions", problems)
+        return _TOLD
+
+    def _settle_closed(self) -> None:
+        """Settle the batches of epochs that were closed before this process died."""
+        for epoch in self.intake.unsettled(self.ledger.open_epoch()):
+            counted = self.agreement.counted(epoch)
+            if isinstance(counted, Counted):
+                self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
+
+    def _count_records(self) -> None:
+        counts = self.intake.counts()
+        self.watch.know(records_waiting=counts.waiting, records_batched=counts.batched)
+
+    def _advance(self, finalized: int, open_epoch: int) -> None:
+        self.agreement.advance(finalized, open_epoch)
+
+    async def _close_all(self, finalized: int, open_epoch: int, closed: list[int]) -> bool:
+        """Close every epoch that is due; False where one of them cannot be closed yet."""
+        epochs = epochs_due(self.network, open_epoch, finalized)
+        for epoch in epochs:
+            if self._stop is not None and self._stop.is_set():
+                return False
+            if not await self._close_one(epoch):
+                self._behind(finalized, epoch)
+                return False
+            closed.append(epoch)
+            if self.network.weights_block(epoch + 1) > finalized:
+                await self._stage("weighing", self._in_state, self._weigh)
+            await self._stage("agreement", self._in_peers, self._advance, finalized, epoch + 1)
+        self._behind(finalized, epochs.stop)
+        return True
+
+    def _behind(self, finalized: int, open_epoch: int) -> None:
+        behind = max(0, finalized - self.network.closing_block(open_epoch))
+        self.watch.know(blocks_behind=behind)
+        if self.observations is not None:
+            self.observations.chain(finalized, behind)
+        problems = []
+        if behind > self.network.epoch_blocks:
+            message = (
+                f"found the epoch {open_epoch} open {behind} blocks after its closing block, "
+                "expected it closed"
+            )
+            problems.append(Problem.of("blocks-behind", message))
+        self.watch.put("behind", problems)
+
+    async def _close_one(self, epoch: int) -> bool:
+        counted = await self._stage("counted", self._in_peers, self.agreement.counted, epoch)
+        if isinstance(counted, Waiting):
+            self.watch.put("counted", counted.problems)
+        if not isinstance(counted, Counted):
+            return False
+        neurons = await self._stage("miners", self._in_calls, self._neurons, epoch)
+        if neurons is None:
+            return False
+        closing: EpochClosing | None = await self._stage(
+            "closing", self._in_state, self._close, counted, neurons
+        )
+        if closing is None:
+            return False
+        done = await self._stage("settling", self._in_peers, self._settle, counted, closing)
+        return done is not None
+
+    def _neurons(self, epoch: int) -> tuple[Neuron, ...]:
+        return self.chain.neurons(self.network.netuid, self.network.end_block(epoch))
+
+    def _close(self, counted: Counted, neurons: Sequence[Neuron]) -> EpochClosing:
+        rules = self.ledger.in_force.at(counted.epoch)
+        for line in rules.lines:
+            self._held.require(line)
+        slots = slots_of(self.network, neurons, rules.type_rules)
+        closing = close(self.ledger, self.network, counted, slots)
+        _LOG.info(
+            "closed an epoch",
+            extra={
+                "epoch": closing.epoch,
+                "already": closing.already,
+                "snapshot": closing.snapshot,
+                "rules": closing.rules,
+                "recorded": closing.recorded,
+                "late": closing.late,
+                "refused": len(closing.refused),
+                "batches": len(counted.batches),
+                "miners": closing.miners,
+            },
+        )
+        self._publish(closing.epoch)
+        self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)
+        return closing
+
+    def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
+        """Settle the own batch of an epoch that was closed, and tell the agreement."""
+        epoch, own = counted.epoch, counted.of(self.hotkey)
+        refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
+        for line in list(refused.values())[:_MOST_TOLD]:
+            details = {"epoch": epoch, "code": line.code, "place": line.index}
+            _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
+        recorded = None
+        if own is not None and (refused or len(own.lines) != len(self.intake.lines(epoch))):
+            judged = (
+                self.intake.admission.judge(line, index)
+                for index, line in enumerate(own.lines)
+                if index not in refused
+            )
+            recorded = {record.digest for record in judged if isinstance(record, Admitted)}
+        self.intake.settle(epoch, counted=own is not None, recorded=recorded)
+        self.agreement.closed(epoch, closing.snapshot, closing.rules)
+        return True
+
+    def _publish(self, epoch: int) -> None:
+        """Write the checkpoint of the closed epochs."""
+        from tallystick.io.atomic import atomic_files
+        from tallystick_state.checkpoints import checkpoint
+
+        folder = self._checkpoints
+        current = checkpoint(self.ledger)
+        signer = self.options.checkpoint_signer
+        text = (current if signer is None else current.signed(signer)).to_text().encode()
+        try:
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
+        with atomic_files(folder / f"{epoch:08d}.txt", folder / _NEWEST) as files:
+            for file in files:
+                file.write(text)
+
+    def _weigh(self) -> None:
+        """Compute the weights of the newest closed epoch, and keep those of the one before."""
+        with self.ledger.queries() as queries:
+            epoch = queries.state.epoch - 1
+            if epoch >= 0 and epoch not in self._weights:
+                # its row may be due after the next epoch is closed
+                kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
+                self._weights = {**kept, epoch: weights_to_set(queries)}
+
+    def _send_row(self, finalized: int) -> _Told:
+        """Send the row of the newest epoch whose row is due, and watch those before it."""
+        if self._rows is None:
+            subject = journal_subject(self.network, self.hotkey)
+            journal = self._opened.enter_context(Journal.open(self.folder / ROWS, subject))
+            self._rows = RowSender(self.chain, self.network, journal, self._deadline_s)
+        epoch = row_due(self.network, self.ledger.open_epoch(), finalized)
+        weights = None if epoch is None else self._weights.get(epoch)
+        problems = self._rows.send(weights if self.options.sets_weights else None, self._row_became)
+        self.watch.put("weights", problems)
+        self.watch.know(rows={str(epoch): what for epoch, what in self._rows.outcomes.items()})
+        return _TOLD
+
+    def _row_became(self, outcome: Outcome) -> None:
+        kind = _RECEIPTS.get(outcome)
+        if self.observations is not None and kind is not None:
+            self.observations.received(kind)
+
+
+def slots_of(
+    network: Network, neurons: Sequence[Neuron], types: Collection[str]
+) -> list[Mapping[str, Any]]:
+    """Return the miners among neurons, as `Ledger.sync_miners` takes them.
+
+    Args:
+        network: which says who is a miner, of which types.
+        neurons: of the subnet at a block.
+        types: of the rules in force; those that the network file names beside them are passed over.
+    """
+    slots = list[Mapping[str, Any]]()
+    for neuron in neurons:
+        declared = [name for name in network.miners.types_of(neuron, types) if name in types]
+        if declared:
+            slot = {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared}
+            slots.append({**slot, "registered_block": neuron.registered_block})
+    return slots
+
+
+class _Told:
+    """Mark of a part of a step that has told its problems itself."""
+
+
+_TOLD = _Told()
+_RECEIPTS: Mapping[Outcome, ReceiptKind] = {
+    Outcome.SET: "set",
+    Outcome.COMMITTED: "committed",
+    Outcome.REVEALED_OTHER: "revealed-other",
+    Outcome.VANISHED: "vanished",
+    Outcome.REFUSED: "refused",
+    Outcome.LAPSED: "unknown",
+    Outcome.UNKNOWN: "unknown",
+}
+_CODES = {
+    "adoptions": "adoption-refused",
+    "agreement": "peers",
+    "closing": "closing-failed",
+    "counted": "closing-failed",
+    "counts": "intake",
+    "intake": "intake",
+    "records": "intake",
+    "settling": "intake",
+    "weighing": "weights",
+    "weights": "weights",
+}
+"""Codes of what goes wrong in a part of a step, unless the chain does."""

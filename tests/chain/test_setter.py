@@ -1,0 +1,383 @@
+"""Rows are set once, whatever the chain answers, and wherever the process is killed."""
+
+from pathlib import Path
+
+import pytest
+from chain.setting import (
+    MINERS,
+    MORTAL,
+    NETUID,
+    NETWORK,
+    VALIDATOR,
+    Process,
+    sent,
+    subnet,
+    weights_of,
+)
+
+from tallystick_chain.chain import Refusal
+from tallystick_chain.journal import Journal, JournalError
+from tallystick_chain.setter import WeightSetter, journal_subject
+from tallystick_chain.simulated.calls import Fault, RowCall
+from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_chain.submission import OUTCOMES, Outcome
+
+FAULTS = (None, "lost", "landed", "late", "wrong-fork")
+END = NETWORK.end_block(2) + 3 * MORTAL
+
+
+def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
+    """How often the chain has accepted the row of each epoch."""
+    view = chain.as_hotkey(VALIDATOR)
+    neurons = view.neurons(NETUID, chain.best)
+    return [sent(chain)[weights_of(epoch).row(neurons).pairs] for epoch in range(epochs)]
+
+
+def _outcomes(process: Process) -> list[Outcome | None]:
+    assert process.setter is not None
+    return [outcome for _, (outcome, _) in sorted(process.setter.outcomes().items())]
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+def test_each_epoch_has_its_row_once(tmp_path: Path, commit_reveal: bool) -> None:
+    process = Process(subnet(commit_reveal=commit_reveal), tmp_path / "journal")
+    process.run(END, 3)
+    assert _rows(process.chain, 3) == [1, 1, 1]
+    assert sum(sent(process.chain).values()) == 3
+    assert _outcomes(process) == [Outcome.SET] * 3
+    calls = [entry.call for entry in process.chain.log]
+    assert {call.version_key for call in calls if isinstance(call, RowCall)} == {5}
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_killed_before_any_step_it_sets_each_row_once(
+    tmp_path: Path, fault: str | None, commit_reveal: bool
+) -> None:
+    counted = 0
+    for place in range(1000):
+        chain = subnet(commit_reveal=commit_reveal)
+        if fault is not None:
+            chain.inject(Fault(fault, "row", blocks=MORTAL // 2))
+        process = Process(chain, tmp_path / f"{place}", kill=frozenset({place}))
+        process.run(END, 1)
+        if not process.deaths:
+            break
+        counted += 1
+        assert _rows(chain, 1) == [1], (place, process.steps)
+        assert sum(sent(chain).values()) == 1
+        assert _outcomes(process) == [Outcome.SET]
+        process.stop()
+    # intent, call, answer, outcome: each before and behind, and twice where a row is sent again
+    assert counted >= 8
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+def test_killed_twice_it_sets_each_row_once(tmp_path: Path, commit_reveal: bool) -> None:
+    for first in range(10):
+        for second in range(first + 1, first + 8):
+            chain = subnet(commit_reveal=commit_reveal)
+            kill = frozenset({first, second})
+            process = Process(chain, tmp_path / f"{first} {second}", kill=kill)
+            process.run(END, 1)
+            assert _rows(chain, 1) == [1], (kill, process.steps)
+            assert _outcomes(process) == [Outcome.SET]
+            process.stop()
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+@pytest.mark.parametrize("replay", [False, True])
+def test_a_fork_that_takes_the_row_back_is_waited_for(
+    tmp_path: Path, replay: bool, commit_reveal: bool
+) -> None:
+    chain = subnet(commit_reveal=commit_reveal)
+    forked = []
+
+    def fork(chain: SimulatedChain) -> None:
+        if sent(chain) and not forked:
+            chain.fork(1, replay=replay)
+            forked.append(chain.best)
+            chain.advance()
+
+    process = Process(chain, tmp_path / "journal")
+    process.run(END, 1, fork)
+    assert forked
+    assert chain.retracted
+    assert _rows(chain, 1) == [1]
+    assert _outcomes(process) == [Outcome.SET]
+
+
+def test_a_call_that_never_came_is_sent_again_only_when_it_cannot_land(tmp_path: Path) -> None:
+    chain = subnet()
+    chain.inject(Fault("lost", "row"))
+    process = Process(chain, tmp_path / "journal")
+    process.run(NETWORK.weights_block(0) + 2, 1)
+    status = process.advance(weights_of(0))
+    assert status is not None
+    action = status.action
+    assert (action.kind, action.reason) == ("read-back", "unknown")
+    assert action.until is not None
+    assert not sent(chain)
+    # one block before it, the call may still land; nothing is sent
+    process.run(action.until - 1 + chain.finality_lag, 1)
+    assert not sent(chain)
+    process.run(action.until + chain.finality_lag, 1)
+    assert _rows(chain, 1) == [1]
+
+
+def test_a_row_of_an_older_epoch_is_not_sent_when_a_newer_one_is_due(tmp_path: Path) -> None:
+    chain = subnet()
+    process = Process(chain, tmp_path / "journal")
+    chain.advance(NETWORK.weights_block(2) + 2 - chain.best)
+    process.advance(weights_of(2))
+    chain.advance(5)
+    process.advance(weights_of(1))
+    process.advance(weights_of(2))
+    assert _rows(chain, 3) == [0, 0, 1]
+
+
+def test_a_row_is_not_sent_before_its_block(tmp_path: Path) -> None:
+    chain = subnet()
+    process = Process(chain, tmp_path / "journal")
+    chain.advance(NETWORK.weights_block(0) - 1 + chain.finality_lag - chain.best)
+    status = process.advance(weights_of(0))
+    assert status is not None
+    assert status.action.kind == "nothing"
+    chain.advance()
+    process.advance(weights_of(0))
+    assert _rows(chain, 1) == [1]
+
+
+def test_a_permit_that_is_lost_before_the_reveal_lets_the_row_vanish(tmp_path: Path) -> None:
+    chain = subnet(commit_reveal=True)
+    process = Process(chain, tmp_path / "journal")
+
+    def lose(chain: SimulatedChain) -> None:
+        if sent(chain):
+            chain.set_permit(NETUID, 0, permit=False)
+
+    process.run(END, 1, lose)
+    assert _outcomes(process) == [Outcome.VANISHED]
+    assert [entry.kind for entry in chain.log] == ["committed", "vanished"]
+
+
+def test_a_version_key_that_is_raised_before_the_reveal_lets_the_row_vanish(
+    tmp_path: Path,
+) -> None:
+    chain = subnet(commit_reveal=True)
+    process = Process(chain, tmp_path / "journal")
+
+    def raise_key(chain: SimulatedChain) -> None:
+        if sent(chain):
+            chain.set_hyperparameters(NETUID, version_key=6)
+
+    process.run(END, 1, raise_key)
+    assert _outcomes(process) == [Outcome.VANISHED]
+    assert process.setter is not None
+    status = process.advance(weights_of(1))
+    assert status is not None
+    assert (status.action.kind, status.action.reason) == ("stop", Refusal.VERSION_KEY)
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+def test_another_process_with_the_key_is_reported(tmp_path: Path, commit_reveal: bool) -> None:
+    chain = subnet(commit_reveal=commit_reveal, rate_limit_blocks=0)
+    other = chain.as_hotkey(VALIDATOR)
+    chain.inject(Fault("lost", "row"))
+    process = Process(chain, tmp_path / "journal")
+    at = NETWORK.weights_block(0) + 4
+
+    def interfere(chain: SimulatedChain) -> None:
+        if chain.best == at:
+            receipt = other.submit_row(NETUID, 0, ((1, 65535),), 5, 1.0)
+            assert receipt.kind in {"included", "committed"}
+
+    process.run(END, 1, interfere)
+    assert _outcomes(process) == [Outcome.REVEALED_OTHER]
+    # what was lost is not sent on top of it
+    assert _rows(chain, 1) == [0]
+
+
+def test_a_version_key_above_ours_stops_it_before_any_call(tmp_path: Path) -> None:
+    chain = subnet(version_key=6)
+    process = Process(chain, tmp_path / "journal")
+    status = process.run(NETWORK.weights_block(0) + 20, 1)
+    assert status is not None
+    assert (status.action.kind, status.action.reason) == ("stop", Refusal.VERSION_KEY)
+    assert not sent(chain)
+    assert process.journal is not None
+    assert not process.journal.entries
+    # a version that has the key goes on
+    process.advance(weights_of(0, version_key=6))
+    assert sum(sent(chain).values()) == 1
+
+
+def test_refusals_that_can_pass_are_tried_again_by_blocks(tmp_path: Path) -> None:
+    chain = subnet(stake_threshold_rao=10_000)
+    process = Process(chain, tmp_path / "journal")
+    start = NETWORK.weights_block(0) + chain.finality_lag
+    process.run(start + 20, 1)
+    assert process.journal is not None
+    attempts = process.journal.attempts
+    assert [attempt.outcome for attempt in attempts] == [Outcome.REFUSED] * len(attempts)
+    # after 5, then 10 blocks
+    assert len(attempts) == 3
+    chain.set_stake(NETUID, 0, 10_000)
+    process.run(start + 50, 1)
+    assert _rows(chain, 1) == [1]
+    assert _outcomes(process) == [Outcome.SET]
+
+
+def test_a_refusal_that_cannot_pass_is_the_outcome(tmp_path: Path) -> None:
+    chain = subnet(min_allowed=6)
+    process = Process(chain, tmp_path / "journal")
+    process.run(NETWORK.weights_block(0) + 35, 1)
+    assert process.setter is not None
+    outcome, detail = process.setter.outcomes()[0]
+    assert (outcome, detail) == (Outcome.REFUSED, "too-few: WeightVecLengthIsLow")
+    assert process.journal is not None
+    assert len(process.journal.attempts) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda chain: chain.set_permit(NETUID, 0, permit=False), Refusal.NO_PERMIT),
+        (
+            lambda chain: chain.register(NETUID, hotkey_of("another"), uid=0),
+            Refusal.NOT_REGISTERED,
+        ),
+        (lambda chain: chain.set_hyperparameters(NETUID, rate_limit_blocks=500), Refusal.TOO_SOON),
+    ],
+)
+def test_what_the_chain_would_refuse_is_not_sent(tmp_path: Path, change, code: Refusal) -> None:  # noqa: ANN001  # one of the lambdas above
+    chain = subnet()
+    change(chain)
+    process = Process(chain, tmp_path / "journal")
+    status = process.run(NETWORK.weights_block(0) + 20, 1)
+    assert status is not None
+    assert (status.action.kind, status.action.reason) == ("wait", code)
+    assert not chain.log
+    assert process.journal is not None
+    assert not process.journal.entries
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+def test_a_uid_that_is_taken_over_before_the_row_is_sent_is_not_paid(
+    tmp_path: Path, commit_reveal: bool
+) -> None:
+    chain = subnet(commit_reveal=commit_reveal)
+    process = Process(chain, tmp_path / "journal")
+    chain.advance(NETWORK.weights_block(0) - 1 - chain.best)
+    chain.register(NETUID, hotkey_of("stranger"), uid=5)
+    process.run(END, 1)
+    (pairs,) = sent(chain)
+    assert [uid for uid, _ in pairs] == [1, 2, 3, 4]
+    # it had the greatest weight: the others are brought to 65535 from their exact ones
+    assert pairs[-1] == (4, 65535)
+    assert pairs[0] == (1, round(65535 * 1000 / 4000))
+    assert _outcomes(process) == [Outcome.SET]
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+def test_uids_that_move_or_are_taken_over_behind_the_row_change_no_outcome(
+    tmp_path: Path, commit_reveal: bool
+) -> None:
+    chain = subnet(commit_reveal=commit_reveal)
+    process = Process(chain, tmp_path / "journal")
+
+    def change(chain: SimulatedChain) -> None:
+        if sent(chain) and len(chain.log) == 1 and chain.log[0].block == chain.best:
+            chain.register(NETUID, hotkey_of("newcomer"))
+
+    process.run(END, 1, change)
+    assert _outcomes(process) == [Outcome.SET]
+
+
+@pytest.mark.parametrize("commit_reveal", [False, True])
+def test_a_validator_whose_uid_moves_knows_its_row(tmp_path: Path, commit_reveal: bool) -> None:
+    chain = subnet(commit_reveal=commit_reveal)
+    chain.register(NETUID, hotkey_of("last"))
+    # the validator is behind a uid that goes
+    chain.register(NETUID, hotkey_of("late validator"), stake_rao=9, permit=True)
+    chain.advance(3)
+    process = Process(chain, tmp_path / "journal", hotkey=hotkey_of("late validator"))
+
+    def trim(chain: SimulatedChain) -> None:
+        if (
+            sent(chain, process.hotkey)
+            and len(chain.as_hotkey("x").neurons(NETUID, chain.best)) > 7
+        ):
+            chain.trim(NETUID, [6])
+
+    process.run(NETWORK.weights_block(0) + 40, 1, trim)
+    assert process.setter is not None
+    assert process.setter.outcomes()[0][0] is Outcome.SET
+    assert sum(sent(chain, process.hotkey).values()) == 1
+
+
+def test_a_hotkey_that_registers_again_does_not_take_the_registration_for_a_row(
+    tmp_path: Path,
+) -> None:
+    chain = subnet()
+    chain.inject(Fault("lost", "row"))
+    process = Process(chain, tmp_path / "journal")
+    process.run(NETWORK.weights_block(0) + 3, 1)
+    chain.register(NETUID, hotkey_of("sniper"), uid=0)
+    chain.advance()
+    chain.register(NETUID, VALIDATOR, stake_rao=5, permit=True)
+    process.run(END, 1)
+    assert _rows(chain, 1) == [1]
+    assert _outcomes(process) == [Outcome.SET]
+    assert process.journal is not None
+    assert [a.outcome for a in process.journal.attempts] == [Outcome.LAPSED, Outcome.SET]
+
+
+def test_blocks_that_are_not_kept_leave_a_reveal_unknown_or_prove_the_row(tmp_path: Path) -> None:
+    for other, outcome in ((False, Outcome.SET), (True, Outcome.UNKNOWN)):
+        chain = subnet(commit_reveal=True)
+        chain.keep_blocks = 20
+        process = Process(chain, tmp_path / f"{other}")
+        process.run(NETWORK.weights_block(0) + 5, 1)
+        process.stop()
+        if other:
+            chain.set_permit(NETUID, 0, permit=False)
+        chain.advance(100)
+        process.advance(weights_of(0))
+        assert _outcomes(process) == [outcome]
+
+
+def test_a_read_without_an_answer_leaves_everything_as_it_is(tmp_path: Path) -> None:
+    for place in range(40):
+        chain = subnet()
+        process = Process(chain, tmp_path / f"{place}")
+        chain.advance(NETWORK.weights_block(0) + 3 - chain.best)
+        faults = iter([None] * place + [Fault("lost", "read")])
+        chain.read_fault = lambda _, faults=faults: next(faults, None)  # type: ignore[method-assign]
+        process.run(END, 1)
+        assert next(faults, None) is None
+        assert _rows(chain, 1) == [1]
+        assert _outcomes(process) == [Outcome.SET]
+        process.stop()
+
+
+def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    subject = journal_subject(NETWORK, VALIDATOR)
+    with Journal.open(path, subject) as journal:
+        with pytest.raises(JournalError, match="another process uses") as caught:
+            Journal.open(path, subject)
+        assert caught.value.code == "in-use"
+        assert isinstance(
+            WeightSetter(subnet().as_hotkey(VALIDATOR), NETWORK, journal), WeightSetter
+        )
+    with pytest.raises(JournalError, match="found a journal of hotkey") as caught:
+        Journal.open(path, journal_subject(NETWORK, MINERS[0]))
+    assert caught.value.code == "other-journal"
+    with Journal.open(path, subject):
+        pass
+
+
+def test_every_outcome_has_its_meaning() -> None:
+    assert set(OUTCOMES) == set(Outcome)

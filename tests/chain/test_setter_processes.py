@@ -1,0 +1,97 @@
+"""A validator's process that is killed anywhere sets each row once, on a chain's own process."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chain.processes import SetterProcess, simulated
+from chain.setting import MINERS, NETUID, VALIDATOR
+
+from tallystick_chain.network import Network
+from tallystick_chain.simulated.calls import Fault, RowCall
+from tallystick_chain.simulated.client import Control
+
+NETWORK = """format = 1
+[network]
+name = "demo"
+netuid = 7
+anchor_block = 10
+[rounds]
+blocks = 10
+[epochs]
+rounds = 4
+[weights]
+at = 2
+"""
+KILLED = (1, 2, 3, 5, 6)
+"""Before the intent, its call, behind the call, behind the answer, behind the outcome."""
+
+
+def _weights(epoch: int) -> dict[str, Any]:
+    weights = {hotkey: 1000 * place + epoch + 1 for place, hotkey in enumerate(MINERS)}
+    return {"epoch": epoch, "weights": weights, "version_key": 5}
+
+
+def _subnet(folder: Path, *, commit_reveal: bool) -> Path:
+    neurons = [f'hotkey = "{VALIDATOR}"\nstake_rao = 9\npermit = true']
+    neurons += [f'hotkey = "{hotkey}"' for hotkey in MINERS]
+    text = "".join(f"[[subnet.neuron]]\n{neuron}\n" for neuron in neurons)
+    path = folder / "chain.toml"
+    values = f"tempo = 15\nrate_limit_blocks = 4\nmin_allowed = 1\ncommit_reveal = {commit_reveal}"
+    head = (
+        f"format = 1\n[[subnet]]\nnetuid = {NETUID}\n[subnet.hyperparameters]\n{values.lower()}\n"
+    )
+    path.write_text(head + text, encoding="utf-8")
+    return path
+
+
+def _set_once(folder: Path, die: int, fault: str | None, *, commit_reveal: bool) -> int:
+    """Set the rows of two epochs, killed once; gives how often it was killed."""
+    folder.mkdir(exist_ok=True)
+    file = folder / "network.toml"
+    file.write_text(NETWORK, encoding="utf-8")
+    network = Network.load(file)
+    with simulated(_subnet(folder, commit_reveal=commit_reveal), "--stepped") as url:
+        control = Control(url)
+        if fault is not None:
+            control.inject(Fault(fault, "row", blocks=5, hangs=False))  # type: ignore[arg-type]  # one of its words
+        arguments = (url, VALIDATOR, str(file), str(folder / "journal"), "5")
+        process = SetterProcess(arguments, die)
+        try:
+            status = None
+            last = network.end_block(1) + 45
+            while control.head().best < last:
+                control.advance(2)
+                epoch = network.epoch_at(control.head().finalized)
+                if epoch:
+                    status = process.advance(_weights(min(epoch, 2) - 1))
+            assert status is not None
+            assert status["outcomes"] == {"0": "set", "1": "set"}
+        finally:
+            process.end()
+        sent = [entry for entry in control.log() if entry.kind in {"row", "committed"}]
+        rows = [entry.call.pairs for entry in sent if isinstance(entry.call, RowCall)]
+        assert len(rows) == len(set(rows)) == 2
+        assert not control.log(retracted=True)
+        control.close()
+    return process.deaths
+
+
+@pytest.mark.parametrize(("die", "fault", "commit_reveal"), [(2, None, False), (3, "landed", True)])
+def test_killed_around_the_call_it_sets_each_row_once(
+    tmp_path: Path, die: int, fault: str | None, commit_reveal: bool
+) -> None:
+    assert _set_once(tmp_path, die, fault, commit_reveal=commit_reveal) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("commit_reveal", [False, True])
+@pytest.mark.parametrize("fault", [None, "lost", "landed", "late", "wrong-fork"])
+def test_killed_at_any_step_it_sets_each_row_once(
+    tmp_path: Path, fault: str | None, commit_reveal: bool
+) -> None:
+    die = 0
+    while _set_once(tmp_path / str(die), die, fault, commit_reveal=commit_reveal):
+        die += 1
+    # intent, call, answer and outcome of two rows, before and behind each
+    assert die >= 16

@@ -1,0 +1,144 @@
+"""The file of a simulated chain: what it begins with, and what is refused with its line."""
+
+from pathlib import Path
+
+import pytest
+from cli.command import run
+
+from tallystick.errors import InputError
+from tallystick_chain.simulated.document import SimulationFile
+from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
+from tallystick_chain.simulated.model import Hyperparameters
+
+SUBNET = "format = 1\n[[subnet]]\nnetuid = 7\n"
+NEURON = f"{SUBNET}[[subnet.neuron]]\n"
+
+
+def test_an_empty_file_is_a_chain_without_subnets() -> None:
+    content = SimulationFile.parse("format = 1\n", "file")
+    chain = content.begin()
+    assert (chain.best, chain.finality_lag, chain.keep_blocks) == (1, 2, 4096)
+    assert (content.block_time, content.is_signed) == (12.0, False)
+    assert chain.block(1).state.subnets == {}
+
+
+def test_everything_that_a_file_can_have() -> None:
+    content = SimulationFile.parse(
+        """
+format = 1
+[chain]
+seed = 5
+first_block = 900
+finality_lag = 4
+keep_blocks = 50
+block_time = 0.25
+spec_version = 9
+max_epochs_per_block = 1
+signed = true
+[[subnet]]
+netuid = 4095
+mechanisms = 2
+owner = "5Owner"
+[subnet.hyperparameters]
+tempo = 9
+rate_limit_blocks = 8
+min_allowed = 7
+max_weight_u16 = 6
+version_key = 5
+commit_reveal = false
+reveal_epochs = 4
+max_uids = 30
+max_validators = 2
+stake_threshold_rao = 1
+commitment_space = 3
+[[subnet.neuron]]
+hotkey = "5Owner"
+[[subnet.neuron]]
+name = "validator"
+has_key = true
+count = 2
+stake_rao = 12
+permit = true
+[[subnet.neuron]]
+name = "miner"
+[[subnet]]
+netuid = 1
+""",
+        "file",
+    )
+    chain = content.begin()
+    assert (content.block_time, content.is_signed) == (0.25, True)
+    head = chain.as_hotkey("5Owner").head()
+    assert (head.best, head.finalized, head.spec_version) == (901, 900, 9)
+    assert head.seconds_per_block == 0.25
+    assert (chain.finality_lag, chain.keep_blocks, chain.max_epochs_per_block) == (4, 50, 1)
+    subnets = chain.block(901).state.subnets
+    subnet = subnets[4095]
+    assert subnet.hyperparameters == Hyperparameters(9, 8, 7, 6, 5, False, 4, 30, 2, 1, 3)
+    assert (len(subnet.mechanisms), subnet.owner, len(subnets[1].neurons)) == (2, "5Owner", 0)
+    hotkeys = [address_of(signer_of(f"validator-{number}")) for number in (1, 2)]
+    assert [(n.hotkey, n.stake_rao, n.permit) for n in subnet.neurons] == [
+        ("5Owner", 0, False),
+        (hotkeys[0], 12, True),
+        (hotkeys[1], 12, True),
+        (hotkey_of("miner"), 0, False),
+    ]
+
+
+def test_an_option_counts_more_than_the_file() -> None:
+    content = SimulationFile.parse("format = 1\n[chain]\nseed = 5\n", "file")
+    digests = [content.begin(seed).block(1).digest for seed in (None, 5, 6)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "file: the file: found no 'format', expected it"),
+        ("format = 2", "file:1: format: found 2, expected"),
+        ("format = 1\nmore = 1", "file: the file: found 'more', expected none but"),
+        ("format = 1\n[chain]\nseed = -1", "file:3: chain.seed: found -1, expected"),
+        ("format = 1\n[chain]\nblock_time = 0", "file:3: chain.block_time: found 0, expected"),
+        ("format = 1\n[chain]\nblock_time = nan", "file:3: chain.block_time"),
+        ("format = 1\n[chain]\nsigned = 1", "file:3: chain.signed: found 1, expected"),
+        ("format = 1\n[[subnet]]\nnetuid = 0", "file:3: subnet[0].netuid: found 0, expected"),
+        (f"{SUBNET}[[subnet]]\nnetuid = 7", "file:5: subnet[1].netuid: the subnet 7 is there"),
+        (
+            f"{SUBNET}[subnet.hyperparameters]\nburn = 1",
+            "file:4: subnet[0].hyperparameters: found 'burn', expected none but",
+        ),
+        (f"{SUBNET}mechanisms = 17", "file:4: subnet[0].mechanisms: found 17, expected"),
+        (NEURON, "subnet[0].neuron[0]: found none of hotkey and name, expected one"),
+        (
+            f'{NEURON}name = "a"\nhotkey = "5A"',
+            "subnet[0].neuron[0]: found two of hotkey and name, expected one",
+        ),
+        (f'{NEURON}hotkey = "5A"\ncount = 2', "file:6: subnet[0].neuron[0].count: found it"),
+        (f'{NEURON}hotkey = "5A"\nhas_key = true', "file:6: subnet[0].neuron[0].has_key: found it"),
+        (f'{NEURON}name = "A"', "file:5: subnet[0].neuron[0].name: found 'A', expected"),
+        (f'{NEURON}hotkey = ""', "file:5: subnet[0].neuron[0].hotkey: found '', expected"),
+        (
+            f'{NEURON}hotkey = "5A"\n[[subnet.neuron]]\nhotkey = "5A"',
+            "subnet[0].neuron[1]: the hotkey 5A is registered already",
+        ),
+        (f'{NEURON}name = "a"\ncount = 300', "subnet[0].neuron[0]: the subnet is full"),
+        ("format = ", "file:1"),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_line_and_path(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        SimulationFile.parse(text, "file").begin()
+    found = str(caught.value).replace('"', "'")
+    assert message in found
+    assert found.startswith("file:")
+
+
+def test_a_file_that_cannot_be_read_ends_the_command(tmp_path: Path) -> None:
+    missing = run("chain", "simulate", "--file", tmp_path / "missing.toml")
+    assert missing.status == 2
+    assert "missing.toml: the file of a simulated chain cannot be read" in missing.err
+    wrong = tmp_path / "\x1b[31mred.toml"
+    wrong.write_text(f'{NEURON}hotkey = "\\u202e5A"\ncount = 2')
+    done = run("chain", "simulate", "--file", wrong)
+    assert done.status == 2
+    assert not {"\x1b", "\u202e"} & {*done.err}

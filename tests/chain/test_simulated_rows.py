@@ -1,0 +1,254 @@
+"""A row in the open: what the chain refuses, each at its boundary, in its order."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import attrs
+import pytest
+from chain.simulated_subnet import (
+    MINERS,
+    NETUID,
+    OPEN,
+    OTHER,
+    OWNER,
+    ROW,
+    VALIDATOR,
+    everything,
+    stored,
+    submit,
+    subnet,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallystick_chain.chain import Pairs, Receipt, Refusal
+from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.simulation import SimulatedChain
+
+STRANGER = hotkey_of("stranger")
+
+
+def refusal(receipt: Receipt) -> tuple[str, Refusal | None, str]:
+    return receipt.kind, receipt.code, receipt.chain_error
+
+
+def test_a_row_is_set_and_read_back_from_its_block_on() -> None:
+    chain = subnet()
+    receipt, block = submit(chain), chain.building
+    view = chain.as_hotkey(VALIDATOR)
+    assert view.row(NETUID, 0, 0, chain.best) == ()
+    chain.advance()
+    assert receipt == Receipt("included", block_hash=view.block_hash(block))
+    assert view.row(NETUID, 0, 0, block) == ROW
+    assert view.row(NETUID, 0, 0, block - 1) == ()
+    assert view.last_update(NETUID, 0, 0, block) == block
+    assert [(entry.kind, entry.block, entry.hotkey, entry.pairs) for entry in chain.log] == [
+        ("row", block, VALIDATOR, ROW)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("netuid", "name"), [(0, "CanNotSetRootNetworkWeights"), (8, "SubnetNotExists")]
+)
+def test_a_subnet_that_is_not_there(netuid: int, name: str) -> None:
+    receipt = subnet().as_hotkey(VALIDATOR).submit_row(netuid, 0, ROW, 0, 1.0)
+    assert refusal(receipt) == ("refused", Refusal.NO_SUBNET, name)
+
+
+def test_the_last_mechanism_is_there_and_the_next_is_not() -> None:
+    chain = subnet(mechanisms=2)
+    assert submit(chain, mechanism=1).kind == "included"
+    assert refusal(submit(chain, mechanism=2)) == (
+        "refused",
+        Refusal.NO_SUBNET,
+        "MechanismDoesNotExist",
+    )
+    assert (stored(chain, mechanism=1), stored(chain, mechanism=0)) == (ROW, ())
+    view = chain.as_hotkey(VALIDATOR)
+    assert view.last_update(NETUID, 1, 0, chain.best) > view.last_update(NETUID, 0, 0, chain.best)
+
+
+def test_a_row_of_n_entries_is_not_too_long_and_one_more_is() -> None:
+    chain = subnet()
+    n = len(chain.as_hotkey(VALIDATOR).neurons(NETUID, chain.best))
+    row = tuple((uid, 65535) for uid in range(n))
+    long = (*row, (n, 1))
+    assert refusal(submit(chain, long))[2] == "UidsLengthExceedUidsInSubNet"
+    assert submit(chain, row).kind == "included"
+
+
+def test_a_hotkey_that_is_not_registered() -> None:
+    assert refusal(submit(subnet(), hotkey=STRANGER)) == (
+        "refused",
+        Refusal.NOT_REGISTERED,
+        "HotKeyNotRegisteredInSubNet",
+    )
+
+
+def test_the_stake_is_the_threshold_or_more() -> None:
+    chain = subnet(attrs.evolve(OPEN, stake_threshold_rao=51))
+    assert refusal(submit(chain))[1:] == (Refusal.LOW_STAKE, "NotEnoughStakeToSetWeights")
+    chain.set_stake(NETUID, 0, 51)
+    assert submit(chain).kind == "included"
+
+
+@pytest.mark.parametrize(
+    ("stored_key", "key", "accepted"), [(0, 0, True), (5, 4, False), (5, 5, True), (5, 6, True)]
+)
+def test_the_version_key_is_the_stored_one_or_more(
+    stored_key: int, key: int, accepted: bool
+) -> None:
+    receipt = submit(subnet(attrs.evolve(OPEN, version_key=stored_key)), key=key)
+    if accepted:
+        assert receipt.kind == "included"
+    else:
+        expected = (Refusal.VERSION_KEY, "IncorrectWeightVersionKey")
+        assert refusal(receipt)[1:] == expected
+
+
+def test_a_row_is_accepted_exactly_as_many_blocks_later_as_the_limit() -> None:
+    chain = subnet()
+    submit(chain)
+    chain.advance(9)
+    assert refusal(submit(chain))[1:] == (Refusal.TOO_SOON, "SettingWeightsTooFast")
+    chain.advance()
+    assert submit(chain).kind == "included"
+
+
+def test_a_registration_counts_for_the_rate_limit() -> None:
+    chain = subnet()
+    chain.register(NETUID, STRANGER, permit=True)
+    chain.advance(9)
+    assert refusal(submit(chain, hotkey=STRANGER))[1] is Refusal.TOO_SOON
+    chain.advance()
+    assert submit(chain, hotkey=STRANGER).kind == "included"
+
+
+def test_who_has_no_permit_may_weigh_itself_alone_and_the_owner_anybody() -> None:
+    chain = subnet()
+    assert refusal(submit(chain, hotkey=OTHER))[1:] == (
+        Refusal.NO_PERMIT,
+        "NeuronNoValidatorPermit",
+    )
+    assert refusal(submit(chain, ((1, 1), (2, 1)), hotkey=OTHER))[1] is Refusal.NO_PERMIT
+    assert submit(chain, ((1, 65535),), hotkey=OTHER).kind == "included"
+    assert submit(chain, hotkey=OWNER).kind == "included"
+
+
+def test_a_self_weight_needs_neither_length_nor_share() -> None:
+    chain = subnet(attrs.evolve(OPEN, min_allowed=8, max_weight_u16=1))
+    assert submit(chain, ((1, 65535),), hotkey=OTHER).kind == "included"
+
+
+def test_no_uid_stands_twice() -> None:
+    receipt = submit(subnet(), ((3, 65535), (3, 65535)))
+    assert refusal(receipt)[1:] == (Refusal.DUPLICATE_UID, "DuplicateUids")
+
+
+def test_the_last_uid_is_known_and_the_next_is_not() -> None:
+    chain = subnet()
+    assert refusal(submit(chain, ((8, 65535),)))[1:] == (
+        Refusal.UNKNOWN_UID,
+        "UidVecContainInvalidOne",
+    )
+    assert submit(chain, ((7, 65535),)).kind == "included"
+
+
+@pytest.mark.parametrize(("min_allowed", "least"), [(3, 3), (8, 8), (9, 8), (1024, 8)])
+def test_a_row_has_the_fewest_entries_that_are_allowed_but_never_more_than_n(
+    min_allowed: int, least: int
+) -> None:
+    chain = subnet(attrs.evolve(OPEN, min_allowed=min_allowed))
+    row = tuple((uid, 65535) for uid in range(least))
+    assert refusal(submit(chain, row[:-1]))[1:] == (Refusal.TOO_FEW, "WeightVecLengthIsLow")
+    assert submit(chain, row).kind == "included"
+
+
+def test_the_greatest_share_is_the_limit_or_less() -> None:
+    halves, thirds = ((3, 65535), (4, 65535)), ((3, 65535), (4, 65535), (5, 65535))
+    chain = subnet(attrs.evolve(OPEN, max_weight_u16=32767))
+    assert refusal(submit(chain, halves))[1:] == (Refusal.TOO_LARGE, "MaxWeightExceeded")
+    assert submit(chain, thirds).kind == "included"
+    chain = subnet(attrs.evolve(OPEN, max_weight_u16=32768))
+    assert submit(chain, halves).kind == "included"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "key"),
+    [
+        (((3, 65536),), 0),
+        (((3, -1),), 0),
+        (((65536, 1),), 0),
+        (ROW, -1),
+        (ROW, 1 << 64),
+        (((3, True),), 0),
+    ],
+)
+def test_numbers_that_no_call_has_room_for(pairs: Pairs, key: int) -> None:
+    assert refusal(submit(subnet(), pairs, key=key))[:2] == ("refused", Refusal.OTHER)
+
+
+Change = Callable[[SimulatedChain], object]
+WRONGS: tuple[tuple[Refusal, Change], ...] = (
+    (Refusal.NOT_REGISTERED, lambda chain: chain.register(NETUID, STRANGER, uid=0)),
+    (Refusal.LOW_STAKE, lambda chain: chain.set_hyperparameters(NETUID, stake_threshold_rao=51)),
+    (Refusal.VERSION_KEY, lambda chain: chain.set_hyperparameters(NETUID, version_key=9)),
+    (Refusal.TOO_SOON, lambda chain: chain.set_hyperparameters(NETUID, rate_limit_blocks=99)),
+    (Refusal.NO_PERMIT, lambda chain: chain.set_permit(NETUID, 0, permit=False)),
+)
+"""What is wrong about a caller, in the order in which the chain looks."""
+
+
+@pytest.mark.parametrize("index", range(len(WRONGS)))
+def test_the_first_rule_in_the_order_of_the_chain_is_named(index: int) -> None:
+    """All rules from one on are broken, in the row too: only the first is the reason."""
+    chain = subnet(attrs.evolve(OPEN, min_allowed=8, max_weight_u16=1))
+    for _, spoil in WRONGS[index:]:
+        spoil(chain)
+    assert submit(chain, ((99, 1), (99, 65535))).code is WRONGS[index][0]
+
+
+def wrong_rows() -> Iterator[tuple[Refusal, Pairs]]:
+    yield Refusal.DUPLICATE_UID, ((99, 1), (99, 65535))
+    yield Refusal.UNKNOWN_UID, ((1, 1), (99, 65535))
+    yield Refusal.TOO_FEW, ((1, 1), (2, 65535))
+    yield Refusal.TOO_LARGE, tuple((uid, 65535 if uid else 1) for uid in range(8))
+
+
+def test_the_first_rule_about_a_row_is_named() -> None:
+    chain = subnet(attrs.evolve(OPEN, min_allowed=8, max_weight_u16=1))
+    assert [submit(chain, row).code for _, row in wrong_rows()] == [c for c, _ in wrong_rows()]
+
+
+@given(st.lists(st.integers(0, 65535), min_size=1, max_size=8))
+def test_a_row_whose_greatest_weight_is_65535_is_stored_as_it_is(weights: list[int]) -> None:
+    chain = subnet()
+    row = tuple(enumerate((*weights[:-1], 65535)))
+    submit(chain, row)
+    assert stored(chain) == row
+
+
+@given(st.lists(st.integers(0, 65535), min_size=1, max_size=8).filter(any))
+def test_any_other_row_is_stored_with_65535_and_keeps_its_order(weights: list[int]) -> None:
+    chain = subnet()
+    submit(chain, tuple(enumerate(weights)))
+    kept = [weight for _, weight in stored(chain)]
+    assert max(kept) == 65535
+    for before, after in pairwise(sorted(zip(weights, kept, strict=True))):
+        assert before[1] <= after[1]
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 65535)), max_size=9).map(tuple)
+
+
+@given(ROWS, st.sampled_from([VALIDATOR, OTHER, MINERS[0], STRANGER]), st.integers(0, 2))
+def test_a_row_that_is_refused_changes_nothing(pairs: Pairs, hotkey: str, key: int) -> None:
+    rules = attrs.evolve(OPEN, min_allowed=2, max_weight_u16=40000, version_key=1)
+    chain, untouched = subnet(rules), subnet(rules)
+    receipt = submit(chain, pairs, hotkey=hotkey, key=key)
+    chain.advance()
+    untouched.advance()
+    views = [each.as_hotkey(VALIDATOR) for each in (chain, untouched)]
+    here, there = (everything(view, NETUID, chain.best) for view in views)
+    assert (here == there) is (receipt.kind == "refused")
+    assert (chain.log == ()) is (receipt.kind == "refused")

@@ -1,0 +1,214 @@
+"""A client believes what a known key has signed and what is proved, and nothing else."""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service.live import EPOCHS, HOSTILE, OWN, TYPES, Live, history, live, made
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from trust.council import signer
+
+import tallystick
+from tallystick.errors import InputError, TrustError
+from tallystick_service.settings import Settings
+from tallystick_state.ledger import Ledger
+from tallystick_state.trust.checkpoint import Checkpoint
+
+KEY = signer("validator").public
+SETTINGS = Settings(rate=1e4, burst=10_000)
+RECORD = next(history().lines(1)).rstrip()
+
+
+@pytest.fixture
+def client(service: Live) -> Iterator[tallystick.Client]:
+    with tallystick.Client(service.address, keys=[KEY]) as found:
+        yield found
+
+
+def test_what_is_proved_is_what_the_state_has(client: tallystick.Client, state: Path) -> None:
+    with Ledger.open(state) as ledger, ledger.queries() as queries:
+        board, epoch = queries.board(TYPES[1]), queries.state.epoch
+        reputation = {
+            number: queries.epoch(number).snapshot.reputation[board[0].hotkey][TYPES[1]]
+            for number in range(1, epoch + 1)
+        }
+        thresholds = queries.epoch(2).snapshot.thresholds
+    shown = client.board(TYPES[1])
+    assert [place["hotkey"] for place in shown["board"]] == [place.hotkey for place in board]
+    assert {*HOSTILE} < {place["hotkey"] for place in shown["board"]}
+    assert client.reputation(board[0].hotkey, TYPES[1], epoch - 1) == reputation[epoch]
+    assert client.thresholds(1) == thresholds
+    assert client.believed is not None
+    assert client.believed.size == EPOCHS
+    assert client.checkpoint() == client.believed
+
+
+def test_a_miner_sees_its_own_view_by_its_key(service: Live) -> None:
+    with tallystick.Client(
+        service.address, keys=[KEY], signer=signer("own miner", "sr25519"), hotkey=OWN
+    ) as client:
+        assert "rounds_24h" in client.miner(OWN)
+        assert client.get(f"/api/v1/miners/{OWN}/epochs")["hotkey"] == OWN
+        # one of an earlier epoch, which no leaderboard has
+        assert client.reputation(OWN, TYPES[0], 1) == Decimal("0.5")
+
+
+def test_a_record_is_explained(client: tallystick.Client) -> None:
+    told = tallystick.load("skills@1.0.0").explain(RECORD).to_dict()
+    assert client.explain(RECORD, "skills@1.0.0") == told
+
+
+@pytest.mark.parametrize("keys", [[], [signer("another").public]])
+def test_a_checkpoint_that_nobody_known_signed_is_not_believed(
+    service: Live, keys: list[Any]
+) -> None:
+    with tallystick.Client(service.address, keys=keys) as client:
+        for ask in (client.checkpoint, lambda: client.reputation(OWN, TYPES[0], EPOCHS - 1)):
+            with pytest.raises(TrustError, match="no signature by a known key"):
+                ask()
+        assert client.believed is None
+
+
+def test_a_log_that_grew_is_believed_and_one_that_was_cut_back_is_not(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with live(path, SETTINGS, signed_by=signer("validator")) as service:
+        with tallystick.Client(service.address, keys=[KEY]) as client:
+            first = client.checkpoint()
+            with Ledger.open(path) as ledger:
+                ledger.close_epoch(EPOCHS)
+            later = client.checkpoint()
+            assert (first.size, later.size) == (EPOCHS, EPOCHS + 1)
+        longer = Checkpoint(later.origin, later.size + 1, later.root)
+        with (
+            tallystick.Client(service.address, keys=[KEY], checkpoint=longer) as client,
+            pytest.raises(TrustError, match="that were there before"),
+        ):
+            client.checkpoint()
+        other = Checkpoint(first.origin, first.size, bytes(32))
+        with (
+            tallystick.Client(service.address, keys=[KEY], checkpoint=other) as client,
+            pytest.raises(TrustError, match="root"),
+        ):
+            client.checkpoint()
+
+
+def changed(service: Live, change: Callable[[str, Any], Any]) -> list[Route]:
+    """Routes that stand before the true ones, and change what they say."""
+
+    def route(path: str) -> Route:
+        async def answer(request: Request) -> JSONResponse:
+            query = f"?{request.url.query}" if request.url.query else ""
+            return JSONResponse(change(path, service.ask(f"{request.url.path}{query}").json()))
+
+        return Route(path, answer)
+
+    return [
+        route(path)
+        for path in ("/api/v1/proofs/row", "/api/v1/leaderboards/{t}", "/api/v1/checkpoint")
+    ]
+
+
+def _other_value(path: str, value: Any) -> Any:  # noqa: ANN401  # any JSON value
+    if path.endswith("row"):
+        value["rows"][0]["rows"][0][-1]["next"] = "0.999000000"
+    return value
+
+
+def _other_row(path: str, value: Any) -> Any:  # noqa: ANN401
+    if path.endswith("row"):
+        value["rows"][0]["rows"][0][0] = "somebody else"
+    return value
+
+
+def _other_board(path: str, value: Any) -> Any:  # noqa: ANN401
+    if "leaderboards" in path:
+        value["board"][0]["reputation"] = "0.999000000"
+    return value
+
+
+def _no_checkpoint(path: str, value: Any) -> Any:  # noqa: ANN401
+    if path.endswith("row"):
+        del value["checkpoint"]
+        del value["epochs"][0]["path"]
+    return value
+
+
+def _no_rows(path: str, value: Any) -> Any:  # noqa: ANN401
+    return {**value, "rows": []} if path.endswith("row") else value
+
+
+def _other_root(path: str, value: Any) -> Any:  # noqa: ANN401
+    if path.endswith("row"):
+        lines = value["checkpoint"].split("\n")
+        value["checkpoint"] = "\n".join([lines[0], lines[1], "A" * 43 + "=", *lines[3:]])
+    return value
+
+
+def _nonsense(_: str, value: Any) -> Any:  # noqa: ANN401
+    return [value]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_other_value, _other_row, _other_board, _no_checkpoint, _no_rows, _other_root, _nonsense],
+)
+def test_a_service_that_lies_is_found_out(
+    service: Live, state: Path, change: Callable[[str, Any], Any]
+) -> None:
+    with (
+        live(state, SETTINGS, routes=changed(service, change)) as lying,
+        tallystick.Client(lying.address, keys=[KEY]) as client,
+        pytest.raises((TrustError, InputError)),
+    ):
+        client.board(TYPES[1])
+
+
+def test_a_true_service_behind_another_is_believed(service: Live, state: Path) -> None:
+    with (
+        live(state, SETTINGS, routes=changed(service, lambda _, value: value)) as honest,
+        tallystick.Client(honest.address, keys=[KEY]) as client,
+    ):
+        assert client.board(TYPES[1])["board"]
+
+
+def test_a_refusal_says_what_to_do(client: tallystick.Client) -> None:
+    with pytest.raises(InputError, match="status 404: found the hotkey nobody, expected"):
+        client.miner("nobody")
+
+
+@pytest.mark.parametrize("address", ["ftp://x", "http://", "x", "http://x/path"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(InputError, match="found the address"):
+        tallystick.Client(address)
+
+
+def test_a_service_that_is_not_there_is_told() -> None:
+    with (
+        tallystick.Client("http://127.0.0.1:9") as client,
+        pytest.raises(InputError, match="cannot be asked"),
+    ):
+        client.checkpoint()
+
+
+def test_a_signer_without_its_hotkey_is_refused() -> None:
+    with pytest.raises(InputError, match="alone"):
+        tallystick.Client("http://127.0.0.1:9", hotkey=OWN)
+
+
+def test_answers_are_json_of_one_reading(state: Path) -> None:
+    async def doubled(_: Request) -> JSONResponse:
+        response = JSONResponse({})
+        response.body = b'{"checkpoint": 1, "checkpoint": 2}'
+        response.headers["content-length"] = str(len(response.body))
+        return response
+
+    with (
+        live(state, SETTINGS, routes=[Route("/api/v1/checkpoint", doubled)]) as service,
+        tallystick.Client(service.address, keys=[KEY]) as client,
+        pytest.raises(InputError, match="status 200"),
+    ):
+        client.checkpoint()

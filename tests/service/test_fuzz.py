@@ -1,0 +1,132 @@
+"""Whatever is asked, the answer is one that the description has, and never a fault of the service.
+
+The quick part runs in every run; schemathesis, which pins other versions of what we use, runs in an
+environment of its own, with the slow ones.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import examples
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from service.conftest import OPERATOR
+from service.live import HOSTILE, OWN, TYPES, Live, history
+from service.test_routes import ROWS, VALUES
+
+from tallystick_service.answer import JSON
+from tallystick_service.route import Parameter, Route
+
+SCHEMATHESIS = "schemathesis>=4.4,<5"
+CONFIGURATION = """
+# which records are valid is said by the rule set, not by the description
+[[operations]]
+include-path-regex = "/(explain|score)$"
+checks.positive_data_acceptance.expected-statuses = [200, 422]
+"""
+RECORD = next(history().lines(1)).rstrip()
+_TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from([*VALUES.values(), *HOSTILE, *TYPES, OWN, "-1", "9" * 30, "1e3", "٣", "null"]),
+)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+def value_of(parameter: Parameter) -> st.SearchStrategy[str]:
+    if parameter.kind == "number":
+        return st.integers(0, 8).map(str) | _TEXTS
+    choices = [VALUES.get(parameter.name, parameter.example), *parameter.choices]
+    return st.sampled_from(choices) | _TEXTS
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[Route, str, bytes | None, dict[str, str]]:
+    row = draw(st.sampled_from(ROWS))
+    path, query = row.path, list[str]()
+    for parameter in row.parameters:
+        value = quote(draw(value_of(parameter)).encode("utf-8", "replace"), safe="")
+        if f"{{{parameter.name}}}" in path:
+            path = path.replace(f"{{{parameter.name}}}", value)
+        elif draw(st.booleans()):
+            query.append(f"{parameter.name}={value}")
+    body = None
+    if row.posted:
+        body = draw(st.sampled_from([RECORD, b"", RECORD[:-5]]) | _JSON.map(_encoded))
+    who = draw(st.sampled_from([{}, {"authorization": f"Bearer {OPERATOR}"}]))
+    return row, f"{path}?{'&'.join(query)}" if query else path, body, who
+
+
+def _encoded(value: Any) -> bytes:  # noqa: ANN401  # any JSON value
+    return json.dumps(value).encode()
+
+
+@settings(max_examples=examples.number(150))
+@given(questions())
+def test_every_answer_is_described(
+    service: Live, question: tuple[Route, str, bytes | None, dict[str, str]]
+) -> None:
+    row, address, body, who = question
+    description = service.ask("/api/v1/openapi.json").json()
+    method = "POST" if row.posted else "GET"
+    reply = service.ask(address, who, method=method, body=body)
+    responses = description["paths"][row.path][method.lower()]["responses"]
+    if str(reply.status) not in responses:
+        # a value that is empty, or a dot, leads to another address
+        assert reply.code in {"no-such-address", "bad-path"}
+        return
+    content = responses[str(reply.status)]["content"]
+    media_type = reply.headers["content-type"].partition(";")[0]
+    if media_type == JSON:
+        schema = {**content[JSON]["schema"], "components": description["components"]}
+        Draft202012Validator(schema).validate(reply.json())
+    assert media_type in content
+
+
+@pytest.fixture(scope="session")
+def schemathesis(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its command, in an environment of its own."""
+    folder = tmp_path_factory.mktemp("schemathesis")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", SCHEMATHESIS]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    if done.returncode and "schemathesis" not in os.environ.get("TALLYSTICK_REQUIRE", ""):
+        pytest.skip(f"left out: schemathesis cannot be installed: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stderr
+    return folder / "bin" / "schemathesis"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("secret", ["", OPERATOR])
+def test_schemathesis_finds_nothing(
+    service: Live, schemathesis: Path, tmp_path: Path, secret: str
+) -> None:
+    (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
+    who = ["--header", f"Authorization: Bearer {secret}"] if secret else []
+    done = subprocess.run(
+        [
+            schemathesis,
+            "run",
+            f"{service.address}/api/v1/openapi.json",
+            *("--checks", "all", "--max-examples", "40", "--seed", "1", "--no-color"),
+            # anyone may ask: an answer without a proof is the public one
+            *("--exclude-checks", "ignored_auth"),
+            *who,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

@@ -1,0 +1,383 @@
+"""What a request must be: ours by host, of one reading by path, small, and not too often."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from service.live import Live, live, received
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.guard import SECURITY_HEADERS, Buckets, check_host, check_path
+from tallystick_service.settings import MIB, Settings
+
+
+def status_of(data: bytes) -> int:
+    return int(data.split(b" ", 2)[1]) if data else 0
+
+
+def get(path: str, host: str = "127.0.0.1", *more: str) -> bytes:
+    lines = (f"GET {path} HTTP/1.1", f"Host: {host}", "Connection: close", *more, "", "")
+    return "\r\n".join(lines).encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/healthz",
+        "/metrics",
+        "/api/v1/state",
+        "/api/v1/miners",
+        "/none",
+        "/a//b",
+        "/static/none",
+        "/operator",
+    ],
+)
+def test_every_answer_has_the_headers_that_protect(service: Live, path: str) -> None:
+    headers = service.ask(path).headers
+    assert {name: headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS
+    assert "set-cookie" not in headers
+    assert "server" not in headers
+    policy = headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "evil.example:127.0.0.1",
+        "user@127.0.0.1",
+        "127.0.0.1/evil",
+        "127.0.0.1 evil",
+        "",
+        "[::1",
+        "169.254.169.254",
+    ],
+)
+def test_a_host_that_is_not_ours_is_refused(service: Live, host: str) -> None:
+    """As a page of strangers has a browser send it, once its name leads to this machine."""
+    assert status_of(service.raw(get("/api/v1/state", host))) in {400, 421}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:1", "localhost.", "[::1]:8640"])
+def test_a_host_that_is_ours_is_answered(service: Live, host: str) -> None:
+    assert status_of(service.raw(get("/api/v1/state", host))) == 200
+
+
+@pytest.mark.parametrize("more", [("Host: evil.example",), ("Host: 127.0.0.1",)])
+def test_two_hosts_are_refused(service: Live, more: tuple[str, ...]) -> None:
+    assert status_of(service.raw(get("/api/v1/state", "127.0.0.1", *more))) in {400, 421}
+
+
+def test_a_forwarded_host_changes_nothing(service: Live) -> None:
+    more = ("X-Forwarded-Host: 127.0.0.1", "Forwarded: host=127.0.0.1")
+    assert status_of(service.raw(get("/api/v1/state", "evil.example", *more))) == 421
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../etc/passwd",
+        "/static/../settings.py",
+        "/static/..%2fsettings.py",
+        "/static/%2e%2e/settings.py",
+        "/api//v1/state",
+        "//evil.example/api/v1/state",
+        "/api/v1/./state",
+        "/api/v1/miners/%00",
+        "/api/v1/miners/%ff",
+        "/api/v1/miners/%",
+        "/api/v1/miners/%zz",
+        "/api/v1/miners/<script>",
+        "/api/v1/miners/a\\b",
+        "/" + "a" * 5000,
+    ],
+)
+def test_a_path_with_two_readings_is_refused(service: Live, path: str) -> None:
+    assert status_of(service.raw(get(path))) in {400, 404}
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    ["GET http://evil.example/api/v1/state HTTP/1.1", "CONNECT evil.example:80 HTTP/1.1"],
+)
+def test_a_proxy_is_not_what_this_is(service: Live, request_line: str) -> None:
+    data = f"{request_line}\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+    assert status_of(service.raw(data)) in {400, 404, 405}
+
+
+def test_an_encoded_slash_ends_no_part(service: Live) -> None:
+    assert service.ask("/api/v1/miners/a%2Fb").code == "no-such-miner"
+    assert service.ask("/api%2Fv1/state").code == "no-such-address"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["x%0d%0aSet-Cookie:%20a=b", "x%0aLocation:%20http://evil.example", "%E2%80%AE%0d%0a%0d%0a<b>"],
+)
+def test_no_part_of_a_question_becomes_a_header(service: Live, value: str) -> None:
+    for path in (f"/api/v1/miners/{value}", f"/api/v1/epochs?last={value}", f"/{value}"):
+        data = service.raw(get(path))
+        head, _, body = data.partition(b"\r\n\r\n")
+        assert b"evil" not in head
+        assert b"set-cookie" not in head.lower()
+        assert status_of(data) in {400, 404}
+        json.loads(body)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["X-A: b\nSet-Cookie: c", "X-A : b", " X-A: b", "X-A", "X\x00: b", "If-None-Match: \x00"],
+)
+def test_a_header_that_is_none_is_refused(service: Live, line: str) -> None:
+    data = service.raw(get("/api/v1/state", "127.0.0.1", line))
+    assert status_of(data) in {200, 400}
+    assert b"set-cookie" not in data.lower()
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\nGET /x HTTP/1.1\r\n\r\n"),
+        ("Content-Length: 5\r\nContent-Length: 6", "123456"),
+        ("Content-Length: -1", ""),
+        ("Content-Length: 99999999999999999999999", ""),
+        ("Transfer-Encoding: chunked", "zz\r\n"),
+    ],
+)
+def test_a_body_of_two_lengths_is_refused(service: Live, head: str, body: str) -> None:
+    data = f"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n{body}".encode()
+    answer = service.raw(data)
+    assert answer.count(b"HTTP/1.1 ") <= 1
+    assert status_of(answer) in {400, 413, 422}
+
+
+def test_a_body_that_is_too_large_is_refused_by_its_length_and_by_its_bytes(
+    service: Live,
+) -> None:
+    reply = service.ask("/api/v1/explain", method="POST", body=b" " * (MIB + 1))
+    assert (reply.status, reply.code) == (413, "too-large")
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    head = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(service.place, timeout=60) as connection:
+        connection.sendall(head)
+        for _ in range(64):
+            connection.sendall(chunk)
+        connection.sendall(b"0\r\n\r\n")
+        assert status_of(received(connection)) == 413
+
+
+def test_a_body_without_an_end_is_not_read_for_ever(service: Live) -> None:
+    chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    head = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(service.place, timeout=60) as connection:
+        connection.sendall(head)
+        sent = 0
+        try:
+            while sent < 1000:
+                connection.sendall(chunk)
+                sent += 1
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    assert sent < 1000
+
+
+def test_a_body_that_says_it_is_huge_is_refused_unread(service: Live) -> None:
+    head = f"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {1 << 40}\r\n\r\n"
+    assert status_of(service.raw(head.encode())) == 413
+
+
+def test_a_body_of_a_question_by_get_is_bounded_too(service: Live) -> None:
+    assert service.ask("/api/v1/state", body=b"x").status == 200
+    assert service.ask("/api/v1/state", body=b"x" * (MIB + 1)).code == "too-large"
+
+
+def test_heads_that_are_too_large_are_refused(service: Live) -> None:
+    more = [f"X-{number}: {'a' * 1000}" for number in range(64)]
+    assert status_of(service.raw(get("/api/v1/state", "127.0.0.1", *more))) == 431
+    assert service.ask("/api/v1/state").status == 200
+
+
+@pytest.fixture(scope="module")
+def hurried(state: Path) -> Iterator[Live]:
+    """A service that waits for a client for a fifth of a second."""
+    settings = Settings(rate=1e4, burst=10_000, seconds=0.2, client_connections=4)
+    with live(state, settings) as service:
+        yield service
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GET /api/v1/st",
+        b"GET /api/v1/state HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ",
+    ],
+)
+def test_a_client_that_never_ends_the_head_loses_its_connection(hurried: Live, data: bytes) -> None:
+    assert hurried.raw(data) == b""
+
+
+def test_a_client_that_drips_its_head_loses_its_connection(hurried: Live) -> None:
+    """Its time runs from the first byte, however many follow."""
+    with socket.create_connection(hurried.place, timeout=60) as connection:
+        connection.sendall(b"GET /api/v1/state HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        connection.settimeout(0.02)
+        ended = False
+        while not ended:
+            try:
+                connection.sendall(b"X: y\r\n")
+                ended = connection.recv(1) == b""
+            except TimeoutError:
+                pass
+            except (BrokenPipeError, ConnectionResetError):
+                ended = True
+    assert hurried.ask("/api/v1/state").status == 200
+
+
+def test_a_second_head_that_never_ends_loses_its_connection_too(hurried: Live) -> None:
+    with socket.create_connection(hurried.place, timeout=60) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        first = connection.recv(65536)
+        connection.sendall(b"GET /healthz HTT")
+        rest = received(connection)
+    assert status_of(first) == 200
+    assert b"HTTP/1.1" not in rest
+
+
+def test_a_client_that_never_ends_the_body_is_refused(hurried: Live) -> None:
+    head = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{"
+    assert status_of(hurried.raw(head)) == 408
+
+
+def test_a_client_that_takes_no_answers_loses_its_connection(state: Path) -> None:
+    async def endless(_: Request) -> PlainTextResponse:
+        return PlainTextResponse("x" * (64 * MIB))
+
+    settings = Settings(seconds=0.2)
+    with (
+        live(state, settings, routes=[Route("/large", endless)]) as service,
+        socket.create_connection(service.place, timeout=60) as connection,
+    ):
+        connection.sendall(get("/large"))
+        first = connection.recv(1)
+        # nothing is read until others were answered, and the service gave up
+        with socket.create_connection(service.place, timeout=60) as other:
+            assert received(other) == b""
+        total = len(first) + len(received(connection))
+    assert total < 64 * MIB
+
+
+def test_one_client_has_so_many_connections(hurried: Live) -> None:
+    connections = [socket.create_connection(hurried.place, timeout=60) for _ in range(12)]
+    try:
+        for connection in connections:
+            try:
+                connection.sendall(get("/healthz"))
+            except (BrokenPipeError, ConnectionResetError):
+                continue
+        answers = [status_of(received(connection)) for connection in connections]
+    finally:
+        for connection in connections:
+            connection.close()
+    assert 0 in answers
+    assert 200 in answers
+    assert hurried.ask("/healthz").status == 200
+
+
+def test_too_many_requests_are_refused_and_said_when_to_ask_again(state: Path) -> None:
+    with live(state, Settings(rate=0.01, burst=3)) as service:
+        replies = [service.ask("/healthz") for _ in range(5)]
+    assert [reply.status for reply in replies] == [200, 200, 200, 429, 429]
+    assert int(replies[-1].headers["retry-after"]) > 1
+    assert replies[-1].code == "too-many-requests"
+
+
+def test_a_client_behind_a_proxy_that_is_trusted_has_its_own_rate(state: Path) -> None:
+    settings = Settings(rate=0.01, burst=1, proxies=("127.0.0.1",))
+    with live(state, settings) as service:
+        names = ("203.0.113.1", "203.0.113.2", "198.51.100.9, 203.0.113.1")
+        statuses = [service.ask("/healthz", {"x-forwarded-for": name}).status for name in names]
+    assert statuses == [200, 200, 429]
+
+
+def test_a_client_cannot_name_itself_where_no_proxy_is_trusted(state: Path) -> None:
+    with live(state, Settings(rate=0.01, burst=1)) as service:
+        names = ("203.0.113.1", "203.0.113.2")
+        statuses = [service.ask("/healthz", {"x-forwarded-for": name}).status for name in names]
+    assert statuses == [200, 429]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 5)), max_size=60),
+    st.floats(0.1, 10),
+    st.integers(1, 5),
+)
+def test_no_client_ever_has_more_than_its_burst_and_its_rate(
+    asked: list[tuple[str, float]], rate: float, burst: int
+) -> None:
+    buckets, now, allowed = Buckets(rate, burst, 8), 0.0, dict.fromkeys("abc", 0)
+    for client, pause in asked:
+        now += pause
+        if not buckets.wait(client, now):
+            allowed[client] += 1
+        assert allowed[client] <= burst + rate * now + 1e-6
+
+
+def test_buckets_need_bounded_memory() -> None:
+    buckets = Buckets(1, 1, 16)
+    for number in range(10_000):
+        buckets.wait(str(number), 0.0)
+    assert len(buckets._buckets) == 16
+
+
+@given(st.binary(max_size=60))
+def test_a_path_that_is_let_by_has_one_reading(raw: bytes) -> None:
+    try:
+        path = check_path(b"/" + raw)
+    except RefusedQuestionError:
+        return
+    parts = path[1:].split("/")
+    assert not {".", ".."} & {*parts}
+    assert all(parts[:-1])
+
+
+@given(st.text(max_size=40))
+def test_a_host_that_is_let_by_is_ours(host: str) -> None:
+    try:
+        found = check_host([host], {"localhost"})
+    except RefusedQuestionError:
+        return
+    assert found.partition(":")[0].rstrip(".") == "localhost"
+
+
+def test_routes_of_others_are_guarded_too(state: Path) -> None:
+    async def echo(request: Request) -> PlainTextResponse:
+        body = await request.body()
+        return PlainTextResponse(body.decode(), headers={"set-cookie": "a=b"})
+
+    settings = Settings(bodies={"/peer/large": 8 * MIB})
+    routes = [
+        Route("/peer/large", echo, methods=["POST"]),
+        Route("/peer/small", echo, methods=["POST"]),
+    ]
+    with live(state, settings, routes=routes) as service:
+        body = b"x" * (4 * MIB)
+        large = service.ask("/peer/large", method="POST", body=body)
+        small = service.ask("/peer/small", method="POST", body=body)
+        elsewhere = service.ask("/peer/large", {"host": "evil.example"}, method="POST", body=b"x")
+    assert large.body == body
+    assert "set-cookie" not in large.headers
+    assert large.headers["x-content-type-options"] == "nosniff"
+    assert (small.status, elsewhere.status) == (413, 421)

@@ -1,0 +1,154 @@
+"""Who asks: a miner by its signature, for one origin and a short time; an operator by a secret."""
+
+import base64
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from service.conftest import OPERATOR
+from service.live import OTHER, OWN, Live, live
+from trust.council import signer
+
+from tallystick_service.challenge import Challenge
+from tallystick_service.settings import Settings
+from tallystick_state.trust import sr25519
+from tallystick_state.trust.encoding import ss58_text
+
+ADDRESS = f"/api/v1/miners/{OWN}/epochs"
+
+
+def status(service: Live, value: str) -> int:
+    return service.ask(ADDRESS, {"authorization": value}).status
+
+
+def test_a_proof_shows_a_miner_its_own_view(service: Live) -> None:
+    reply = service.ask(ADDRESS, service.proof())
+    assert reply.status == 200
+    assert reply.json()["hotkey"] == OWN
+
+
+def test_a_proof_may_be_of_an_ed25519_key(service: Live) -> None:
+    public = signer("own miner", "ed25519").public
+    named = ss58_text(public.data)
+    headers = service.proof(kind="ed25519", named=named)
+    # it holds, though the state has no such miner
+    assert service.ask(f"/api/v1/miners/{named}/epochs", headers).code == "no-such-miner"
+
+
+def test_a_wallet_that_signs_without_its_brackets_is_believed(service: Live) -> None:
+    found = signer("own miner", "sr25519")
+    challenge = Challenge(service.address, OWN, int(time.time()) + 60)
+    library = sr25519._library()
+    pair = found.pair
+    assert isinstance(pair, sr25519.Pair)
+    signature = library.sign((pair.public, pair.secret), challenge.message)
+    assert status(service, challenge.header(signature)) == 200
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seconds": -1},
+        {"seconds": 100_000},
+        {"origin": "https://evil.example"},
+        {"origin": "http://127.0.0.1"},
+        {"named": OTHER},
+        {"named": "5F"},
+        {"named": "<script>"},
+        {"named": ""},
+    ],
+    ids=str,
+)
+def test_a_proof_that_does_not_hold_is_refused(service: Live, changes: dict[str, object]) -> None:
+    reply = service.ask(ADDRESS, service.proof(**changes))  # type: ignore[arg-type]
+    assert (reply.status, reply.code) == (401, "bad-proof")
+    assert reply.headers["www-authenticate"] == "Tallystick"
+
+
+def test_a_proof_for_another_service_is_refused(service: Live, state: Path) -> None:
+    with live(state) as other:
+        assert service.ask(ADDRESS, other.proof()).status == 401
+        assert other.ask(ADDRESS, other.proof()).status == 200
+
+
+def test_a_proof_of_a_proxied_service_names_its_own_origin(state: Path) -> None:
+    settings = Settings(hosts=("board.example",))
+    with live(state, settings) as service:
+        headers = {**service.proof(origin="https://board.example"), "host": "board.example"}
+        assert service.ask(ADDRESS, headers).status == 200
+        headers |= service.proof(origin="https://other.example")
+        assert service.ask(ADDRESS, headers).status == 401
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value.replace("Tallystick ", "Tallystick"),
+        lambda value: value + ', hotkey="x"',
+        lambda value: value.replace("hotkey=", "Hotkey="),
+        lambda value: value.replace("signature=", "nonce="),
+        lambda value: value.replace('signature="', 'signature="00'),
+        lambda value: value[:-2] + ('0"' if value[-2] != "0" else '1"'),
+        lambda value: value.replace("sr25519", "ed25519"),
+        lambda value: value.replace("sr25519", "rsa"),
+        lambda value: value.replace('expires="', 'expires="0'),
+        lambda value: value.replace('expires="', 'expires="9'),
+        lambda value: value + "," * 3000,
+        lambda _: "Tallystick",
+        lambda _: "Tallystick x",
+        lambda _: "Negotiate abc",
+    ],
+)
+def test_a_proof_that_was_changed_is_refused(service: Live, change: object) -> None:
+    assert callable(change)
+    value = service.proof()["authorization"]
+    assert status(service, value) == 200
+    assert status(service, change(value)) == 401
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=80))
+def test_no_text_is_a_proof(service: Live, text: str) -> None:
+    assert status(service, f"Tallystick {text}") == 401
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"Bearer {OPERATOR}",
+        "Basic " + base64.b64encode(f"operator:{OPERATOR}".encode()).decode(),
+    ],
+)
+def test_the_operators_secret_shows_everything(service: Live, value: str) -> None:
+    assert service.ask("/api/v1/miners", {"authorization": value}).status == 200
+
+
+@pytest.mark.parametrize(
+    "value", ["Bearer x", "Bearer", "Basic !!!", "Basic b3BlcmF0b3I6", "Basic"]
+)
+def test_another_secret_is_refused(service: Live, value: str) -> None:
+    reply = service.ask("/api/v1/state", {"authorization": value})
+    assert (reply.status, reply.code) == (401, "not-the-operator")
+
+
+def test_nobody_is_the_operator_where_there_is_none(state: Path) -> None:
+    with live(state) as service:
+        for value in (f"Bearer {OPERATOR}", "Bearer None", "Bearer "):
+            assert service.ask("/api/v1/miners", {"authorization": value}).status == 401
+
+
+def test_a_browser_is_asked_for_the_secret_in_one_place(service: Live) -> None:
+    reply = service.ask("/operator")
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"].startswith("Basic realm=")
+    entered = service.ask("/operator", {"authorization": f"Bearer {OPERATOR}"})
+    assert (entered.status, entered.headers["location"]) == (303, "/")
+
+
+def test_an_operator_elsewhere_is_none(state: Path) -> None:
+    """Behind a proxy the peer is the proxy; whom it speaks for is not this machine."""
+    headers = {"authorization": f"Bearer {OPERATOR}", "x-forwarded-for": "203.0.113.9"}
+    for proxies in ((), ("127.0.0.1",)):
+        with live(state, Settings(operator=OPERATOR, proxies=proxies)) as service:
+            assert service.ask("/api/v1/miners", headers).status == 401

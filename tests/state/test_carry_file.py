@@ -1,0 +1,448 @@
+"""A state that moves over: what it carries counts as if it had been recorded, and is proved."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.command import run
+from state.databases import database, server, where
+from state.resealed import reseal
+from state.signing import ALICE, BOB, VAL_1, Key, digest, envelope, root, written_root
+from state.subnet import Record, record
+from state.test_workflow_state import task
+from state.trusted import authority
+
+from tallystick.errors import DamagedError, InputError, StateError, TrustError
+from tallystick.numbers.nano import to_text
+from tallystick_state.carry_file import CarryFile
+from tallystick_state.chain import chained
+from tallystick_state.ledger import Ledger
+from tallystick_state.model import unstructure
+from tallystick_state.replay import verify
+from tallystick_state.rules_in_force import begin_under
+from tallystick_state.transfer import export_state, import_state
+
+__all__ = ["database", "server", "where"]
+
+WORKFLOW, SKILLS = "workflow@1.2.0", "skills@1.2.0"
+PYTHON = "executable_python"
+MINERS = tuple(f"hk-{n}" for n in range(9))
+BEFORE = 5
+"""Rounds of the life before."""
+Value = dict[str, Any]
+
+
+def tasks_of(number: int, epoch: int) -> list[Record]:
+    """A round of the workflow line, in which some miners have a task."""
+    return [
+        task(
+            10 * number + n,
+            hotkey,
+            0.05 + 0.1 * ((3 * (number % BEFORE) + n) % 9),
+            round=number,
+            epoch=epoch,
+        )
+        for n, hotkey in enumerate(MINERS)
+        if (number % BEFORE + n) % 4
+    ]
+
+
+def skills_of(number: int, epoch: int) -> list[Record]:
+    return [
+        record(
+            f"t{number}-{n}",
+            hotkey,
+            round=number,
+            epoch=epoch,
+            latency_ms=30_000 + 9_000 * ((number + n) % 5),
+        )
+        for n, hotkey in enumerate(MINERS)
+    ]
+
+
+ROUNDS = {WORKFLOW: ("workflow", tasks_of), SKILLS: (PYTHON, skills_of)}
+
+
+def lived(place: Path | str, rules: str) -> Ledger:
+    """A state of several rounds and two closed epochs."""
+    skill_type, made = ROUNDS[rules]
+    ledger = Ledger.create(place, rules)
+    for uid, name in enumerate(MINERS):
+        ledger.register(name, uid, [skill_type])
+    for number in range(BEFORE):
+        ledger.close_round(made(number, ledger.open_epoch()))
+        if number in {2, BEFORE - 1}:
+            ledger.close_epoch()
+    return ledger
+
+
+def carry_of(ledger: Ledger) -> Value:
+    """The carry file of a state, as its operator would write it of what the state shows."""
+    with ledger.queries() as queries:
+        state, transaction = unstructure(queries.state), queries.transaction
+        columns: dict[str, dict[str, dict[str, str]]] = {}
+        for line, of_line in state.get("carry", {}).items():
+            for column, values in of_line.items():
+                for hotkey, text in values.items():
+                    columns.setdefault(hotkey, {}).setdefault(line, {})[column] = text
+        miners: Value = {}
+        for hotkey, miner in state["miners"].items():
+            window = [
+                {
+                    "type": event.skill_type,
+                    "rounds_ago": BEFORE - event.round,
+                    "task": event.task_id,
+                    "missed": event.missed,
+                    "measures": {name: to_text(int(n)) for name, n in event.measures.items()},
+                    **({} if event.quality is None else {"quality": to_text(event.quality)}),
+                    **({} if event.emission is None else {"emission": to_text(event.emission)}),
+                }
+                for event in transaction.scored(hotkey)
+            ]
+            miners[hotkey] = {
+                "uid": miner["uid"],
+                "types": miner["types"],
+                "reputation": miner["reputation"],
+                "columns": columns.get(hotkey, {}),
+                "window": window,
+            }
+    return {"format": 1, "miners": miners, "thresholds": state["thresholds"]}
+
+
+def written(folder: Path, value: object, name: str = "carry.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def moved(folder: Path, rules: str, place: Path | str) -> tuple[Ledger, Ledger]:
+    """A state, and one that has moved over from it."""
+    old = lived(folder / "old.db", rules)
+    return old, Ledger.create(place, rules, carry=written(folder, carry_of(old)))
+
+
+def values_of(ledger: Ledger) -> Mapping[str, Any]:
+    """Whatever pays: reputations, thresholds, averages and weights."""
+    with ledger.queries() as queries:
+        state = unstructure(queries.state)
+        return {
+            "weights": queries.weights(),
+            "reputations": {name: m["reputation"] for name, m in state["miners"].items()},
+            "thresholds": state["thresholds"],
+            "carry": state.get("carry"),
+        }
+
+
+@pytest.mark.parametrize("rules", [WORKFLOW, SKILLS])
+def test_a_moved_state_goes_on_as_the_old_one(tmp_path: Path, rules: str) -> None:
+    old, new = moved(tmp_path, rules, tmp_path / "new.db")
+    made = ROUNDS[rules][1]
+    seen = [values_of(old)]
+    # some weights read the last closed round, which does not move
+    before = values_of(new)
+    assert {**before, "weights": 0} == {**seen[0], "weights": 0}
+    if rules == WORKFLOW:
+        assert before["weights"] == seen[0]["weights"]
+    for number in range(3):
+        for ledger, first in ((old, BEFORE), (new, 0)):
+            ledger.close_round(made(first + number, ledger.open_epoch()))
+            ledger.close_epoch()
+        assert values_of(new) == values_of(old)
+        seen.append(values_of(new))
+    assert all(a != b for a, b in pairwise(seen))
+    assert verify(new).snapshots == 4
+
+
+def test_the_carried_values_are_in_every_digest(tmp_path: Path) -> None:
+    old = lived(tmp_path / "old.db", WORKFLOW)
+    value = carry_of(old)
+    other = json.loads(json.dumps(value))
+    other["miners"]["hk-0"]["window"][0]["quality"] = "0.123456789"
+    digests, begun = set[str](), set[str]()
+    for name, each in (("a", value), ("b", other), ("c", None)):
+        carry = None if each is None else written(tmp_path, each, f"{name}.json")
+        ledger = Ledger.create(tmp_path / f"{name}.db", WORKFLOW, carry=carry)
+        begun.add(ledger.in_force.genesis)
+        with ledger.queries() as queries:
+            digests.add(queries.digest())
+    assert len(digests) == len(begun) == 3
+
+
+def test_the_order_and_spelling_of_a_carry_file_do_not_matter(tmp_path: Path) -> None:
+    value = carry_of(lived(tmp_path / "old.db", WORKFLOW))
+    turned = {**value, "miners": dict(reversed(value["miners"].items()))}
+    for miner in turned["miners"].values():
+        miner["window"] = miner["window"][::-1]
+    in_force = begin_under([WORKFLOW], None, None)
+    first, second = (
+        CarryFile.read(written(tmp_path, each)).carried(in_force.at(0)) for each in (value, turned)
+    )
+    assert first == second
+
+
+def test_a_network_file_is_in_every_digest(tmp_path: Path) -> None:
+    network = f"sha256:{'ab' * 32}"
+    plain = Ledger.create(tmp_path / "plain.db", WORKFLOW)
+    named = Ledger.create(tmp_path / "named.db", WORKFLOW, network=network)
+    assert named.in_force.origin.network == network
+    assert Ledger.open(tmp_path / "named.db").in_force.origin.network == network
+    assert plain.in_force.genesis != named.in_force.genesis
+    with plain.queries() as a, named.queries() as b:
+        assert a.digest() != b.digest()
+    assert verify(named).entries == 1
+    with pytest.raises(StateError, match="expected sha256:"):
+        Ledger.create(tmp_path / "bad.db", WORKFLOW, network="sha256:no")
+
+
+def test_a_moved_state_is_copied_whole(tmp_path: Path, where: str) -> None:
+    _, new = moved(tmp_path, WORKFLOW, where)
+    new.close_round(tasks_of(0, 0))
+    new.close_epoch()
+    export_state(new, tmp_path / "state.jsonl")
+    import_state(tmp_path / "state.jsonl", tmp_path / "imported.db")
+    copy = Ledger.open(tmp_path / "imported.db")
+    assert values_of(copy) == values_of(new)
+    assert copy.in_force.genesis == new.in_force.genesis
+    with copy.queries() as a, new.queries() as b:
+        assert a.digest() == b.digest()
+    for ledger in (new, copy):
+        assert verify(ledger).snapshots == 2
+    new.backup(tmp_path / "backup.db")
+    assert values_of(Ledger.open(tmp_path / "backup.db")) == values_of(new)
+
+
+def test_carried_records_show_up_in_no_round(tmp_path: Path) -> None:
+    _, new = moved(tmp_path, WORKFLOW, tmp_path / "new.db")
+    with new.queries() as queries:
+        info = queries.info()
+        assert (info.records_round, info.open_events, info.miners) == (None, 0, 9)
+        assert queries.rounds() == queries.rounds(3) == []
+        assert queries.epoch(0).events == 0
+
+
+def forged(path: Path, change: Any) -> None:  # noqa: ANN401  # a function
+    """Change entries of a log as a forger does: the chain and the checksums fit."""
+    with closing(sqlite3.connect(path)) as driver, driver:
+        rows = driver.execute("SELECT seq, kind, body FROM tallystick_log ORDER BY seq").fetchall()
+        last = "0" * 64
+        for seq, (kind, body) in enumerate(change([(k, b) for _, k, b in rows]), 1):
+            last = chained(last, seq, kind, body).hash
+            driver.execute(
+                "UPDATE tallystick_log SET kind = ?, body = ?, hash = ? WHERE seq = ?",
+                (kind, body, last, seq),
+            )
+        driver.execute("UPDATE tallystick_head SET hash = ?", (last,))
+    reseal(path)
+
+
+@pytest.mark.parametrize("kind", ["genesis", "carried"])
+def test_a_forged_carried_value_is_found(tmp_path: Path, kind: str) -> None:
+    _, new = moved(tmp_path, WORKFLOW, tmp_path / "new.db")
+    assert new.in_force.origin.carry is not None
+    found, put = {"genesis": ('"hk-0"', '"hk-x"'), "carried": ('"missed":false', '"missed":true')}[
+        kind
+    ]
+
+    def change(entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        index = next(n for n, (k, body) in enumerate(entries) if k == kind and found in body)
+        entries[index] = kind, entries[index][1].replace(found, put)
+        return entries
+
+    forged(tmp_path / "new.db", change)
+    with pytest.raises(DamagedError):
+        verify(Ledger.open(tmp_path / "new.db"))
+
+
+def test_a_record_of_a_round_before_the_first_is_no_claim(tmp_path: Path) -> None:
+    _, new = moved(tmp_path, WORKFLOW, tmp_path / "new.db")
+    new.close_round(tasks_of(0, 0))
+
+    def change(entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [
+            (kind, body.replace('"round":0', '"round":-1') if kind in {"own", "signal"} else body)
+            for kind, body in entries
+        ]
+
+    forged(tmp_path / "new.db", change)
+    with pytest.raises(DamagedError, match="found the round -1"):
+        verify(Ledger.open(tmp_path / "new.db"))
+
+
+def base() -> Value:
+    return {
+        "format": 1,
+        "miners": {
+            "hk-0": {
+                "uid": 0,
+                "types": [PYTHON],
+                "reputation": {PYTHON: "0.700000000"},
+                "columns": {"skills": {"average": "0.100000000"}},
+            }
+        },
+    }
+
+
+def changed(*path: Any, value: object) -> Value:  # noqa: ANN401  # keys
+    made: Any = base()
+    inner = made
+    for key in path[:-1]:
+        inner = inner.setdefault(key, {})
+    inner[path[-1]] = value
+    return dict(made)
+
+
+MINER = ("miners", "hk-0")
+RECORD = {"type": PYTHON, "rounds_ago": 1, "task": "t1", "quality": "0.500000000"}
+BAD_FILES = [
+    ([], "the whole: found a list of 0"),
+    (changed("format", value=2), "format: found 2, expected the version of this format"),
+    (changed(*MINER, "uid", value=70000), "miners.hk-0.uid: found 70000"),
+    (changed(*MINER, "types", value=[]), "miners.hk-0.types"),
+    (changed(*MINER, "more", value=1), 'found "more"'),
+    (
+        changed(*MINER, "reputation", PYTHON, value="0.7"),
+        'reputation.executable_python: found "0.7"',
+    ),
+    (changed(*MINER, "reputation", PYTHON, value=0), "text of a decimal of nine places"),
+    (
+        changed(*MINER, "window", value=[RECORD | {"rounds_ago": 0}]),
+        "window[0].rounds_ago: found 0",
+    ),
+]
+BAD_VALUES = [
+    (changed(*MINER, "types", value=["pythn"]), 'miners.hk-0.types: found the skill type "pythn"'),
+    (
+        changed(*MINER, "reputation", PYTHON, value="9.000000000"),
+        "reputation.executable_python: found 9.000000000, expected 0",
+    ),
+    (changed(*MINER, "columns", "other", value={}), 'columns: found the line "other"'),
+    (
+        changed(*MINER, "columns", "skills", "other", value="0.100000000"),
+        'columns.skills: found the column "other"',
+    ),
+    (
+        changed("miners", "hk-1", value={"uid": 0, "types": [PYTHON]}),
+        'hk-1.uid: found the uid 0 of "hk-0"',
+    ),
+    (changed("miners", "h" * 65, value={"types": [PYTHON]}), "of 65 characters"),
+    (
+        changed("thresholds", PYTHON, "other", value="0.100000000"),
+        'thresholds.executable_python: found "other"',
+    ),
+    (changed("thresholds", "other", value={}), 'thresholds: found "other"'),
+    (changed(*MINER, "window", value=[RECORD, RECORD]), 'window[1]: found the task "t1"'),
+    (
+        changed(*MINER, "window", value=[RECORD | {"type": "x"}]),
+        'window[0].type: found the skill type "x"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), BAD_FILES)
+def test_a_file_of_another_form_is_refused(tmp_path: Path, value: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "carry.json"))
+
+
+@pytest.mark.parametrize(("value", "message"), BAD_VALUES)
+def test_a_value_that_the_rules_have_not_is_refused(
+    tmp_path: Path, value: object, message: str
+) -> None:
+    with pytest.raises(StateError) as caught:
+        Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
+    assert message in str(caught.value)
+    assert caught.value.code == "bad-carry"
+    assert not (tmp_path / "state.db").exists()
+
+
+def test_columns_of_who_has_left_are_refused(tmp_path: Path) -> None:
+    value = base()
+    del value["miners"]["hk-0"]["uid"]
+    with pytest.raises(StateError, match="without a uid"):
+        Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
+
+
+def test_a_text_that_is_no_json_is_refused_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "carry.json"
+    path.write_text('{\n  "format": 1,\n  oops\n}', encoding="utf-8")
+    with pytest.raises(InputError, match="line 3"):
+        Ledger.create(tmp_path / "state.db", SKILLS, carry=path)
+
+
+def signed(path: Path, trust: Path, *signers: Key, other: Value | None = None) -> bytes:
+    in_force = begin_under([SKILLS], None, trust)
+    carried, _ = CarryFile.read(path).carried(in_force.at(0))
+    said = {"format": 1, "network": "subnet-test", "trust": digest(root()), "carry": carried.digest}
+    named = {"name": "carry", "digest": {"sha256": carried.digest.removeprefix("sha256:")}}
+    return envelope("carry", said | (other or {}), *signers, subject=named)
+
+
+def test_where_signatures_count_what_is_carried_is_signed(tmp_path: Path) -> None:
+    carry, trust = written(tmp_path, base()), written_root(tmp_path, root())
+    place = tmp_path / "state.db"
+
+    def create(said: bytes | None) -> Ledger:
+        return Ledger.create(
+            place, SKILLS, validator="val-1", trust=trust, carry=carry, authority=authority(said)
+        )
+
+    zero = f"sha256:{'0' * 64}"
+    for said, code in (
+        (None, "unsigned"),
+        (signed(carry, trust, ALICE), "threshold-not-met"),
+        (signed(carry, trust, ALICE, VAL_1), "threshold-not-met"),
+        (signed(carry, trust, ALICE, BOB, other={"carry": zero}), "other-carry"),
+        (signed(carry, trust, ALICE, BOB, other={"trust": zero}), "other-root"),
+        (signed(carry, trust, ALICE, BOB, other={"network": "else"}), "other-network"),
+    ):
+        with pytest.raises(TrustError) as caught:
+            create(said)
+        assert caught.value.code == code
+        assert not place.exists()
+    ledger = create(signed(carry, trust, ALICE, BOB))
+    assert verify(Ledger.open(place)).entries == 1
+    export_state(ledger, tmp_path / "state.jsonl")
+    import_state(tmp_path / "state.jsonl", tmp_path / "copy.db", trust=trust)
+    copy = Ledger.open(tmp_path / "copy.db")
+    assert copy.in_force.genesis == ledger.in_force.genesis
+    with closing(sqlite3.connect(place)) as driver, driver:
+        driver.execute("DELETE FROM tallystick_envelopes")
+    reseal(place)
+    with pytest.raises(DamagedError, match="found no envelope"):
+        Ledger.open(place)
+
+
+def test_a_signature_where_nobody_asks_for_one_is_refused(tmp_path: Path) -> None:
+    carry, trust = written(tmp_path, base()), written_root(tmp_path, root())
+    said = authority(signed(carry, trust, ALICE, BOB))
+    with pytest.raises(TrustError) as caught:
+        Ledger.create(tmp_path / "a.db", SKILLS, carry=carry, authority=said)
+    assert caught.value.code == "no-root"
+    with pytest.raises(StateError, match="without a carry file"):
+        Ledger.create(tmp_path / "b.db", SKILLS, trust=trust, authority=said)
+
+
+def test_the_commands_move_a_state_over(tmp_path: Path) -> None:
+    carry, trust = written(tmp_path, base()), written_root(tmp_path, root())
+    done = run(
+        *("state", "init", "--rules", SKILLS, "--carry", str(carry)),
+        *("--network-digest", f"sha256:{'a' * 64}", "--state", str(tmp_path / "s.db")),
+    )
+    assert done.status == 0, done
+    assert "with 1 carried miner and 0 records" in done.out
+    info = json.loads(run("state", "info", "--state", str(tmp_path / "s.db"), "--json").out)
+    assert info["network"] == f"sha256:{'a' * 64}"
+    assert info["carry"]["miners"] == 1
+    refused = run(
+        *("state", "init", "--rules", SKILLS, "--carry", str(carry), "--trust", str(trust)),
+        *("--state", str(tmp_path / "t.db")),
+    )
+    assert refused.status == 1
+    assert "found no signature of carried values" in refused.err

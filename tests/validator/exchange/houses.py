@@ -1,0 +1,341 @@
+"""Validators of one simulated chain, each with a state, a shelf and a server of its own.
+
+The chain, the states, the intake, the HTTP and the sockets are real; time is the blocks that a test
+makes.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache, partial
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import attrs
+import rfc8785
+from starlette.types import ASGIApp
+from state.subnet import Record, record
+
+import tallystick
+from tallystick.scoring.scorer import Scorer
+from tallystick_chain.chain import Chain
+from tallystick_chain.network import Exchange, Network
+from tallystick_chain.simulated.hotkeys import address_of as address_of_key
+from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_service.server import address_of, bound, serving
+from tallystick_service.settings import Settings
+from tallystick_state.ledger import Ledger
+from tallystick_state.trust.keys import PairSigner, Signer
+from tallystick_validator.agreement import Counted, Waiting
+from tallystick_validator.closing import close
+from tallystick_validator.exchange import BatchExchange
+from tallystick_validator.peers import application
+from tallystick_validator.pulling import Limits
+
+NETUID, ROUNDS = 7, 2
+QUICK = Limits(
+    connect_seconds=2.0,
+    answer_seconds=2.0,
+    batch_seconds=2.0,
+    pull_seconds=4.0,
+    backoff_seconds=0.0,
+)
+SETTINGS = Settings(rate=10_000, burst=10_000)
+RULES = "skills@1.1.0"
+TYPE = "executable_python"
+MINERS = ("hk-1", "hk-2")
+
+
+def network(**changes: Any) -> Network:  # noqa: ANN401  # any key of a network file
+    """Epochs of 10 blocks, of two rounds each."""
+    values: dict[str, Any] = {
+        "name": "subnet-test",
+        "netuid": NETUID,
+        "anchor_block": 10,
+        "round_blocks": 5,
+        "epoch_rounds": ROUNDS,
+        "weights_at": 9,
+        "exchange": Exchange(commit_by=4, vote_by=8),
+    }
+    return Network(**values | changes)
+
+
+def chain_of(hotkeys: Iterable[str], stakes: Sequence[int] = (10, 10, 10)) -> SimulatedChain:
+    """A chain whose first neurons are validators with a permit."""
+    chain = SimulatedChain(finality_lag=1)
+    chain.create_subnet(NETUID)
+    for hotkey, stake in zip(hotkeys, stakes, strict=False):
+        chain.register(NETUID, hotkey, stake_rao=stake, permit=True)
+    for hotkey in MINERS:
+        chain.register(NETUID, hotkey)
+    chain.advance()
+    return chain
+
+
+def own_record(validator: str, task: str, epoch: int, hotkey: str = "hk-1", **more: Any) -> bytes:  # noqa: ANN401  # of record
+    """A record of the first round of an epoch, as a line."""
+    made: Record = record(
+        task, hotkey, validator=validator, epoch=epoch, round=epoch * ROUNDS, **more
+    )
+    return rfc8785.dumps(made)
+
+
+@cache
+def bound_rules() -> Scorer:
+    """The rules of all states, bound once."""
+    return tallystick.load(RULES)
+
+
+class Lines:
+    """An intake in memory, which freezes and settles as the real one does."""
+
+    def __init__(self) -> None:
+        self.waiting: list[bytes] = []
+        self.batches: dict[int, list[bytes]] = {}
+
+    def freeze(self, epoch: int) -> None:
+        """Fill the batch of an epoch, once."""
+        if epoch not in self.batches:
+            self.batches[epoch], self.waiting = self.waiting, []
+
+    def lines(self, epoch: int) -> Sequence[bytes]:
+        """The lines of the batch of an epoch."""
+        return self.batches.get(epoch, [])
+
+    def settle(self, epoch: int, *, counted: bool) -> None:
+        """End the batch of an epoch."""
+        if not counted:
+            self.waiting += self.batches.get(epoch, [])
+        self.batches[epoch] = []
+
+
+@attrs.define
+class House:
+    """One validator."""
+
+    chain: Chain
+    network: Network
+    ledger: Ledger
+    intake: Lines
+    exchange: BatchExchange
+    folder: Path
+    waits: Waiting | None = None
+    recorded: list[int] = attrs.field(factory=list)
+
+    @property
+    def hotkey(self) -> str:
+        """Its own hotkey."""
+        return self.chain.hotkey()
+
+    def give(self, *lines: bytes) -> None:
+        """Take records in."""
+        self.intake.waiting += lines
+
+    def step(self) -> None:
+        """Do what a daemon does at the finalized block."""
+        finalized = self.chain.head().finalized
+        self.exchange.advance(finalized, self.ledger.open_epoch())
+        self.waits = None
+        while finalized >= self.network.closing_block(self.ledger.open_epoch()):
+            epoch = self.ledger.open_epoch()
+            counted = self.exchange.counted(epoch)
+            if isinstance(counted, Waiting):
+                self.waits = counted
+                return
+            slots = [
+                {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": [TYPE]}
+                for neuron in self.chain.neurons(NETUID, self.network.end_block(epoch))
+                if not neuron.permit
+            ]
+            closing = close(self.ledger, self.network, counted, slots)
+            assert not closing.refused, closing.refused
+            self.recorded.append(closing.recorded)
+            self.intake.settle(epoch, counted=counted.of(self.hotkey) is not None)
+            self.exchange.closed(epoch, closing.snapshot, closing.rules)
+
+    def counted(self, epoch: int) -> tuple[str, ...]:
+        """The hotkeys whose batches count in an epoch."""
+        outcome = self.exchange.counted(epoch)
+        assert isinstance(outcome, Counted), outcome
+        return tuple(batch.validator for batch in outcome.batches)
+
+    def codes(self) -> set[str]:
+        """The codes of what is wrong."""
+        return {problem.code for problem in self.exchange.problems()}
+
+    def snapshot(self) -> str:
+        """The digest of its state."""
+        with self.ledger.queries() as queries:
+            return queries.digest()
+
+
+def house_of(  # noqa: PLR0913  # what a test changes
+    folder: Path,
+    chain: Chain,
+    *,
+    peers: Iterable[str] = (),
+    signer: Signer | None = None,
+    trust: Path | None = None,
+    network: Network = network(),  # noqa: B008  # a value
+    limits: Limits = QUICK,
+) -> House:
+    """A validator; in a folder that was used before it goes on."""
+    folder.mkdir(exist_ok=True)
+    where = folder / "state.db"
+    is_new = not where.exists()
+    ledger = Ledger.create(where, RULES, trust=trust) if is_new else Ledger.open(where)
+    # binding takes longer than all the rest
+    ledger.scorer = bound_rules()
+    intake = Lines()
+    exchange = BatchExchange(
+        network,
+        chain,
+        ledger,
+        intake,
+        folder / "batches",
+        peers=peers,
+        signer=signer,
+        limits=limits,
+        state_name="state.db",
+    )
+    return House(chain, network, ledger, intake, exchange, folder)
+
+
+@contextmanager
+def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
+    """An application on a socket, in a thread."""
+    ready, ends = threading.Event(), list[Callable[[], object]]()
+
+    async def main() -> None:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        async with serving(app, SETTINGS, listener):
+            ends.append(partial(loop.call_soon_threadsafe, done.set))
+            ready.set()
+            await done.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
+    thread.start()
+    assert ready.wait(60)
+    try:
+        yield
+    finally:
+        ends[0]()
+        thread.join()
+
+
+class Wire:
+    """A way from one validator to another over real sockets, which can be cut."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self._target, self.is_cut = target, False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = address_of(self._listener)
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End it."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.is_cut:
+                connection.close()
+                continue
+            threading.Thread(target=self._carry, args=(connection,), daemon=True).start()
+
+    def _carry(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError), socket.create_connection(self._target) as other:
+            # one request each: its head, then the answer until it ends
+            head = b""
+            while b"\r\n\r\n" not in head and (piece := connection.recv(65536)):
+                head += piece
+            other.sendall(head)
+            while not self.is_cut and (piece := other.recv(65536)):
+                connection.sendall(piece)
+
+
+@attrs.define
+class Subnet:
+    """Some validators of one chain that can reach each other."""
+
+    chain: SimulatedChain
+    network: Network
+    houses: list[House]
+    wires: dict[tuple[int, int], Wire]
+    away: set[int] = attrs.field(factory=set)
+
+    def cut_off(self, who: int, *, is_cut: bool = True) -> None:
+        """Cut one off from all others, or let it back; all still reach the chain."""
+        for pair, wire in self.wires.items():
+            if who in pair:
+                wire.is_cut = is_cut
+
+    def until(self, block: int, order: Sequence[int] | None = None) -> None:
+        """Make blocks until one is finalized; after each of them all validators act."""
+        while self.chain.finalized < block:
+            self.chain.advance()
+            for index in order or range(len(self.houses)):
+                if index not in self.away:
+                    self.houses[index].step()
+
+    def close(self, epoch: int, order: Sequence[int] | None = None) -> None:
+        """Go on until an epoch can be closed."""
+        self.until(self.network.closing_block(epoch), order)
+
+    def digests(self) -> set[str]:
+        """The digests of all states."""
+        return {house.snapshot() for house in self.houses}
+
+
+@contextmanager
+def subnet(  # noqa: PLR0913  # what a test changes
+    folder: Path,
+    *,
+    keys: Sequence[str | PairSigner] = tuple(map(hotkey_of, ("ann", "ben", "cem"))),
+    signers: Sequence[Signer | None] = (None, None, None),
+    stakes: Sequence[int] = (10, 10, 10),
+    trust: Path | None = None,
+    networks: Sequence[Network] = (network(),) * 3,  # a value
+    chain: SimulatedChain | None = None,
+) -> Iterator[Subnet]:
+    """Three validators with a server each, and a wire from each to each other."""
+    hotkeys = [key if isinstance(key, str) else address_of_key(key) for key in keys]
+    chain = chain_of(hotkeys, stakes) if chain is None else chain
+    listeners = [bound("127.0.0.1", 0) for _ in keys]
+    with ExitStack() as stack:
+        wires = {
+            (asks, answers): Wire(listeners[answers].getsockname()[:2])
+            for asks, answers in permutations(range(len(keys)), 2)
+        }
+        for wire in wires.values():
+            stack.callback(wire.close)
+        houses = []
+        for index, key in enumerate(keys):
+            house = house_of(
+                folder / str(index),
+                chain.as_hotkey(key),
+                peers=[wire.url for (asks, _), wire in wires.items() if asks == index],
+                signer=signers[index],
+                trust=trust,
+                network=networks[index],
+            )
+            houses.append(house)
+            stack.enter_context(served(app_of(house), listeners[index]))
+        yield Subnet(chain, networks[0], houses, wires)
+
+
+def app_of(house: House) -> ASGIApp:
+    """What a validator gives its peers."""
+    return application(house.exchange.routes(), SETTINGS)

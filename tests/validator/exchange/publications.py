@@ -1,0 +1,80 @@
+"""Histories of commitments: what hotkeys published at which blocks, and reads of it at a block."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+from hypothesis import strategies as st
+
+from tallystick_chain.chain import Commitment, Neuron
+from tallystick_chain.network import Exchange
+from tallystick_validator.ballots import UID_LIMIT, Ballot
+
+EPOCH = 7
+END, COMMIT, VOTE = 100, 120, 140
+
+
+@attrs.frozen
+class Published:
+    """One commitment of a history."""
+
+    block: int
+    hotkey: str
+    data: bytes
+
+
+def read(history: Iterable[Published], block: int) -> tuple[Commitment, ...]:
+    """The newest commitment of each hotkey at a block, as a chain gives it."""
+    newest: dict[str, Published] = {}
+    for each in sorted(history, key=lambda each: each.block):
+        if each.block <= block:
+            newest[each.hotkey] = each
+    return tuple(Commitment(h, p.block, p.data) for h, p in sorted(newest.items()))
+
+
+def rules(**changes: Any) -> Exchange:  # noqa: ANN401  # of any kind
+    """The part of a network file that a tally reads."""
+    return Exchange(COMMIT - END, VOTE - END, **changes)
+
+
+def digest_of(number: int) -> str:
+    """A batch that stands for its number."""
+    return f"{number + 1:064x}"
+
+
+@st.composite
+def networks(draw: st.DrawFn, most: int = 6) -> tuple[Neuron, ...]:
+    """Neurons, of whom some have no permit and some no stake."""
+    count = draw(st.integers(1, most))
+    return tuple(
+        Neuron(
+            uid=uid,
+            hotkey=f"hk-{uid}",
+            permit=draw(st.integers(0, 4)) > 0,
+            registered_block=1,
+            stake_rao=draw(st.integers(0, 9)),
+        )
+        for uid in range(count)
+    )
+
+
+def ballots(uids: int) -> st.SearchStrategy[bytes]:
+    """Bytes of ballots of this epoch and others, with bits of any uid, and bytes that are none."""
+    sound = st.builds(
+        lambda epoch, batch, holds: Ballot(epoch, batch, frozenset(holds)).to_bytes(),
+        st.sampled_from([EPOCH, EPOCH, EPOCH, EPOCH - 1, EPOCH + 1]),
+        st.none() | st.integers(0, 9).map(digest_of),
+        st.sets(st.integers(0, uids) | st.just(UID_LIMIT - 1)),
+    )
+    return sound | st.binary(max_size=128)
+
+
+@st.composite
+def histories(draw: st.DrawFn, neurons: tuple[Neuron, ...]) -> tuple[Published, ...]:
+    """What anybody published, at any blocks around those of the epoch; strangers too."""
+    hotkeys = st.sampled_from([*(n.hotkey for n in neurons), "stranger"])
+    blocks = st.integers(END - 5, VOTE + 10)
+    published = st.builds(Published, blocks, hotkeys, ballots(len(neurons)))
+    # the newest of a block is one, so each block and hotkey stands once
+    unique = draw(st.lists(published, max_size=14, unique_by=lambda p: (p.block, p.hotkey)))
+    return tuple(unique)

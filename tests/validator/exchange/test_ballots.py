@@ -1,0 +1,328 @@
+"""The law by which validators agree on batches, over any history of commitments."""
+
+import random
+from fractions import Fraction
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from validator.exchange.publications import (
+    COMMIT,
+    END,
+    EPOCH,
+    VOTE,
+    Published,
+    digest_of,
+    histories,
+    networks,
+    read,
+    rules,
+)
+
+from tallystick.errors import StateError
+from tallystick_chain.chain import Commitment, Neuron
+from tallystick_chain.network import Exchange
+from tallystick_validator.ballots import (
+    LAST_EPOCH,
+    MAX_BYTES,
+    UID_LIMIT,
+    Ballot,
+    Tally,
+    Window,
+    ballot_of,
+    batches_at,
+    counted,
+    due,
+    heard,
+    tally,
+)
+
+WINDOW = Window(END, COMMIT, VOTE)
+
+
+def of(
+    history: tuple[Published, ...], neurons: tuple[Neuron, ...], asked: Exchange
+) -> tuple[Tally, ...]:
+    """The batches that count, by the chain of a history."""
+    return counted(EPOCH, read(history, COMMIT), read(history, VOTE), neurons, asked)
+
+
+def others(tallies: tuple[Tally, ...], hotkey: str) -> list[tuple[str, str]]:
+    """The hotkeys and batches of everybody else."""
+    return [(t.hotkey, t.batch) for t in tallies if t.hotkey != hotkey]
+
+
+Case = tuple[tuple[Neuron, ...], tuple[Published, ...], Exchange]
+cases = networks().flatmap(
+    lambda neurons: st.tuples(
+        st.just(neurons),
+        histories(neurons),
+        st.sampled_from([rules(), rules(quorum=Fraction(2, 3)), rules(hear=("hk-0", "hk-2"))]),
+    )
+)
+uids = st.sets(st.integers(0, UID_LIMIT - 1))
+digests = st.none() | st.binary(min_size=32, max_size=32).map(bytes.hex).filter(
+    lambda digest: int(digest, 16) > 0
+)
+
+
+@given(st.integers(0, LAST_EPOCH), digests, uids)
+def test_a_ballot_comes_back_as_it_was_and_fits(
+    epoch: int, batch: str | None, holds: set[int]
+) -> None:
+    data = Ballot(epoch, batch, frozenset(holds)).to_bytes()
+    assert len(data) <= MAX_BYTES
+    assert ballot_of(data) == Ballot(epoch, batch, frozenset(holds))
+
+
+@given(st.binary(max_size=140) | st.binary(max_size=100).map(lambda rest: b"\x01" + rest))
+def test_bytes_are_no_ballot_or_the_one_spelling_of_one(data: bytes) -> None:
+    ballot = ballot_of(data)
+    assert ballot is None or ballot.to_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "ballot", [Ballot(LAST_EPOCH + 1), Ballot(-1), Ballot(0, None, frozenset({UID_LIMIT}))]
+)
+def test_what_no_ballot_can_name_is_refused(ballot: Ballot) -> None:
+    with pytest.raises(StateError, match="expected"):
+        ballot.to_bytes()
+
+
+@given(cases, st.randoms(use_true_random=False))
+def test_everyone_who_reads_the_same_blocks_has_the_same_list(
+    case: Case, rng: random.Random
+) -> None:
+    neurons, history, asked = case
+    shuffled = [list(read(history, COMMIT)), list(read(history, VOTE)), list(neurons)]
+    for part in shuffled:
+        rng.shuffle(part)
+    # nor does it matter what was published after the vote block, or before a newer one
+    newest = {(c.block, c.hotkey) for b in (COMMIT, VOTE) for c in read(history, b)}
+    trimmed = tuple(p for p in history if (p.block, p.hotkey) in newest)
+    assert counted(EPOCH, *shuffled, asked) == of(trimmed, neurons, asked)
+
+
+@given(cases)
+def test_a_batch_that_counts_is_held_by_more_than_the_quorum_of_stake(case: Case) -> None:
+    neurons, history, asked = case
+    stake = {n.hotkey: n.stake_rao for n in heard(neurons, asked)}
+    total = sum(stake.values())
+    at_commit, at_vote = ({c.hotkey: c for c in read(history, b)} for b in (COMMIT, VOTE))
+    for each in of(history, neurons, asked):
+        assert each.hotkey in stake
+        assert ballot_of(at_commit[each.hotkey].data).batch == each.batch
+        holders = [
+            hotkey
+            for hotkey in stake
+            if hotkey in at_vote
+            and (ballot := ballot_of(at_vote[hotkey].data)) is not None
+            and ballot.epoch == EPOCH
+            and each.uid in ballot.holds
+        ]
+        assert set(each.holders) <= set(holders)
+        assert sum(stake[h] for h in each.holders) == each.stake_rao
+        assert Fraction(each.stake_rao) > asked.quorum * total
+
+
+@given(cases, st.data())
+def test_bytes_that_do_not_vote_change_nothing_about_others(
+    case: Case, data: st.DataObject
+) -> None:
+    """Late, overwritten, unreadable, of another epoch: as if they had not been published."""
+    neurons, history, asked = case
+    who = data.draw(st.sampled_from(neurons)).hotkey
+    rest = tuple(p for p in history if p.hotkey != who)
+    spoiled = data.draw(
+        st.sampled_from(
+            [
+                # late: after the commit block, with a batch
+                [
+                    Published(
+                        COMMIT + 1, who, Ballot(EPOCH, digest_of(5), frozenset({0})).to_bytes()
+                    )
+                ],
+                # overwritten between the blocks by another batch
+                [
+                    Published(END + 1, who, Ballot(EPOCH, digest_of(5)).to_bytes()),
+                    Published(
+                        VOTE, who, Ballot(EPOCH, digest_of(6), frozenset({0, 1, 2})).to_bytes()
+                    ),
+                ],
+                [Published(END, who, b"\x01 no ballot"), Published(VOTE, who, b"\xff" * 128)],
+                [Published(VOTE, who, Ballot(EPOCH + 1, None, frozenset({0, 1})).to_bytes())],
+                [Published(VOTE, who, Ballot(EPOCH - 1, None, frozenset({0, 1})).to_bytes())],
+                # after the vote block
+                [Published(VOTE + 1, who, Ballot(EPOCH, None, frozenset({0, 1})).to_bytes())],
+            ]
+        )
+    )
+    with_them = of((*rest, *spoiled), neurons, asked)
+    assert others(with_them, who) == others(of(rest, neurons, asked), who)
+
+
+@given(cases)
+def test_who_is_not_heard_changes_nothing(case: Case) -> None:
+    neurons, history, asked = case
+    ears = {n.hotkey for n in heard(neurons, asked)}
+    silent = tuple(p for p in history if p.hotkey in ears)
+    assert of(history, neurons, asked) == of(silent, neurons, asked)
+
+
+@given(cases)
+def test_bits_of_uids_without_a_batch_change_nothing(case: Case) -> None:
+    neurons, history, asked = case
+    known = {t.uid for t in tally(EPOCH, read(history, COMMIT), (), neurons, asked)}
+    cleaned = tuple(
+        attrs.evolve(p, data=attrs.evolve(b, holds=b.holds & known).to_bytes())
+        if (b := ballot_of(p.data)) is not None
+        else p
+        for p in history
+    )
+    assert of(history, neurons, asked) == of(cleaned, neurons, asked)
+
+
+@given(cases, st.data())
+def test_who_commits_and_withholds_stops_nobody(case: Case, data: st.DataObject) -> None:
+    """Others hold what they held; the batch that nobody has does not count."""
+    neurons, history, asked = case
+    liar = data.draw(st.sampled_from(neurons))
+    rest = tuple(p for p in history if p.hotkey != liar.hotkey)
+    rest = tuple(
+        attrs.evolve(p, data=attrs.evolve(b, holds=b.holds - {liar.uid}).to_bytes())
+        if (b := ballot_of(p.data)) is not None
+        else p
+        for p in rest
+    )
+    withheld = Published(END + 1, liar.hotkey, Ballot(EPOCH, digest_of(9)).to_bytes())
+    with_it = of((*rest, withheld), neurons, asked)
+    assert with_it == of(rest, neurons, asked)
+
+
+@given(cases, st.data())
+def test_of_two_batches_the_one_at_the_commit_block_counts(case: Case, data: st.DataObject) -> None:
+    neurons, history, asked = case
+    who = data.draw(st.sampled_from(neurons))
+    rest = tuple(p for p in history if p.hotkey != who.hotkey)
+    first = Published(END + 1, who.hotkey, Ballot(EPOCH, digest_of(1)).to_bytes())
+    second = Published(END + 2, who.hotkey, Ballot(EPOCH, digest_of(2)).to_bytes())
+    late = Published(COMMIT + 1, who.hotkey, Ballot(EPOCH, digest_of(3)).to_bytes())
+    batches = batches_at(EPOCH, read((*rest, first, second, late), COMMIT), [who])
+    assert batches == {who.hotkey: digest_of(2)}
+    # and who stands by another one at the vote block has no vote
+    for each in tally(
+        EPOCH,
+        read((*rest, first, second, late), COMMIT),
+        read((*rest, first, second, late), VOTE),
+        neurons,
+        asked,
+    ):
+        assert who.hotkey not in each.holders
+
+
+def _neurons(*stakes: int) -> tuple[Neuron, ...]:
+    return tuple(Neuron(uid, f"hk-{uid}", True, 1, stake) for uid, stake in enumerate(stakes))
+
+
+def _votes(*holders: int) -> tuple[Published, ...]:
+    own = Published(END, "hk-0", Ballot(EPOCH, digest_of(0)).to_bytes())
+    votes = (
+        Published(
+            VOTE,
+            f"hk-{uid}",
+            Ballot(EPOCH, digest_of(0) if uid == 0 else None, frozenset({0})).to_bytes(),
+        )
+        for uid in holders
+    )
+    return (own, *votes)
+
+
+def test_exactly_the_quorum_is_not_enough() -> None:
+    assert not of(_votes(0, 1), _neurons(1, 1, 2), rules())
+    assert of(_votes(0, 2), _neurons(1, 1, 2), rules())
+
+
+def test_stake_beyond_any_double_is_counted_exactly() -> None:
+    large = 10**18 + 1
+    assert of(_votes(0), _neurons(large, 10**18), rules())
+    assert not of(_votes(1), _neurons(large, 10**18), rules())
+
+
+def test_who_was_away_between_the_blocks_keeps_its_batch_and_has_no_vote() -> None:
+    (only,) = of(_votes(1, 2), _neurons(1, 1, 1), rules())
+    assert (only.hotkey, only.holders) == ("hk-0", ("hk-1", "hk-2"))
+
+
+def test_nobody_with_stake_counts_nothing() -> None:
+    assert not of(_votes(0, 1), _neurons(0, 0), rules())
+
+
+def test_too_little_stake_is_not_heard() -> None:
+    assert [n.hotkey for n in heard(_neurons(5, 4, 6), rules(minimum_stake_rao=5))] == [
+        "hk-0",
+        "hk-2",
+    ]
+
+
+@given(cases, st.data())
+def test_what_is_due_is_published_at_most_four_times_and_then_rests(
+    case: Case, data: st.DataObject
+) -> None:
+    """A validator that does what is due ends with a vote for all that it holds."""
+    neurons, history, asked = case
+    # its own hotkey publishes what is due alone
+    me = data.draw(st.sampled_from(neurons))
+    history = tuple(p for p in history if p.hotkey != me.hotkey)
+    batch = data.draw(st.none() | st.just(digest_of(77)))
+    comes = data.draw(st.dictionaries(st.integers(0, 9).map(digest_of), st.integers(END, VOTE)))
+    at_end = {n.hotkey: n.uid for n in heard(neurons, asked)}
+    for block in range(END, VOTE + 1):
+        committed = (
+            batches_at(EPOCH, read(history, COMMIT), heard(neurons, asked))
+            if block >= COMMIT
+            else {}
+        )
+        held = {d for d, b in comes.items() if b <= block} | {batch}
+        mine = [c for c in read(history, block) if c.hotkey == me.hotkey]
+        known = {
+            "batch": batch,
+            "committed": committed,
+            "own": me.hotkey,
+            "held": held,
+            "uids": at_end,
+        }
+        ballot = due(EPOCH, WINDOW, block, newest=mine[0] if mine else None, **known)
+        if ballot is not None:
+            published = Published(block, me.hotkey, ballot.to_bytes())
+            history = (*history, published)
+            again = Commitment(me.hotkey, block, published.data)
+            assert due(EPOCH, WINDOW, block, newest=again, **known) is None
+    mine = [p for p in history if p.hotkey == me.hotkey]
+    assert len(mine) <= 4
+    assert all(p.block < VOTE for p in mine)
+    pinned = batches_at(EPOCH, read(history, COMMIT), heard(neurons, asked))
+    if me.hotkey in at_end:
+        assert pinned.get(me.hotkey) == batch
+    # the bytes that had come by three quarters of the time to vote are in its vote
+    in_time = {
+        at_end[h] for h, d in pinned.items() if comes.get(d, VOTE) <= COMMIT + 15 or d == batch
+    }
+    newest = [ballot_of(c.data) for c in read(history, VOTE) if c.hotkey == me.hotkey]
+    assert in_time <= (newest[0].holds if newest and newest[0] else frozenset())
+
+
+def test_who_comes_late_votes_without_a_batch_of_its_own() -> None:
+    uids = {"hk-0": 0, "hk-1": 1}
+    late = due(
+        EPOCH,
+        WINDOW,
+        COMMIT + 1,
+        batch=digest_of(1),
+        newest=None,
+        committed={"hk-0": digest_of(0)},
+        own="hk-1",
+        held={digest_of(0), digest_of(1)},
+        uids=uids,
+    )
+    assert late == Ballot(EPOCH, None, frozenset({0}))

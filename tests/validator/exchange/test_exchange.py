@@ -1,0 +1,335 @@
+"""Three validators of one chain that exchange batches over real HTTP end with one state."""
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+from state.signing import root, written_root
+from validator.exchange.houses import (
+    NETUID,
+    Subnet,
+    chain_of,
+    house_of,
+    network,
+    own_record,
+    subnet,
+)
+
+from tallystick_chain.chain import ChainError, Refusal
+from tallystick_chain.network import Exchange
+from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
+from tallystick_validator import batches
+from tallystick_validator.agreement import Waiting
+from tallystick_validator.ballots import Ballot, ballot_of
+from tallystick_validator.exchange import CODES
+
+NAMES = ("ann", "ben", "cem")
+HOTKEYS = tuple(map(hotkey_of, NAMES))
+
+
+def give(net: Subnet, epoch: int, *who: int) -> None:
+    """Each takes two records of an epoch in."""
+    for index in who or range(len(net.houses)):
+        house = net.houses[index]
+        tasks = (f"t{epoch}-{index}-{number}" for number in range(2))
+        house.give(*(own_record(house.hotkey, task, epoch) for task in tasks))
+
+
+def test_all_have_one_state_whatever_the_order(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        for epoch, order in ((0, (0, 1, 2)), (1, (2, 0, 1)), (2, (1, 2, 0))):
+            give(net, epoch, *order)
+            net.close(epoch, order)
+            assert [house.ledger.open_epoch() for house in net.houses] == [epoch + 1] * 3
+            assert len(net.digests()) == 1
+            assert {house.counted(epoch) for house in net.houses} == {tuple(sorted(HOTKEYS))}
+        assert [house.exchange.problems() for house in net.houses] == [()] * 3
+        assert [house.recorded for house in net.houses] == [[6] * 3] * 3
+        # a batch and a vote for each validator and epoch, and nothing twice
+        assert len([entry for entry in net.chain.log if entry.kind == "commitment"]) == 3 * 3 * 2
+
+
+def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.cut_off(2)
+        net.close(0)
+        ann, _, cem = net.houses
+        # the chain orders all the same: the two that have each other's batches decide
+        assert ann.counted(0) == tuple(sorted(HOTKEYS[:2]))
+        assert cem.ledger.open_epoch() == 0
+        assert isinstance(cem.waits, Waiting)
+        assert {problem.code for problem in cem.waits.problems} == {"batch-missing"}
+        assert all(problem.failing for problem in cem.waits.problems)
+        assert {"peer-unreachable", "batch-missing"} <= cem.codes()
+        net.cut_off(2, is_cut=False)
+        give(net, 1)
+        net.close(1)
+        assert len(net.digests()) == 1
+        assert ann.counted(1) == tuple(sorted(HOTKEYS))
+        batch = next(b for b in ann.exchange.counted(1).batches if b.validator == HOTKEYS[2])
+        assert sorted(json.loads(line)["epoch"] for line in batch.lines) == [0, 0, 1, 1]
+        assert {tuple(house.recorded) for house in net.houses} == {(4, 8)}
+        net.until(net.network.closing_block(1) + 1)
+        assert not any(house.codes() for house in net.houses)
+
+
+def test_one_cut_off_for_five_epochs_closes_them_all_as_the_others(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        net.cut_off(1)
+        for epoch in range(5):
+            give(net, epoch)
+            net.close(epoch)
+        assert net.houses[1].ledger.open_epoch() == 0
+        net.cut_off(1, is_cut=False)
+        give(net, 5)
+        net.close(5)
+        assert [house.ledger.open_epoch() for house in net.houses] == [6] * 3
+        assert len(net.digests()) == 1
+        batch = next(
+            b for b in net.houses[0].exchange.counted(5).batches if b.validator == HOTKEYS[1]
+        )
+        assert len(batch.lines) == 12
+        assert {tuple(house.recorded) for house in net.houses} == {(4, 4, 4, 4, 4, 16)}
+
+
+def test_one_that_is_killed_anywhere_commits_to_the_same_bytes(tmp_path: Path) -> None:
+    """Signatures of sr25519 are random, so a batch that were made again would be another."""
+    keys = [signer_of(name) for name in NAMES]
+    hotkeys = [address_of(key) for key in keys]
+    trust = written_root(tmp_path, root(events=hotkeys))
+    with subnet(tmp_path, keys=keys, signers=keys, trust=trust) as net:
+        give(net, 0)
+        net.until(net.network.end_block(0))
+        first = net.houses[2].exchange.shelf.own(0)
+        assert first is not None
+        # all that it had in memory is gone
+        old, again = net.houses[2], None
+        for block in range(net.network.end_block(0) + 1, net.network.closing_block(0) + 1):
+            again = house_of(
+                old.folder,
+                old.chain,
+                peers=[wire.url for (asks, _), wire in net.wires.items() if asks == 2],
+                signer=keys[2],
+            )
+            again.intake = old.intake
+            again.exchange._intake = old.intake
+            net.houses[2] = again
+            net.until(block)
+            assert again.exchange.shelf.own(0) == first
+        assert len(net.digests()) == 1
+        assert net.houses[0].counted(0) == tuple(sorted(hotkeys))
+        mine = [e for e in net.chain.log if e.kind == "commitment" and e.hotkey == hotkeys[2]]
+        assert {ballot_of(entry.call.data).batch for entry in mine} == {first}
+
+
+def test_a_state_with_a_trust_file_takes_what_is_signed_as_signed(tmp_path: Path) -> None:
+    keys = [signer_of(name) for name in NAMES]
+    hotkeys = [address_of(key) for key in keys]
+    trust = written_root(tmp_path, root(events=hotkeys))
+    with subnet(tmp_path, keys=keys, signers=keys, trust=trust) as net:
+        give(net, 0)
+        net.close(0)
+        assert len(net.digests()) == 1
+        assert net.houses[0].counted(0) == tuple(sorted(hotkeys))
+        for house in net.houses:
+            with house.ledger.store.reading() as transaction:
+                kinds = [entry.kind for entry in transaction.entries()]
+            assert kinds.count("signed") == 6
+            assert not {"signal", "own"} & {*kinds}
+
+
+def test_a_batch_that_another_key_signed_is_not_held_and_stops_nobody(tmp_path: Path) -> None:
+    keys = [signer_of(name) for name in NAMES]
+    hotkeys = [address_of(key) for key in keys]
+    trust = written_root(tmp_path, root(events=hotkeys))
+    signers = [keys[0], keys[1], keys[0]]
+    with subnet(tmp_path, keys=keys, signers=signers, trust=trust) as net:
+        give(net, 0)
+        net.close(0)
+        ann, ben, _ = net.houses
+        assert ann.counted(0) == tuple(sorted(hotkeys[:2]))
+        assert ann.snapshot() == ben.snapshot()
+        # it is told while the votes are open
+        assert ann.ledger.open_epoch() == 1
+
+
+def test_a_validator_that_commits_and_withholds_stops_nobody(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0, 0, 1)
+        net.until(net.network.end_block(0))
+        net.away.add(2)
+        withheld = Ballot(0, "ab" * 32, frozenset({0, 1, 2}))
+        net.houses[2].chain.commit(NETUID, withheld.to_bytes(), 1.0)
+        net.until(net.network.vote_block(0) - 2)
+        assert "batch-missing" in net.houses[0].codes()
+        net.close(0)
+        assert net.houses[0].counted(0) == net.houses[1].counted(0) == tuple(sorted(HOTKEYS[:2]))
+        assert net.houses[0].snapshot() == net.houses[1].snapshot()
+        net.until(net.network.closing_block(0) + 1)
+        assert not net.houses[0].codes() & {"batch-missing", "not-counted"}
+
+
+def test_a_validator_of_two_batches_has_the_one_at_the_commit_block(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.until(net.network.commit_block(0) + 1)
+        own = net.houses[2].exchange.shelf.own(0)
+        net.away.add(2)
+        second = Ballot(0, "cd" * 32, frozenset({0, 1, 2}))
+        net.houses[2].chain.commit(NETUID, second.to_bytes(), 1.0)
+        net.close(0)
+        net.away.clear()
+        net.until(net.network.closing_block(0) + 1)
+        assert {house.counted(0) for house in net.houses} == {tuple(sorted(HOTKEYS))}
+        held = net.houses[0].exchange.shelf.sizes(0)
+        assert own in held
+        assert len(net.digests()) == 1
+
+
+def test_one_that_is_down_while_votes_are_open_keeps_its_batch(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.until(net.network.commit_block(0))
+        net.away.add(1)
+        net.until(net.network.end_block(1))
+        assert net.houses[0].counted(0) == tuple(sorted(HOTKEYS))
+        net.away.clear()
+        give(net, 1)
+        net.close(1)
+        assert len(net.digests()) == 1
+
+
+def test_one_that_was_down_at_the_end_of_an_epoch_sends_its_records_late(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.away.add(1)
+        net.until(net.network.commit_block(0) + 1)
+        net.away.clear()
+        net.close(0)
+        assert net.houses[0].counted(0) == tuple(sorted([HOTKEYS[0], HOTKEYS[2]]))
+        net.close(1)
+        assert net.houses[0].counted(1) == (HOTKEYS[1],)
+        assert len(net.digests()) == 1
+
+
+def test_more_stake_than_the_quorum_decides_alone(tmp_path: Path) -> None:
+    with subnet(tmp_path, stakes=(30, 10, 10)) as net:
+        give(net, 0)
+        net.cut_off(0)
+        net.close(0)
+        # 20 of 50 hold the batches of the other two
+        assert net.houses[0].counted(0) == (HOTKEYS[0],)
+        net.cut_off(0, is_cut=False)
+        net.close(1)
+        assert len(net.digests()) == 1
+        assert net.houses[0].counted(1) == tuple(sorted(HOTKEYS[1:]))
+
+
+def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: Path) -> None:
+    chain = chain_of(HOTKEYS)
+    chain.keep_blocks = 14
+    with subnet(tmp_path, chain=chain) as net:
+        give(net, 0)
+        net.cut_off(2)
+        net.close(0)
+        net.chain.advance(30)
+        with pytest.raises(ChainError):
+            net.houses[0].chain.commitments(NETUID, net.network.commit_block(0))
+        # who saw the blocks pass still knows what they said
+        assert isinstance(net.houses[2].exchange.counted(0), Waiting)
+        # who was away needs an archive node
+        stranger = house_of(tmp_path / "new", net.houses[2].chain)
+        with pytest.raises(ChainError) as caught:
+            stranger.exchange.counted(0)
+        assert caught.value.code is Refusal.NO_BLOCK
+
+
+def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.close(0)
+        # an operator who records something behind the back of the others
+        smuggled = own_record(HOTKEYS[0], "smuggled", 1, "hk-2")
+        net.houses[2].ledger.import_events([smuggled])
+        for epoch in (1, 2, 3):
+            give(net, epoch)
+            net.close(epoch)
+        net.until(net.network.closing_block(3) + 1)
+        for who in (0, 1):
+            (problem,) = net.houses[who].exchange.problems()
+            assert problem.code == "peer-differs"
+            assert "in the epoch 1 at the step inputs" in problem.message
+            assert "state evidence --epoch 1" in problem.remedy
+            assert "tallystick dispute state.db" in problem.remedy
+        assert [p.code for p in net.houses[2].exchange.problems()] == ["peer-differs"] * 2
+
+
+def test_what_else_parts_peers_is_named(tmp_path: Path) -> None:
+    longer = network(
+        exchange=Exchange(commit_by=4, vote_by=8, quorum=network().exchange.quorum / 2)
+    )
+    with subnet(tmp_path, networks=(network(), network(), longer)) as net:
+        net.until(net.network.end_block(0))
+        (problem,) = net.houses[0].exchange.problems()
+        assert (problem.code, "network file" in problem.message) == ("peer-network", True)
+
+
+def test_rules_that_one_alone_has_scheduled_are_told(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.until(net.network.end_block(0))
+        net.houses[1].ledger.adopt("skills@1.2.0", 5)
+        net.until(net.network.closing_block(0) + 1)
+        assert net.houses[0].codes() == {"peer-rules"}
+        net.houses[0].ledger.adopt("skills@1.2.0", 5)
+        net.houses[2].ledger.adopt("skills@1.2.0", 5)
+        net.until(net.network.closing_block(1) + 1)
+        assert net.houses[0].codes() == set()
+
+
+def test_who_is_not_heard_publishes_nothing_and_closes_as_the_others(tmp_path: Path) -> None:
+    heard = attrs.evolve(network().exchange, hear=HOTKEYS[:2])
+    with subnet(tmp_path, networks=(network(exchange=heard),) * 3) as net:
+        give(net, 0)
+        net.until(net.network.end_block(0) + 1)
+        assert net.houses[2].codes() == {"not-heard"}
+        net.close(0)
+        assert net.houses[2].counted(0) == tuple(sorted(HOTKEYS[:2]))
+        assert len(net.digests()) == 1
+        assert {entry.hotkey for entry in net.chain.log if entry.kind == "commitment"} == {
+            *HOTKEYS[:2]
+        }
+
+
+def test_a_chain_that_refuses_a_ballot_is_told_with_its_remedy(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.until(net.network.end_block(0) - 1)
+        house = net.houses[0]
+        net.chain.advance()
+        net.chain.trim(NETUID, [0])
+        net.chain.advance()
+        house.step()
+        (problem,) = (p for p in house.exchange.problems() if p.code == "commit-refused")
+        assert "not-registered" in problem.message
+
+
+def test_damage_of_a_batch_on_the_disk_is_pulled_again(tmp_path: Path) -> None:
+    with subnet(tmp_path) as net:
+        give(net, 0)
+        net.until(net.network.closing_block(0) - 1)
+        house = net.houses[0]
+        for digest in house.exchange.shelf.sizes(0):
+            if digest != house.exchange.shelf.own(0):
+                path = house.exchange.shelf.path(0, digest)
+                path.write_bytes(path.read_bytes().replace(b"executable", b"exfiltrate"))
+        net.close(0)
+        assert {p.code for p in house.waits.problems} == {"batch-missing"}
+        net.until(net.network.closing_block(0) + 1)
+        assert len(net.digests()) == 1
+
+
+def test_every_code_of_a_problem_is_documented_once() -> None:
+    assert not CODES.keys() & batches.CODES.keys()

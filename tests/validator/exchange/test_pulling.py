@@ -1,0 +1,333 @@
+"""Peers that are slow, cut off or lie, over real sockets: refused or harmless, and others serve."""
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import attrs
+import pytest
+from validator.exchange.houses import QUICK
+from validator.exchange.liar import Liar, Request, Said, answer, liar, listing
+
+from tallystick.errors import InputError
+from tallystick_validator import pulling
+from tallystick_validator.batches import MAX_BATCH_BYTES, digest_of
+from tallystick_validator.peers import MAX_BATCHES, Status
+from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted
+from tallystick_validator.shelf import Shelf
+
+DATA = b"header\n" + os.urandom(200_000) + b"\n"
+DIGEST = digest_of(DATA)
+WANTED = Wanted(3, DIGEST, "5Val")
+HASTY = attrs.evolve(QUICK, answer_seconds=0.3, batch_seconds=0.3, connect_seconds=1.0)
+
+
+class Taken(dict[str, bytes]):
+    """The batches that came, by digest."""
+
+    def take(self, item: Wanted, data: bytes) -> None:
+        self[item.digest] = data
+
+
+def honest(data: bytes = DATA, *, ranges: bool = True) -> Callable[[Request, Liar], Said]:
+    """A peer that has one batch, and knows ranges or not."""
+
+    def say(request: Request, _: Liar) -> Said:
+        if request.path.startswith("/batches/"):
+            return listing(3, (DIGEST, len(data)))
+        if request.path != f"/batch/{DIGEST}":
+            return answer(b"", "404 Not Found")
+        asked = re.fullmatch(r"bytes=([0-9]+)-", request.headers.get("range", ""))
+        if asked is None or not ranges:
+            return answer(data)
+        start = int(asked[1])
+        span = f"bytes {start}-{len(data) - 1}/{len(data)}"
+        return answer(data[start:], "206 Partial Content", Content_Range=span)
+
+    return say
+
+
+def of_batch(said: Callable[[Request, Liar], Said]) -> Callable[[Request, Liar], Said]:
+    """A peer that lists the batch, and answers a request for it in its own way."""
+
+    def say(request: Request, peer: Liar) -> Said:
+        if request.path.startswith("/batches/"):
+            return listing(3, (DIGEST, len(DATA)))
+        return said(request, peer)
+
+    return say
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path / "batches")
+
+
+def pulled(
+    shelf: Shelf, *says: Callable[[Request, Liar], Said], limits: Limits = QUICK, times: int = 1
+) -> tuple[Taken, Puller, list[Liar]]:
+    """The outcome of pulling one batch from some peers, as often as a daemon would."""
+    taken = Taken()
+    with ExitStack() as stack:
+        liars = [stack.enter_context(liar(say)) for say in says]
+        puller = Puller([each.url for each in liars], shelf, limits)
+        for _ in range(times):
+            if DIGEST not in taken:
+                puller.pull([WANTED], taken.take)
+    return taken, puller, liars
+
+
+def test_a_batch_comes_whole(shelf: Shelf) -> None:
+    taken, puller, _ = pulled(shelf, honest())
+    assert taken == {DIGEST: DATA}
+    assert not puller.peers[0].failure
+    assert not any(shelf.part("x").parent.iterdir())
+
+
+def _drip(_: Request, peer: Liar) -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+    while not peer.stopped.wait(0.02):
+        yield b"x"
+
+
+def _drip_headers(_: Request, peer: Liar) -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\n"
+    while not peer.stopped.wait(0.02):
+        yield b"X-More: of the same\r\n"
+
+
+def _continue(_: Request, peer: Liar) -> Iterator[bytes]:
+    while not peer.stopped.wait(0.005):
+        yield b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+def _endless(_: Request, peer: Liar) -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\n\r\n"
+    while not peer.stopped.is_set():
+        yield bytes(65536)
+
+
+def _endless_chunks(_: Request, peer: Liar) -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    while not peer.stopped.is_set():
+        yield b"1000\r\n" + bytes(0x1000) + b"\r\n"
+
+
+def _mute(_: Request, peer: Liar) -> Iterator[bytes]:
+    peer.stopped.wait()
+    yield b""
+
+
+LIES: dict[str, Callable[[Request, Liar], Said]] = {
+    "other bytes": lambda *_: answer(b"x" + DATA[1:]),
+    "other length": lambda *_: answer(DATA + b"x"),
+    "nothing": lambda *_: answer(b""),
+    "not found": lambda *_: answer(b"", "404 Not Found"),
+    "an error": lambda *_: answer(b"", "500 Oh"),
+    "a redirect": lambda *_: answer(b"", "302 Found", Location="http://127.0.0.1:9/"),
+    "a redirect for ever": lambda *_: answer(b"", "308 P", Location=f"/peer/v1/batch/{DIGEST}"),
+    "a content encoding": lambda *_: answer(gzip.compress(DATA), Content_Encoding="gzip"),
+    "a bomb": lambda *_: answer(gzip.compress(bytes(10**7)), Content_Encoding="gzip"),
+    "a partial answer": lambda *_: answer(
+        DATA[5:], "206 Partial Content", Content_Range=f"bytes 5-{len(DATA) - 1}/{len(DATA)}"
+    ),
+    "a length beyond any batch": lambda *_: [
+        f"HTTP/1.1 200 OK\r\nContent-Length: {MAX_BATCH_BYTES + 1}\r\n\r\n".encode(),
+        DATA,
+    ],
+    "a length below zero": lambda *_: b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nabc",
+    "two lengths": lambda *_: b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nabcde",
+    "no HTTP": lambda *_: b"\x00\xff" * 1000,
+    "half a header": lambda *_: b"HTTP/1.1 200 OK\r\nContent-Le",
+    "a header without an end": lambda *_: b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000,
+    "10,000 headers": lambda *_: (
+        b"HTTP/1.1 200 OK\r\n" + b"X-Y: z\r\n" * 10_000 + b"Content-Length: 0\r\n\r\n"
+    ),
+    "bytes without an end": _endless,
+    "chunks without an end": _endless_chunks,
+    "drops": _drip,
+    "headers in drops": _drip_headers,
+    "100 Continue for ever": _continue,
+    "silence": _mute,
+    "a closed connection": lambda *_: b"",
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES.keys())
+def test_a_peer_that_lies_or_stalls_is_noted_and_another_serves(
+    shelf: Shelf, lie: Callable[[Request, Liar], Said]
+) -> None:
+    taken, puller, _ = pulled(shelf, of_batch(lie), honest(), limits=HASTY, times=4)
+    assert taken == {DIGEST: DATA}
+    assert not any(shelf.part("x").parent.iterdir())
+    # alone it gives nothing
+    taken, puller, _ = pulled(shelf, of_batch(lie), limits=HASTY, times=2)
+    assert not taken
+    assert puller.peers[0].failure
+
+
+LISTS: dict[str, Callable[[Request, Liar], Said]] = {
+    "no JSON": lambda *_: answer(b"<html>"),
+    "no UTF-8": lambda *_: answer(b'{"epoch":3,"batches":[{"batch":"\xff","size":1}]}'),
+    "deep JSON": lambda *_: answer(b"[" * 100_000),
+    "a list": lambda *_: answer(b"[]"),
+    "10,000 batches": lambda *_: listing(3, *((f"{i:064x}", 5) for i in range(10_000))),
+    "one more than fit": lambda *_: listing(3, *((f"{i:064x}", 5) for i in range(MAX_BATCHES + 1))),
+    "a path as digest": lambda *_: listing(3, ("../../../../etc/passwd", 5)),
+    "a digest with a line end": lambda *_: listing(3, (f"{DIGEST}\n", 5)),
+    "capital digits": lambda *_: listing(3, (DIGEST.upper(), 5)),
+    "other digits": lambda *_: listing(3, ("\u0661" * 64, 5)),
+    "a size below zero": lambda *_: listing(3, (DIGEST, -1)),
+    "2 MiB": lambda *_: answer(b'{"epoch":3,"batches":[]' + b" " * 2**21 + b"}"),
+    "silence": _mute,
+    "drops": _drip,
+    "a redirect": lambda *_: answer(b"", "301 M", Location="file:///etc/passwd"),
+}
+
+
+@pytest.mark.parametrize("lie", LISTS.values(), ids=LISTS.keys())
+def test_a_list_that_lies_is_refused_whole(
+    shelf: Shelf, lie: Callable[[Request, Liar], Said]
+) -> None:
+    def say(request: Request, peer: Liar) -> Said:
+        return lie(request, peer) if request.path.startswith("/batches/") else answer(DATA)
+
+    taken, puller, (peer,) = pulled(shelf, say, limits=HASTY)
+    assert not taken
+    assert puller.peers[0].failure
+    assert [request.path for request in peer.requests] == ["/batches/3"]
+    taken, _, _ = pulled(shelf, say, honest(), limits=HASTY)
+    assert taken == {DIGEST: DATA}
+
+
+def test_batches_that_nobody_committed_are_not_pulled(shelf: Shelf) -> None:
+    """A peer that lists as many as it may is asked for the one that is wanted."""
+
+    def say(request: Request, _: Liar) -> Said:
+        if request.path.startswith("/batches/"):
+            others = [(f"{i:064x}", 5) for i in range(MAX_BATCHES - 1)]
+            return listing(3, *others, (DIGEST, len(DATA)))
+        return answer(DATA)
+
+    taken, _, (peer,) = pulled(shelf, say)
+    assert taken == {DIGEST: DATA}
+    assert [request.path for request in peer.requests] == ["/batches/3", f"/batch/{DIGEST}"]
+
+
+@pytest.mark.parametrize("ranges", [True, False], ids=["ranges", "no ranges"])
+def test_a_cut_is_resumed_by_whoever_has_it(shelf: Shelf, ranges: bool) -> None:
+    """Half of the bytes come from one peer, which then is gone, and the rest from another."""
+    half = len(DATA) // 2
+
+    def cut(*_: object) -> list[bytes]:
+        return [f"HTTP/1.1 200 OK\r\nContent-Length: {len(DATA)}\r\n\r\n".encode(), DATA[:half]]
+
+    taken, puller, _ = pulled(shelf, of_batch(cut), limits=QUICK)
+    assert not taken
+    assert "early" in puller.peers[0].failure
+    assert shelf.part(DIGEST).stat().st_size == half
+    taken, _, (peer,) = pulled(shelf, honest(ranges=ranges))
+    assert taken == {DIGEST: DATA}
+    assert peer.requests[-1].headers["range"] == f"bytes={half}-"
+
+
+def test_a_beginning_that_a_liar_poisoned_is_pulled_again_from_each_alone(shelf: Shelf) -> None:
+    """The honest peer whose rest did not fit is not taken for the liar."""
+
+    def poison(*_: object) -> list[bytes]:
+        return [f"HTTP/1.1 200 OK\r\nContent-Length: {len(DATA)}\r\n\r\n".encode(), b"x" * 1000]
+
+    shelf.part(DIGEST).write_bytes(b"x" * 1000)
+    taken, puller, _ = pulled(shelf, of_batch(poison), honest(), times=4)
+    assert taken == {DIGEST: DATA}
+    assert not puller.peers[1].lies
+
+
+def test_a_part_longer_than_its_batch_begins_anew(shelf: Shelf) -> None:
+    def say(request: Request, peer: Liar) -> Said:
+        if "range" in request.headers:
+            return answer(b"", "416 Range Not Satisfiable")
+        return honest()(request, peer)
+
+    shelf.part(DIGEST).write_bytes(DATA + b"more")
+    taken, _, _ = pulled(shelf, say, times=3)
+    assert taken == {DIGEST: DATA}
+
+
+def test_a_liar_with_every_batch_costs_no_more_than_its_own_answers(shelf: Shelf) -> None:
+    """Of many batches that a liar offers too, each comes from the honest peer in the end."""
+    batches = {digest_of(data): data for data in (os.urandom(2000) for _ in range(40))}
+
+    def offers(request: Request, lies: bool) -> Said:
+        if request.path.startswith("/batches/"):
+            return listing(3, *((digest, 2000) for digest in batches))
+        data = batches[request.path.rpartition("/")[2]]
+        return answer(bytes(2000) if lies else data)
+
+    taken = Taken()
+    with liar(lambda r, _: offers(r, True)) as bad, liar(lambda r, _: offers(r, False)) as good:
+        puller = Puller([bad.url, good.url], shelf, QUICK)
+        for _ in range(3):
+            puller.pull([Wanted(3, d, "5Val") for d in batches if d not in taken], taken.take)
+    assert taken == batches
+    assert len(bad.requests) < 20
+
+
+def test_a_peer_that_fails_is_left_alone_for_a_while(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(pulling.time, "monotonic", lambda: now[0])
+    puller = Puller(["http://127.0.0.1:9"], shelf, Limits())
+    (peer,) = puller.peers
+    waits = []
+    for _ in range(10):
+        peer.fail("gone")
+        waits.append(peer.retry_at - now[0])
+        assert not puller.ready()
+        now[0] = peer.retry_at
+        assert puller.ready() == [peer]
+    assert waits[0] < waits[1] <= waits[-1] == Limits().backoff_seconds
+    peer.succeed()
+    assert puller.ready() == [peer]
+
+
+def test_nobody_listens(shelf: Shelf) -> None:
+    with liar(honest()) as gone:
+        pass
+    puller = Puller([gone.url], shelf, QUICK)
+    puller.pull([WANTED], Taken().take)
+    assert "cannot be asked" in puller.peers[0].failure
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ftp://peer", "file:///etc/passwd", "peer:80", "http://", "http://peer:0", ""),
+        *("http://peer:99999", "http://peer/?a=b", "http://peer/#x", "http://u:p@peer"),
+    ],
+)
+def test_what_is_no_plain_address_is_refused(shelf: Shelf, url: str) -> None:
+    with pytest.raises(InputError, match="expected http"):
+        Puller([url], shelf)
+
+
+def test_an_address_may_have_a_path(shelf: Shelf) -> None:
+    seen = []
+
+    def say(request: Request, _: Liar) -> Said:
+        seen.append(request.path)
+        return answer(json.dumps({"epoch": 3, "batches": []}).encode())
+
+    with liar(say) as peer:
+        Puller([f"{peer.url}/validator/"], shelf, QUICK).pull([WANTED], Taken().take)
+    assert seen == ["/validator/peer/v1/batches/3"]
+
+
+def test_a_status_of_another_kind_is_refused() -> None:
+    with liar(lambda *_: answer(b'{"format":1,"hotkey":5}')) as peer, pytest.raises(PeerError):
+        Peer(peer.url, QUICK).json("/status", Status)

@@ -1,0 +1,291 @@
+"""Closing: what is due, and the closing of an epoch as one change that nothing else decides."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from state.subnet import event
+from validator.daemons import MINERS, ROUNDS, RULES, SKILL, lines, network, records
+
+from tallystick.errors import RefusedError, StateError, StoreError
+from tallystick_chain.network import Network
+from tallystick_state.ledger import Ledger
+from tallystick_validator.agreement import Counted, CountedBatch
+from tallystick_validator.closing import close, epochs_due, objection, row_due
+
+SLOTS = [{"uid": uid, "hotkey": hotkey, "types": [SKILL]} for uid, hotkey in enumerate(MINERS)]
+ALICE, BOB = "alice", "bob"
+NETWORK = network()
+
+
+def begun(path: Path) -> Ledger:
+    return Ledger.create(path, RULES)
+
+
+def batch(validator: str, rows: Sequence[bytes]) -> CountedBatch:
+    return CountedBatch(validator, tuple(rows))
+
+
+def counted(epoch: int, *batches: CountedBatch) -> Counted:
+    return Counted(epoch, batches)
+
+
+def both(epoch: int, count: int = 8) -> Counted:
+    """Batches of two validators, with records of the epoch and late ones of the one before."""
+    of_alice, of_bob = (
+        [
+            *lines(records(validator, epoch, count)),
+            *(lines(records(validator, epoch - 1, count + 3)[count:]) if epoch else ()),
+        ]
+        for validator in (ALICE, BOB)
+    )
+    return counted(epoch, batch(ALICE, of_alice), batch(BOB, of_bob))
+
+
+def standing(ledger: Ledger) -> tuple[Any, ...]:
+    with ledger.queries() as queries:
+        head = queries.head
+        return queries.digest(), queries.rules_digest(), head.entries, head.hash
+
+
+def closed_all(path: Path, epochs: int = 3) -> tuple[Any, ...]:
+    with begun(path) as ledger:
+        for epoch in range(epochs):
+            close(ledger, NETWORK, both(epoch), SLOTS)
+        return standing(ledger)
+
+
+@given(opened=st.integers(0, 40), finalized=st.integers(0, 400), at=st.integers(0, 6))
+@examples(100)
+def test_what_is_due_follows_from_blocks(opened: int, finalized: int, at: int) -> None:
+    of: Network = attrs.evolve(NETWORK, weights_at=at)
+    due = epochs_due(of, opened, finalized)
+    assert due.start == opened
+    assert all(of.closing_block(epoch) <= finalized for epoch in due)
+    assert of.closing_block(due.stop) > finalized
+    row = row_due(of, opened, finalized)
+    due_rows = [e for e in range(opened) if of.weights_block(e) <= finalized]
+    assert row == (due_rows[-1] if due_rows else None)
+
+
+def test_an_epoch_closes_once(tmp_path: Path) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        first = close(ledger, NETWORK, both(0), SLOTS)
+        before = standing(ledger)
+        again = close(ledger, NETWORK, both(0), SLOTS)
+        assert (first.recorded, first.late, first.refused, first.already) == (16, 0, (), False)
+        assert again.already
+        assert (again.snapshot, again.rules) == (first.snapshot, first.rules)
+        assert standing(ledger) == before
+
+
+def test_late_records_come_with_the_next_epoch(tmp_path: Path) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        close(ledger, NETWORK, both(0), SLOTS)
+        closing = close(ledger, NETWORK, both(1), SLOTS)
+    assert (closing.recorded, closing.late, closing.refused) == (22, 6, ())
+
+
+def test_the_order_of_batches_changes_nothing(tmp_path: Path) -> None:
+    standings = set()
+    for name, order in (("a", 1), ("b", -1)):
+        with begun(tmp_path / f"{name}.db") as ledger:
+            for epoch in range(2):
+                every = both(epoch)
+                close(ledger, NETWORK, Counted(epoch, every.batches[::order]), SLOTS)
+            standings.add(standing(ledger))
+    assert len(standings) == 1
+
+
+@given(seed=st.randoms(use_true_random=False))
+@examples(6)
+def test_the_order_of_lines_changes_no_digest(
+    tmp_path_factory: pytest.TempPathFactory, seed: Any
+) -> None:
+    digests = set()
+    for shuffled in (False, True):
+        path = tmp_path_factory.mktemp("state") / "a.db"
+        with begun(path) as ledger:
+            for epoch in range(2):
+                batches = both(epoch).batches
+                if shuffled:
+                    batches = tuple(
+                        attrs.evolve(b, lines=tuple(seed.sample(b.lines, len(b.lines))))
+                        for b in batches
+                    )
+                close(ledger, NETWORK, Counted(epoch, batches), SLOTS)
+            digests.add(standing(ledger)[:2])
+    assert len(digests) == 1
+
+
+class Failing(Sequence[bytes]):
+    """Lines of which some can be read, before the disk fails."""
+
+    def __init__(self, rows: Sequence[bytes], whole: int) -> None:
+        self.rows, self.left = rows, whole
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[bytes]:
+        for row in self.rows:
+            if not self.left:
+                raise OSError("the disk has failed")
+            self.left -= 1
+            yield row
+
+
+@pytest.mark.parametrize("whole", [0, 5])
+def test_a_closing_that_fails_leaves_no_trace(tmp_path: Path, whole: int) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        close(ledger, NETWORK, both(0), SLOTS)
+        before = standing(ledger)
+        every = both(1)
+        failing = attrs.evolve(every.batches[1], lines=Failing(every.batches[1].lines, whole))
+        with pytest.raises(OSError, match="the disk has failed"):
+            close(ledger, NETWORK, Counted(1, (every.batches[0], failing)), SLOTS)
+        assert standing(ledger) == before
+        close(ledger, NETWORK, every, SLOTS)
+        close(ledger, NETWORK, both(2), SLOTS)
+        assert standing(ledger) == closed_all(tmp_path / "b.db")
+        ledger.verify()
+
+
+def test_slots_that_are_none_leave_no_trace(tmp_path: Path) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        before = standing(ledger)
+        with pytest.raises(RefusedError):
+            close(ledger, NETWORK, both(0), [*SLOTS, SLOTS[0]])
+        assert standing(ledger) == before
+
+
+def test_changes_that_are_one_happen_together(tmp_path: Path) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        with ledger.together() as joined:
+            joined.register("hk-1", 1, [SKILL])
+            with joined.queries() as queries:
+                assert queries.miner("hk-1").uid == 1
+            with ledger.queries() as queries:
+                assert not queries.state.miners
+            joined.close_epoch(0)
+            assert joined.open_epoch() == 1
+        assert ledger.open_epoch() == 1
+        ledger.verify()
+
+
+def test_a_change_that_failed_spoils_those_that_are_one_with_it(tmp_path: Path) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        before = standing(ledger)
+        with pytest.raises(StoreError, match="nothing has changed"), ledger.together() as joined:
+            joined.register("hk-1", 1, [SKILL])
+            with pytest.raises(StateError):
+                joined.register("hk-2", -1, [SKILL])
+        assert standing(ledger) == before
+        ledger.register("hk-1", 1, [SKILL])
+        ledger.verify()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_adoption_counts_from_its_epoch_whenever_it_was_scheduled(
+    tmp_path: Path, first: int
+) -> None:
+    digests = set()
+    for name, scheduled in (("a", 0), ("b", first), ("c", 2)):
+        with begun(tmp_path / f"{name}.db") as ledger:
+            for epoch in range(4):
+                if epoch == scheduled:
+                    ledger.adopt("skills@1.1.0", 3, major=True)
+                close(ledger, NETWORK, both(epoch), SLOTS)
+            digests.add(standing(ledger)[:2])
+            ledger.verify()
+    assert len(digests) == 1
+
+
+def hostile(epoch: int) -> list[tuple[bytes, str]]:
+    """Lines that a validator's batch cannot have, each with its code."""
+    (good,) = records(ALICE, epoch, 1)
+    future = epoch + 1
+    return [
+        (b"", "invalid-record"),
+        (b"{", "invalid-record"),
+        (b"\xff\xfe", "invalid-record"),
+        (b"[" * 100_000, "invalid-record"),
+        (b'{"validator":"alice","epoch":0.5,"round":0}', "invalid-record"),
+        (json.dumps({**good, "validator": BOB}).encode(), "other-validator"),
+        (json.dumps({**good, "round": epoch * ROUNDS + ROUNDS}).encode(), "other-round"),
+        (json.dumps({**good, "epoch": -1}).encode(), "other-round"),
+        (json.dumps({**good, "round": -1}).encode(), "other-round"),
+        (json.dumps({**good, "epoch": future, "round": future * ROUNDS}).encode(), "future-epoch"),
+        (json.dumps({**good, "epoch": 10**30, "round": 0}).encode(), "future-epoch"),
+        (json.dumps({**good, "task_id": "x", "miner": {"uid": 1}}).encode(), "missing-field"),
+        (
+            json.dumps({**good, "task_id": "x", "miner": {"uid": 1, "hotkey": "nobody"}}).encode(),
+            "unknown-miner",
+        ),
+    ]
+
+
+def test_hostile_lines_are_refused_and_change_nothing(tmp_path: Path) -> None:
+    bad = hostile(1)
+    standings = set()
+    for name, more in (("a", bad), ("b", [])):
+        with begun(tmp_path / f"{name}.db") as ledger:
+            close(ledger, NETWORK, both(0), SLOTS)
+            of_alice, of_bob = both(1).batches
+            rows = [*of_alice.lines, *(line for line, _ in more)]
+            closing = close(ledger, NETWORK, counted(1, batch(ALICE, rows), of_bob), SLOTS)
+            standings.add(standing(ledger)[:2])
+        codes = {line.index - len(of_alice.lines): line.code for line in closing.refused}
+        assert codes == dict(enumerate(code for _, code in more))
+        assert {line.validator for line in closing.refused} <= {ALICE}
+    assert len(standings) == 1
+
+
+def test_nobody_pins_the_rounds_of_others_to_another_epoch(tmp_path: Path) -> None:
+    with begun(tmp_path / "a.db") as ledger:
+        close(ledger, NETWORK, both(0), SLOTS)
+        hijacking = [json.dumps({**row, "epoch": 0}).encode() for row in records(BOB, 1, 50)]
+        rows = lines(records(ALICE, 1, 6))
+        closing = close(
+            ledger, NETWORK, counted(1, batch(ALICE, rows), batch(BOB, hijacking)), SLOTS
+        )
+    assert closing.recorded == len(rows)
+    assert {line.code for line in closing.refused} == {"other-round"}
+
+
+def test_two_that_differ_wait_and_the_rest_is_recorded(tmp_path: Path) -> None:
+    one, *others = records(ALICE, 0, 5)
+    other = {**one, "consensus": 0.5}
+    with begun(tmp_path / "a.db") as ledger:
+        rows = lines([one, other, *others])
+        closing = close(ledger, NETWORK, counted(0, batch(ALICE, rows)), SLOTS)
+    assert closing.recorded == len(others)
+    assert [(line.index, line.code) for line in closing.refused] == [
+        (0, "conflict"),
+        (1, "conflict"),
+    ]
+
+
+def test_events_alone_come_with_their_epoch(tmp_path: Path) -> None:
+    late = event("e1", "collusion_flag", "task 0 0", MINERS[0], validator=ALICE)
+    with begun(tmp_path / "a.db") as ledger:
+        close(ledger, NETWORK, counted(0, batch(ALICE, lines(records(ALICE, 0, 4)))), SLOTS)
+        closing = close(ledger, NETWORK, counted(1, batch(ALICE, lines([late]))), SLOTS)
+        with ledger.queries() as queries:
+            assert queries.miner(MINERS[0]).flags == 1
+    assert (closing.recorded, closing.late) == (1, 1)
+
+
+@given(st.binary(max_size=200))
+@examples(300)
+def test_no_line_ends_the_daemon(line: bytes) -> None:
+    assert objection(NETWORK, ALICE, 3, line) is not None

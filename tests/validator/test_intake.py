@@ -1,0 +1,376 @@
+"""The intake: what was answered is kept, once, and is in one batch at a time."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples import examples
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from state.subnet import event, missed, record
+from validator.daemons import NETWORK, ROUNDS, RULES, lines, network, records
+
+from tallystick.errors import InputError, StoreError
+from tallystick.io.lines import MAX_LINE_BYTES
+from tallystick_state.ledger import Ledger
+from tallystick_validator.admission import CODES, Admission
+from tallystick_validator.intake import KEPT_EPOCHS, Answer, Intake
+
+ALICE = "alice"
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with Ledger.create(tmp_path_factory.mktemp("state") / "a.db", RULES) as opened:
+        yield opened
+
+
+@pytest.fixture
+def admission(ledger: Ledger) -> Admission:
+    return Admission(ledger.scorer, network(), ALICE)
+
+
+@pytest.fixture
+def intake(tmp_path: Path, admission: Admission) -> Any:
+    with Intake(tmp_path / "intake.db", admission) as opened:
+        yield opened
+
+
+def take(intake: Intake, rows: list[bytes]) -> list[Answer]:
+    return intake.take(rows).result()
+
+
+def statuses(answers: list[Answer]) -> list[str]:
+    return [answer.status for answer in answers]
+
+
+def test_each_line_is_answered_in_its_place(intake: Intake) -> None:
+    first, second = lines(records(ALICE, 0, 2))
+    answers = take(intake, [first, first, b"{", second])
+    assert [(a.line, a.status) for a in answers] == [
+        (1, "recorded"),
+        (2, "duplicate"),
+        (3, "rejected"),
+        (4, "recorded"),
+    ]
+    assert json.loads(answers[0].to_json()) == {"line": 1, "status": "recorded"}
+    assert list(json.loads(answers[2].to_json())) == [
+        *("line", "status", "code", "path", "value", "expected")
+    ]
+
+
+def test_another_spelling_is_the_same_record(intake: Intake) -> None:
+    (row,) = records(ALICE, 0, 1)
+    spelled = json.dumps(dict(reversed(row.items())), indent=1).replace("\n", " ").encode()
+    assert statuses(take(intake, lines([row]))) == ["recorded"]
+    assert statuses(take(intake, [spelled, b"  " + spelled + b"\r"])) == ["duplicate"] * 2
+
+
+def test_missed_deadlines_and_events_are_records_too(intake: Intake) -> None:
+    rows = [
+        missed("m", validator=ALICE),
+        event("e", "collusion_flag", "m", validator=ALICE),
+        event("f", "collusion_flag", "m", validator=ALICE),
+    ]
+    assert statuses(take(intake, lines(rows))) == ["recorded"] * 3
+    assert statuses(take(intake, lines(rows))) == ["duplicate"] * 3
+    intake.freeze(0)
+    assert len(intake.lines(0)) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"", "empty-line"),
+        (b"\xef\xbb\xbf{}", "byte-order-mark"),
+        (b"{", "invalid-json"),
+        (b"\xff", "invalid-utf8"),
+        (b"[]", "not-an-object"),
+        (b"[" * 5000, "too-deep"),
+        (b"{}", "missing-field"),
+        (b"x" * (MAX_LINE_BYTES + 1), "line-too-long"),
+        (json.dumps(record("t", validator="bob")).encode(), "other-validator"),
+        (json.dumps(record("t", validator=ALICE, round=ROUNDS)).encode(), "other-round"),
+        (b'{"skill_type":"unknown"}', "unknown-skill-type"),
+        (
+            json.dumps(record("t", validator=ALICE, epoch=9, round=9 * ROUNDS)).encode(),
+            "future-epoch",
+        ),
+    ],
+)
+def test_a_bad_line_is_refused_by_its_code(intake: Intake, line: bytes, code: str) -> None:
+    intake.admission.newest_epoch = 8
+    (answer,) = take(intake, [line])
+    assert (answer.status, answer.code) == ("rejected", code)
+    assert answer.expected
+    assert len(answer.to_json()) < 1000
+
+
+def test_the_second_of_two_that_differ_is_refused(intake: Intake) -> None:
+    (row,) = records(ALICE, 0, 1)
+    assert statuses(take(intake, lines([row]))) == ["recorded"]
+    (answer,) = take(intake, lines([{**row, "consensus": 0.5}]))
+    assert (answer.status, answer.code) == ("rejected", "conflict")
+    intake.freeze(0)
+    assert intake.lines(0) == tuple(lines([row]))
+
+
+def test_codes_have_meanings() -> None:
+    assert {"conflict", "intake-full", "other-round", "other-validator", "future-epoch"} <= {*CODES}
+
+
+def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admission) -> None:
+    rows = lines(records(ALICE, 0, 6))
+    with Intake(tmp_path / "i.db", admission, waiting_bytes=3 * len(rows[0]) + 100) as intake:
+        answers = take(intake, rows)
+        kept = [row for row, answer in zip(rows, answers, strict=True) if answer.status == "recorded"]
+        assert 0 < len(kept) < len(rows)
+        assert {answer.code for answer in answers} == {"", "intake-full"}
+        intake.freeze(0)
+        assert sorted(intake.lines(0)) == sorted(kept)
+        intake.settle(0, counted=True)
+        assert "recorded" in statuses(take(intake, [row for row in rows if row not in kept]))
+
+
+def test_a_batch_is_bounded_and_the_rest_waits(tmp_path: Path, admission: Admission) -> None:
+    rows = lines(records(ALICE, 0, 6))
+    with Intake(tmp_path / "i.db", admission, batch_bytes=3 * len(rows[0]) + 100) as intake:
+        take(intake, rows)
+        batches = []
+        for epoch in range(3):
+            intake.freeze(epoch)
+            batches.append(intake.lines(epoch))
+            intake.settle(epoch, counted=True)
+        assert sorted(line for of_epoch in batches for line in of_epoch) == sorted(rows)
+        # those that wait longest come first
+        assert set(batches[0]) == set(rows[: len(batches[0])])
+
+
+def test_a_batch_that_counted_is_closed_and_its_records_are_known(intake: Intake) -> None:
+    rows = lines(records(ALICE, 0, 4))
+    take(intake, rows)
+    intake.freeze(0)
+    assert intake.unsettled(1) == (0,)
+    intake.settle(0, counted=True)
+    intake.settle(0, counted=False)
+    assert intake.unsettled(1) == ()
+    assert intake.counts().bytes == 0
+    assert statuses(take(intake, rows)) == ["duplicate"] * 4
+    intake.freeze(1)
+    assert intake.lines(1) == ()
+
+
+def test_a_batch_that_did_not_count_waits_for_the_next(intake: Intake) -> None:
+    rows = lines(records(ALICE, 0, 4))
+    take(intake, rows)
+    intake.freeze(0)
+    before = intake.lines(0)
+    intake.settle(0, counted=False)
+    assert intake.lines(0) == ()
+    intake.freeze(1)
+    assert intake.lines(1) == before
+
+
+def test_records_that_the_state_refused_can_be_sent_again(intake: Intake) -> None:
+    rows = lines(records(ALICE, 0, 2))
+    take(intake, rows)
+    intake.freeze(0)
+    judged = intake.admission.judge(rows[0], 1)
+    intake.settle(0, counted=True, recorded={judged.digest})  # type: ignore[union-attr]  # it is admitted
+    assert statuses(take(intake, rows)) == ["duplicate", "recorded"]
+
+
+def test_records_of_later_epochs_wait_for_them(intake: Intake) -> None:
+    take(intake, lines(records(ALICE, 0, 1) + records(ALICE, 2, 1)))
+    for epoch, count in ((0, 1), (1, 0), (2, 1)):
+        intake.freeze(epoch)
+        assert len(intake.lines(epoch)) == count
+
+
+def test_old_digests_are_forgotten(intake: Intake) -> None:
+    rows = lines(records(ALICE, 0, 1))
+    take(intake, rows)
+    for epoch in (0, KEPT_EPOCHS, KEPT_EPOCHS + 1):
+        intake.freeze(epoch)
+        intake.settle(epoch, counted=True)
+    assert statuses(take(intake, rows)) == ["recorded"]
+
+
+def test_many_senders_at_once_have_their_own_answers(intake: Intake) -> None:
+    every = [lines(records(ALICE, epoch, 20)) for epoch in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = [*pool.map(lambda rows: take(intake, rows), every * 2)]
+    assert all([a.line for a in of_sender] == [*range(1, 21)] for of_sender in answers)
+    counted = [status for of_sender in answers for status in statuses(of_sender)]
+    assert (counted.count("recorded"), counted.count("duplicate")) == (160, 160)
+
+
+def test_a_file_of_another_validator_is_refused(tmp_path: Path, ledger: Ledger) -> None:
+    path = tmp_path / "i.db"
+    Intake(path, Admission(ledger.scorer, network(), ALICE), network="one").close()
+    with pytest.raises(InputError, match="found the intake of the validator"):
+        Intake(path, Admission(ledger.scorer, network(), "bob"), network="one")
+    with pytest.raises(InputError, match="found the intake of the network"):
+        Intake(path, Admission(ledger.scorer, network(), ALICE), network="two")
+
+
+def test_another_file_is_refused_and_stays(tmp_path: Path, admission: Admission) -> None:
+    text, other = tmp_path / "text", tmp_path / "other.db"
+    text.write_bytes(b"something else" * 100)
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    before = other.read_bytes()
+    with pytest.raises(StoreError, match="damaged"):
+        Intake(text, admission)
+    assert text.read_bytes() == b"something else" * 100
+    with pytest.raises(InputError, match="found another database"):
+        Intake(other, admission)
+    assert other.read_bytes() == before
+
+
+def test_a_damaged_file_is_told(tmp_path: Path, admission: Admission) -> None:
+    path = tmp_path / "i.db"
+    with Intake(path, admission) as intake:
+        take(intake, lines(records(ALICE, 0, 50)))
+    data = bytearray(path.read_bytes())
+    data[4096:] = os.urandom(len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="damaged"):
+        Intake(path, admission)
+
+
+def test_a_closed_intake_takes_nothing(tmp_path: Path, admission: Admission) -> None:
+    intake = Intake(tmp_path / "i.db", admission)
+    intake.close()
+    intake.close()
+    with pytest.raises(StoreError, match="closed"):
+        intake.take([])
+
+
+def test_only_its_owner_reads_the_file(intake: Intake) -> None:
+    assert intake.path.stat().st_mode & 0o077 == 0
+
+
+class Batches(RuleBasedStateMachine):
+    """An intake beside a model: sets of records that wait, are in batches, or are closed."""
+
+    folder: Path
+    admission: Admission
+    rows: tuple[bytes, ...]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = self.folder / f"{id(self)}.db"
+        self.intake = Intake(self.path, self.admission)
+        self.waiting: set[int] = set()
+        self.batches: dict[int, set[int]] = {}
+        self.closed: set[int] = set()
+        self.settled: set[int] = set()
+
+    def teardown(self) -> None:
+        self.intake.close()
+        self.path.unlink()
+
+    @rule(numbers=st.lists(st.integers(0, 17), max_size=6))
+    def send(self, numbers: list[int]) -> None:
+        known = self.waiting | self.closed | set().union(*self.batches.values())
+        expected = []
+        for number in numbers:
+            expected.append("duplicate" if number in known else "recorded")
+            self.waiting |= {number} - known
+            known.add(number)
+        assert statuses(take(self.intake, [self.rows[n] for n in numbers])) == expected
+
+    @rule(epoch=st.integers(0, 2))
+    def freeze(self, epoch: int) -> None:
+        self.intake.freeze(epoch)
+        if epoch not in self.batches and epoch not in self.settled:
+            self.batches[epoch] = {n for n in self.waiting if n // 6 <= epoch}
+            self.waiting -= self.batches[epoch]
+
+    @rule(epoch=st.integers(0, 2), counted=st.booleans())
+    def settle(self, epoch: int, counted: bool) -> None:
+        self.intake.settle(epoch, counted=counted)
+        if epoch not in self.settled:
+            rows = self.batches.pop(epoch, set())
+            self.settled.add(epoch)
+            self.closed |= rows if counted else set()
+            self.waiting |= set() if counted else rows
+
+    @rule()
+    def open_again(self) -> None:
+        self.intake.close()
+        self.intake = Intake(self.path, self.admission)
+
+    @invariant()
+    def each_record_is_in_one_place(self) -> None:
+        for epoch in range(3):
+            expected = {self.rows[n] for n in self.batches.get(epoch, ())}
+            assert {*self.intake.lines(epoch)} == expected
+        counts = self.intake.counts()
+        assert counts.waiting == len(self.waiting)
+        assert counts.batched == sum(map(len, self.batches.values()))
+
+
+def test_a_record_is_in_one_place_whatever_happens(tmp_path: Path, admission: Admission) -> None:
+    rows = tuple(row for epoch in range(3) for row in lines(records(ALICE, epoch, 6)))
+    values = {"folder": tmp_path, "admission": admission, "rows": rows}
+    machine = type("BatchesHere", (Batches,), values)
+    run_state_machine_as_test(machine, settings=examples(24))  # type: ignore[no-untyped-call]  # its own
+
+
+SENDER = """
+import sys
+from pathlib import Path
+from tallystick_chain.network import Network
+from tallystick_state.ledger import Ledger
+from tallystick_validator.admission import Admission
+from tallystick_validator.intake import Intake
+state, path, network = map(Path, sys.argv[1:])
+with Ledger.open(state) as ledger:
+    intake = Intake(path, Admission(ledger.scorer, Network.load(network), "alice"))
+for line in sys.stdin.buffer:
+    (answer,) = intake.take([line.rstrip(b"\\n")]).result()
+    sys.stdout.buffer.write(answer.to_json())
+    sys.stdout.buffer.flush()
+"""
+
+
+def test_a_killed_intake_has_all_that_it_answered(
+    tmp_path: Path, ledger: Ledger, admission: Admission
+) -> None:
+    (tmp_path / "network.toml").write_text(NETWORK)
+    path, rows = tmp_path / "i.db", lines(records(ALICE, 0, 60))
+    arguments = [str(ledger.store.path), str(path), str(tmp_path / "network.toml")]
+    answered = 0
+    for limit in (7, 40):
+        process = subprocess.Popen(
+            [sys.executable, "-c", SENDER, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"".join(row + b"\n" for row in rows[answered:]))
+        process.stdin.flush()
+        for _ in range(limit):
+            assert json.loads(process.stdout.readline())["status"] in {"recorded", "duplicate"}
+            answered += 1
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        with Intake(path, admission) as intake:
+            found = statuses(take(intake, rows[:answered]))
+            assert found == ["duplicate"] * answered
+    with Intake(path, admission) as intake:
+        take(intake, rows)
+        intake.freeze(0)
+        assert sorted(intake.lines(0)) == sorted(rows)
