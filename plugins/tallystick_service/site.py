@@ -116,7 +116,7 @@ class Site:
         self.kept = KeptAnswers(settings.cache_bytes)
         self.scoring: ScoringProcesses = ScoringProcesses(settings, place_of(state, settings))
         self.templates = environment(self.assets)
-        self.build = build_digest(self.assets)
+        self.build = build_digest(self.assets, settings.proofs)
         self.description: JsonObject = {}
         self.answered: Counter[str] = Counter()
         self._version: Version | None = None
@@ -274,10 +274,11 @@ def _seen(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-def build_digest(assets: Assets) -> str:
-    """Return the digest of what makes answers of values: this release, its templates and files."""
+def build_digest(assets: Assets, proofs: Path | None = None) -> str:
+    """Return the digest of what makes answers of values: release, templates, files, proofs."""
     hashed = hashlib.sha256(f"{version('tallystick')}\n{assets.digest}".encode())
-    for path in sorted(TEMPLATES.rglob("*.html")):
+    shown = [] if proofs is None else sorted(proofs.glob("*.json"))
+    for path in (*sorted(TEMPLATES.rglob("*.html")), *shown):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()
 
