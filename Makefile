@@ -35,7 +35,7 @@ export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
 .PHONY: help demo format check smoke test test-slow test-busy test-lowest lint types browser docs lock \
-	wheel test-wheel sbom bench attack clean closures
+	wheel test-wheel sbom bench load attack clean closures
 
 help: ## Show these commands.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
@@ -123,6 +123,9 @@ browser: ## Install axe-core into build/browser, for the tests of pages in Chrom
 	mkdir -p build/browser
 	cp $(LOCK)/package.json $(LOCK)/package-lock.json build/browser
 	npm ci --prefix build/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+
+load: $(TEST) ## Load the service: 200 requests a second for a minute.
+	$(BIN)/python tests/benchmarks/load.py
 
 docs: $(TEST) ## Build the pages as a site, into build/docs.
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet -d build/docs.trees docs build/docs

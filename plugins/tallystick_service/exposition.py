@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from tallystick.io.text import visible
+from tallystick_state.claims import REASONS
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -66,7 +67,7 @@ def _state_metrics(question: Question, info: StateInfo) -> Iterator[Metric]:
         "quarantined_claims",
         "Claims in quarantine by reason.",
         "reason",
-        {reason: count for reason, count in reasons.items() if reason},
+        {reason: reasons.get(reason, 0) for reason in REASONS},
     )
 
 

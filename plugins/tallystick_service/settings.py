@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 import attrs
@@ -37,6 +38,8 @@ class Settings:
         processes: maximum number of processes that score posted records.
         scoring_seconds: maximum time to score a posted record.
         scoring_bytes: maximum memory of a process that scores.
+        proofs: a folder of answers of ``rules prove --json``, each named by the digest of its rule
+            set, such as ``sha256-….json``; None where pages show none.
         proxies: addresses of proxies whose ``X-Forwarded-For`` names the client.
         bodies: maximum sizes of bodies by path, of routes that take larger ones.
         store: where processes that score open the state; by default its file, so that only a state
@@ -60,6 +63,7 @@ class Settings:
     processes: int = 2
     scoring_seconds: float = 10
     scoring_bytes: int = 2048 * MIB
+    proofs: Path | None = None
     proxies: tuple[str, ...] = ()
     bodies: Mapping[str, int] = attrs.field(factory=dict)
     store: str | None = attrs.field(default=None, repr=False)

@@ -126,7 +126,8 @@ class CarryFile:
                     f"floor and the ceiling of {of_type.rule_set.reference}",
                 )
             reputation[name] = nano
-        return MinerEntry(hotkey, value.get("uid"), types, reputation)
+        block = value.get("registered_block")
+        return MinerEntry(hotkey, value.get("uid"), types, reputation, registered_block=block)
 
     def _check_slots(self, miners: Mapping[str, MinerEntry]) -> None:
         holders: dict[int, str] = {}

@@ -139,6 +139,7 @@ class EpochLog:
             steps={step: _root(rows) for step, rows in self.rows(epoch).items()},
             snapshot=closed.snapshot,
             salt=closed.salt,
+            carry=None if self.in_force.origin.carry is None else self.in_force.origin.carry.digest,
         )
         if self.keeps:
             self.transaction.put_epoch_leaf(epoch, leaf.to_bytes().decode())
@@ -195,6 +196,8 @@ class EpochLog:
 
         Rounds count that were closed before its entry, with the events that were counted by then.
         """
+        if self.pruned is not None:
+            self.pruned.check_epoch(epoch)
         state, slots = cache(self._known), self.slots(epoch)
         for line, timeline in self.in_force.lines.items():
             last = self.transaction.last_closed_round(

@@ -514,11 +514,11 @@ class Ledger(StoredState):
         """Remove the records that epochs before one have counted; see `prune`.
 
         Args:
-            before_epoch: the first epoch whose records stay whole; at most the open one.
+            before_epoch: the first epoch whose records stay whole; at most the last closed one.
 
         Raises:
             DamagedError: the store is damaged; nothing has changed.
-            StateError: the epoch has not begun, or rules need all records.
+            StateError: the epoch is not closed, or rules need all records.
             StoreError: the store cannot be written.
         """
         from tallystick_state.prune import prune

@@ -5,7 +5,8 @@ still reads:
 
 - windows look back on the last tasks of each miner, as of the point;
 - groups rotate by the last rounds of each miner in each type;
-- the weights of an epoch without a round are of the last closed round of each line;
+- the weights of an epoch without a round are of the last closed round of each line, and of the
+  averages of its rules;
 - flags count until they are cleared, and alignments are judged with those of later rounds;
 - claims in quarantine may be accepted.
 
@@ -33,6 +34,7 @@ from tallystick_state.genesis import CARRIED, COUNTED_IN
 from tallystick_state.miners import FLAG
 from tallystick_state.pruned import CODE, PrunedClaim, PrunedPoint
 from tallystick_state.replay import replaying
+from tallystick_state.round_scores import round_epoch
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
 from tallystick_state.samples import Collected
@@ -42,7 +44,7 @@ from tallystick_state.store.integrity import size
 from tallystick_state.store.tables import CLAIM_COUNTS, ENVELOPES, EVENTS, LOG, QUARANTINE
 from tallystick_state.store.transaction import STATING, Transaction
 from tallystick_state.stored_state import StoredState
-from tallystick_state.weights import LineRecords
+from tallystick_state.weights import LineRecords, last_epoch_of
 
 _CLAIMS = (*RANKS, CARRIED)
 """Kinds of the entries that can be removed."""
@@ -79,11 +81,11 @@ def prune(ledger: StoredState, before_epoch: int) -> Pruning:
 
     Args:
         ledger: the state.
-        before_epoch: the first epoch whose records stay whole; at most the open one.
+        before_epoch: the first epoch whose records stay whole; at most the last closed one.
 
     Raises:
         DamagedError: the store is damaged; nothing has changed.
-        StateError: the epoch has not begun, or rules need all records; its ``code`` is ``pruned``.
+        StateError: the epoch is not closed, or rules need all records; its ``code`` is ``pruned``.
         StoreError: the store cannot be written.
     """
     with ledger.store.reading() as transaction:
@@ -150,8 +152,11 @@ class _Pruner:
     def _check_epoch(self) -> None:
         head = self.transaction.head()
         opened = 0 if head is None else head.epoch
-        if not 0 < self.epoch <= opened:
-            expected = f"1 to {opened}, the open one" if opened else "none: no epoch is closed yet"
+        last = opened - 1
+        if not 0 < self.epoch <= last:
+            expected = f"1 to {last}: the last closed one stays whole, as its weights may be unsent"
+            if last < 1:
+                expected = "none: too few epochs are closed"
             raise StateError(f"found the epoch {self.epoch}, expected {expected}", code=CODE)
 
     def _rules_from(self, line: str) -> Iterator[StateRules]:
@@ -188,6 +193,7 @@ class _Pruner:
                 needed.update(self._of_windows(line, rules))
                 needed.update(self._of_roles(rules))
             needed.update(self._of_last_rounds(line, seq))
+            needed.update(self._of_averages(line, seq))
         return frozenset(needed)
 
     def _of_windows(self, line: str, rules: StateRules) -> Iterator[bytes]:
@@ -226,6 +232,22 @@ class _Pruner:
             for event in self.transaction.events_of_round(number, self.epoch - 1):
                 if self.in_force.line_of(event.skill_type) == line:
                     yield event.identity
+
+    def _of_averages(self, line: str, seq: int) -> Iterator[bytes]:
+        """Yield the events of the last epoch of rules that hold no more, and still weigh a line.
+
+        So they do where the line has had no closed round since.
+        """
+        types, timeline = self.in_force.types_apart(line), self.in_force.lines[line]
+        last = self.transaction.last_closed_round(seq + 1, types=types, counted_by=self.epoch - 1)
+        events = [] if last is None else self.transaction.events_of_round(last, self.epoch - 1)
+        own = [event for event in events if self.in_force.line_of(event.skill_type) == line]
+        pinned = round_epoch(own)
+        if pinned is None:
+            return
+        ended = last_epoch_of(timeline, timeline.at(pinned), self.epoch)
+        if ended is not None and ended < self.epoch and carried_names(timeline.at(ended).rule_set):
+            yield from (event.identity for event in self.transaction.events(ended))
 
     def _hotkeys(self) -> list[str]:
         head = self.transaction.head()

@@ -219,6 +219,7 @@ def test_a_store_is_smaller_after(tmp_path: Path) -> None:
         )
         ledger.close_epoch()
     size = (tmp_path / "s.db").stat().st_size
+    ledger.close_epoch()
     outcome = ledger.prune(4)
     assert outcome.bytes_before >= size
     assert (tmp_path / "s.db").stat().st_size == outcome.bytes_after < size / 2
@@ -226,23 +227,24 @@ def test_a_store_is_smaller_after(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("epoch", "message"),
-    [(0, "found the epoch 0, expected 1 to 6"), (7, "found the epoch 7, expected 1 to 6")],
+    [(0, "found the epoch 0, expected 1 to 5"), (6, "found the epoch 6, expected 1 to 5")],
 )
-def test_an_epoch_that_has_not_begun_is_refused(tmp_path: Path, epoch: int, message: str) -> None:
+def test_an_epoch_that_is_not_closed_is_refused(tmp_path: Path, epoch: int, message: str) -> None:
     ledger = lived(tmp_path / "s.db", tmp_path, "skills")
     with pytest.raises(StateError, match=message) as caught:
         ledger.prune(epoch)
     assert caught.value.code == "pruned"
 
 
-def test_a_state_without_a_closed_epoch_has_nothing_to_prune(tmp_path: Path) -> None:
-    ledger = lived(tmp_path / "s.db", tmp_path, "skills", closed=0)
-    with pytest.raises(StateError, match="no epoch is closed yet"):
+def test_a_state_of_too_few_closed_epochs_has_nothing_to_prune(tmp_path: Path) -> None:
+    ledger = lived(tmp_path / "s.db", tmp_path, "skills", closed=1)
+    with pytest.raises(StateError, match="too few epochs are closed"):
         ledger.prune(1)
 
 
 def test_rules_that_read_every_record_keep_every_record(tmp_path: Path) -> None:
     ledger = Ledger.create(tmp_path / "s.db", window_of(tmp_path, None))
+    ledger.close_epoch()
     ledger.close_epoch()
     with pytest.raises(StateError, match="collects every record of a miner") as caught:
         ledger.prune(1)

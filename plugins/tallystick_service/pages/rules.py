@@ -87,11 +87,10 @@ def _rule_set(question: Question) -> Answer:
     queries = question.queries
     rules = rules_of(queries, question.text("rules"))
     book = question.once(("book", rules.digest), lambda: rule_book(rules))
-    folder = getattr(question.site.settings, "proofs", None)
     return question.page(
         "rule_set.html",
         book=book,
-        proofs=proofs_of(folder, book.digest),
+        proofs=proofs_of(question.site.settings.proofs, book.digest),
         proofs_name=proofs_name(book.digest),
         known=_choices(known_rules(queries)),
     )

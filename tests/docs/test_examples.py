@@ -1,0 +1,164 @@
+"""The examples of the documentation run as they are, and do what their pages say."""
+
+import ast
+import json
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from needs import tool
+
+from tallystick_chain.connect import connect
+from tallystick_chain.network import Network
+from tallystick_chain.simulated.client import Control
+from tallystick_state.ledger import Ledger
+from tallystick_state.replay import verify
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
+VALIDATOR, SIDECAR = EXAMPLES / "validator" / "run.py", EXAMPLES / "sidecar"
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+PATIENCE = 60
+"""Seconds after which a test gives a process up; nothing is proved by them."""
+
+
+def ran(folder: Path, *options: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, str(VALIDATOR), *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_the_validator_prints_the_digest_of_its_state_last(tmp_path: Path) -> None:
+    first, again, other = (
+        ran(tmp_path, "--epochs", "2", "--seed", seed) for seed in ("1", "1", "2")
+    )
+    assert DIGEST.fullmatch(first[-1])
+    assert first == again
+    assert first[-1] != other[-1]
+    # the best miner has the greatest weight
+    assert first[-2].endswith(": 65535")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_the_validator_is_as_short_as_its_page_says() -> None:
+    text = VALIDATOR.read_text()
+    documented = set[int]()
+    for part in ast.walk(ast.parse(text)):
+        if isinstance(part, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) and (
+            ast.get_docstring(part)
+        ):
+            documented |= {*range(part.body[0].lineno, (part.body[0].end_lineno or 0) + 1)}
+    code = [
+        line
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.strip().startswith("#") and number not in documented
+    ]
+    assert len(code) <= 90
+
+
+def test_the_validator_needs_the_base_install_alone(tmp_path: Path) -> None:
+    program = (
+        "import runpy, sys; sys.argv = ['run.py', '--epochs', '1'];"
+        f"runpy.run_path({str(VALIDATOR)!r}, run_name='__main__');"
+        "print(sorted({'bittensor', 'starlette', 'uvicorn', 'prometheus_client', 'psycopg'}"
+        " & {name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_the_validator_runs_thirty_epochs(tmp_path: Path) -> None:
+    assert ran(tmp_path, "--epochs", "30", "--seed", "1") == ran(tmp_path)
+
+
+@contextmanager
+def process(folder: Path, *command: str) -> Iterator["subprocess.Popen[str]"]:
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as started:
+        try:
+            yield started
+        finally:
+            started.send_signal(signal.SIGTERM)
+            started.wait(PATIENCE)
+
+
+def lines_of(started: "subprocess.Popen[str]") -> "queue.Queue[str]":
+    lines = queue.Queue[str]()
+
+    def read() -> None:
+        assert started.stdout is not None
+        for line in started.stdout:
+            lines.put(line.rstrip("\n"))
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def test_the_sidecar_feeds_the_daemon_from_node(tmp_path: Path) -> None:
+    interpreter = str(tool("node"))
+    for path in SIDECAR.iterdir():
+        shutil.copy(path, tmp_path)
+    subnet = json.loads((tmp_path / "subnet.json").read_text())
+    network = Network.load(tmp_path / "network.toml")
+    assert subnet["anchor_block"] == network.anchor_block
+    assert subnet["blocks_a_round"] == network.round_blocks
+    assert subnet["rounds_an_epoch"] == network.epoch_rounds
+    Ledger.create(tmp_path / "subnet.db", "workflow@1.2.0").close()
+    tallystick = sys.executable, "-m", "tallystick"
+    simulate = *tallystick, "chain", "simulate", "--file", "simulated.toml", "--stepped"
+    with process(tmp_path, *simulate) as chain:
+        assert chain.stdout is not None
+        (url,) = re.findall(r"simulate://[0-9.:]*[0-9]", chain.stdout.readline())
+        settings = tmp_path / "validator.toml"
+        settings.write_text(settings.read_text().replace("simulate://127.0.0.1:9944", url))
+        control = Control(url)
+        with (
+            process(tmp_path, *tallystick, "run", "--config", "validator.toml") as daemon,
+            process(tmp_path, interpreter, "sidecar.mjs", "--epochs", "2") as loop,
+        ):
+            lines = lines_of(loop)
+            rounds = 2 * network.epoch_rounds
+            for number in range(rounds):
+                # a block ends a round when its records are answered
+                assert lines.get(timeout=PATIENCE) == f'round {number}: {{"recorded":8}}'
+                control.advance(network.round_blocks)
+            control.advance(network.epoch_blocks)
+            assert lines.get(timeout=PATIENCE) == "2 epochs are closed"
+            assert loop.wait(PATIENCE) == 0
+            assert daemon.poll() is None
+        view = connect(url, subnet["validator"])
+        head = view.head()
+        row = view.row(network.netuid, 0, 0, head.best)
+        view.close()
+        control.close()
+    with Ledger.open(tmp_path / "subnet.db") as ledger:
+        with ledger.queries() as queries:
+            assert [info.records for info in queries.rounds()] == [8] * rounds
+            weights = queries.weights()
+        assert verify(ledger).snapshots == 3
+    assert {uid for uid, _ in row} <= {*weights.uids}
+
+
+def test_the_sidecar_needs_no_package() -> None:
+    text = (SIDECAR / "sidecar.mjs").read_text()
+    modules = re.findall(r'from "([^"]+)"', text)
+    assert modules
+    assert all(name.startswith("node:") for name in modules)

@@ -1,0 +1,178 @@
+"""The pages in a real browser: nothing on the console, nothing too wide, usable by everyone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import attrs
+import pytest
+from browser import Opened, browser
+from playwright.sync_api import Browser
+from service.live import HOSTILE, OWN, TYPES, Live, live
+
+from tallystick_service.settings import Settings
+
+__all__ = ["browser"]
+
+PAGES = {
+    "home": "/",
+    "miners": "/miners",
+    "miner": f"/miners/{quote(OWN, safe='')}",
+    "next": f"/next?skill_type={TYPES[1]}",
+    "rules": "/rules",
+    "rule set": "/rules/skills@1.2.0",
+    "difference": "/rules/diff?old=skills@1.1.0&new=skills@1.2.0",
+    "network": "/network",
+    "validators": "/network/validators",
+    "epoch": "/network/epochs/1",
+    "playground": f"/playground?skill_type={TYPES[1]}",
+    "side by side": f"/playground?skill_type={TYPES[1]}&other=skills@1.1.0",
+    "refused": "/playground?record=%7B",
+    "error": "/nothing",
+}
+FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
+SEEN = f"""() => Array.from(document.querySelectorAll("{FOCUSABLE}"))
+  .filter((each) => each.checkVisibility({{contentVisibilityAuto: true}}))
+  .map((each, n) => (each.dataset.n = n))"""
+FOCUSED = "() => document.activeElement.dataset.n ?? null"
+
+
+@attrs.frozen
+class Address:
+    """The address of a page, as `Opened` asks for it."""
+
+    text: str
+
+    def as_uri(self) -> str:
+        return self.text
+
+
+def opened(
+    browser: Browser, service: Live, path: str, width: int = 1280, scheme: str = "light"
+) -> Opened:
+    return Opened(browser, Address(service.address + path), width, scheme)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def whole(state: Path) -> Iterator[Live]:
+    """A service that shows everyone everything, as one of a made-up network does."""
+    settings = Settings(shows="all", rate=10_000, burst=10_000)
+    with live(state, settings) as running:
+        yield running
+
+
+def check(found: Opened, service: Live, *, status: int = 200) -> None:
+    found.page.wait_for_load_state("networkidle")
+    expected = [] if status == 200 else [each for each in found.complaints if "404" in each]
+    assert found.complaints == expected
+    assert found.too_wide() == 0
+    origin = urlsplit(service.address).netloc
+    assert {urlsplit(each).netloc for each in found.requests} == {origin}
+    assert found.violations() == []
+
+
+def test_a_page_can_be_used_by_everyone(browser: Browser, whole: Live) -> None:
+    found = opened(browser, whole, PAGES["miner"], 375, "dark")
+    check(found, whole)
+    found.page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_can_be_used_by_everyone(
+    browser: Browser, whole: Live, name: str, width: int, scheme: str
+) -> None:
+    found = opened(browser, whole, PAGES[name], width, scheme)
+    found.page.wait_for_load_state("networkidle")
+    # what is folded away is looked at too
+    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    check(found, whole, status=404 if name == "error" else 200)
+    found.page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_the_keyboard_reaches_everything(browser: Browser, whole: Live, name: str) -> None:
+    found = opened(browser, whole, PAGES[name])
+    found.page.wait_for_load_state("networkidle")
+    wanted = found.page.evaluate(SEEN)
+    reached = list[str]()
+    for _ in range(len(wanted)):
+        found.page.keyboard.press("Tab")
+        reached.append(found.page.evaluate(FOCUSED))
+    assert reached == [str(number) for number in wanted]
+    found.page.close()
+
+
+@pytest.mark.slow
+def test_the_first_key_leads_past_the_navigation(browser: Browser, whole: Live) -> None:
+    found = opened(browser, whole, "/")
+    found.page.keyboard.press("Tab")
+    found.page.keyboard.press("Enter")
+    assert found.page.evaluate("document.activeElement.id") == "main"
+    found.page.close()
+
+
+@pytest.mark.slow
+def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, whole: Live) -> None:
+    found = opened(browser, whole, PAGES["playground"])
+    before = found.page.inner_text("#result")
+    record = found.page.input_value("#record")
+    found.page.fill("#record", record.replace('"risk_score": 0.', '"risk_score": 0.1'))
+    found.page.wait_for_function(
+        "before => document.querySelector('#result').innerText !== before", arg=before
+    )
+    assert "record=" in found.page.url
+    told = found.page.inner_text("#result")
+    again = opened(browser, whole, found.page.url.removeprefix(whole.address))
+    assert again.page.inner_text("#result") == told
+    assert found.complaints == []
+    again.page.close()
+    found.page.close()
+
+
+@pytest.mark.slow
+def test_every_form_works_without_a_script(browser: Browser, whole: Live) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{whole.address}{PAGES['playground']}")
+    page.fill("#other_edits", "axes.policy.beta=0.8")
+    page.get_by_role("button", name="Explain").click()
+    assert page.get_by_role("heading", name="Side by side").is_visible()
+    page.goto(f"{whole.address}/")
+    page.fill("#q", OWN)
+    page.get_by_role("button", name="Find").click()
+    assert page.locator("h1").inner_text().endswith(OWN)
+    page.goto(f"{whole.address}/rules")
+    page.get_by_role("button", name="Compare").click()
+    assert "→" in page.locator("h1").inner_text()
+    page.goto(f"{whole.address}/next")
+    page.get_by_role("button", name="Advise").click()
+    assert page.locator(".moves li").count() > 0
+    context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hotkey", HOSTILE)
+def test_a_hostile_hotkey_does_nothing(browser: Browser, whole: Live, hotkey: str) -> None:
+    found = opened(browser, whole, f"/miners/{quote(hotkey, safe='')}", 375)
+    dialogs = list[str]()
+    found.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    check(found, whole)
+    found.page.goto(f"{whole.address}/miners?q={quote(hotkey[:-1], safe='')}")
+    assert found.too_wide() == 0
+    assert dialogs == []
+    assert found.complaints == []
+    found.page.close()
+
+
+@pytest.mark.slow
+def test_the_validators_come_into_the_page_of_the_network(browser: Browser, whole: Live) -> None:
+    found = opened(browser, whole, PAGES["network"])
+    found.page.wait_for_function(
+        "document.querySelector('#agreement').innerText.includes('Health')"
+    )
+    assert found.complaints == []
+    found.page.close()

@@ -1,0 +1,403 @@
+"""The pages over HTTP: complete, safe, and the numbers of the command line."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote, unquote, urlencode
+
+import pytest
+from cli.command import run
+from service.conftest import OPERATOR
+from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, live
+
+import tallystick
+from tallystick.io.text import printable, visible
+from tallystick.numbers.nano import to_text
+from tallystick_service.assets import FOLDER
+from tallystick_service.health import Health, Problem
+from tallystick_service.metrics import Observations
+from tallystick_service.settings import Settings
+
+AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
+HTML = {"accept": "text/html"}
+REFERENCE = "skills@1.2.0"
+
+
+class Page(HTMLParser):
+    """The parts of a page: its text, its links, and what a strict policy forbids."""
+
+    VOID = frozenset({"meta", "link", "input", "br", "hr", "img"})
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
+        self.text = ""
+        self.links: list[str] = []
+        self.inline: list[str] = []
+        self.titles: list[str] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self._open: list[str] = []
+        self.feed(reply.body.decode())
+        self.close()
+        self.left_open = self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        if tag not in self.VOID:
+            self._open.append(tag)
+        self.inline += [name for name in found if name == "style" or name.startswith("on")]
+        self.inline += [tag] if tag == "style" or (tag == "script" and "src" not in found) else []
+        self.links += [
+            value for name, value in attrs if name in ("href", "src", "hx-get") and value
+        ]
+        self.titles += [value for name, value in attrs if name == "title" and value]
+        self.ids += [value for name, value in attrs if name == "id" and value]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("p", "li") and self._open[-1] != tag:
+            return
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(service: Live, path: str, **headers: str) -> Page:
+    reply = service.ask(path, {**HTML, **headers})
+    assert reply.status == 200, (path, reply.body[:300])
+    return Page(reply)
+
+
+def rows(reply: Reply) -> list[dict[str, str]]:
+    assert reply.status == 200
+    assert reply.headers["content-type"].startswith("text/csv")
+    return list(csv.DictReader(io.StringIO(reply.body.decode())))
+
+
+def address(hotkey: str) -> str:
+    return f"/miners/{quote(hotkey, safe='')}"
+
+
+PATHS = (
+    "/",
+    "/miners",
+    "/miners?q=nobody-is-called-so",
+    address(OWN),
+    "/rules",
+    f"/rules/{REFERENCE}",
+    "/rules/workflow@1.2.0",
+    "/rules/diff",
+    "/rules/diff?old=skills@1.1.0&new=skills@1.2.0",
+    "/network",
+    "/network/validators",
+    "/network/epochs/1",
+    f"/network/epochs/{EPOCHS}",
+    "/next",
+    "/playground",
+    "/playground?other=skills@1.0.0",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_is_whole_and_has_nothing_inline(service: Live, path: str) -> None:
+    found = page(service, path, **AS_OPERATOR)
+    assert found.inline == []
+    assert found.left_open == []
+    assert found.tags.count("h1") == 1
+    assert len(found.ids) == len(set(found.ids))
+    assert {"main", "nav", "header", "footer"} <= set(found.tags)
+    policy = found.reply.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    state = service.ask("/api/v1/state").json()
+    assert state["digest"] in found.text
+    assert state["rules_digest"] in found.text
+
+
+def test_every_link_leads_somewhere(service: Live) -> None:
+    """Every page and file that can be reached from the first one."""
+    waiting, seen = ["/"], set[str]()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or path.startswith(("/playground?", "/next?")):
+            continue
+        seen.add(path)
+        reply = service.ask(path, {**HTML, **AS_OPERATOR})
+        assert reply.status == 200, (path, reply.body[:200])
+        if reply.headers["content-type"].startswith("text/html"):
+            found = Page(reply)
+            own = (link.partition("#")[0] for link in found.links)
+            waiting += [link for link in own if link.startswith("/")]
+            for link in found.links:
+                assert link.startswith(("/", "#")), link
+                if link.startswith("#"):
+                    assert link[1:] in found.ids, (path, link)
+    assert {unquote(path) for path in seen} >= {unquote(address(name)) for name in (OWN, *HOSTILE)}
+    assert len(seen) > 40
+
+
+def test_the_numbers_of_a_miner_are_those_of_the_command_line(service: Live, state: Path) -> None:
+    found = page(service, address(OWN), **AS_OPERATOR)
+    told = run("state", "board", TYPES[0], "--state", str(state), "--json")
+    (own,) = [row for row in told.json()["board"] if row["hotkey"] == OWN]
+    assert own["reputation"] in found.text
+    weights = run("weights", "--state", str(state), "--explain", OWN, "--json").json()
+    for step in weights["explanation"]["steps"]:
+        assert step["step"] in found.text
+        assert step["value"] is None or step["value"] in found.text
+    weight = weights["explanation"]["weight"]
+    assert weight is None or weight in found.text
+
+
+def test_the_csv_of_a_miner_has_every_epoch(service: Live, state: Path) -> None:
+    found = rows(service.ask(f"{address(OWN)}/reputation.csv", AS_OPERATOR))
+    with tallystick.Ledger.open(state) as ledger, ledger.queries() as queries:
+        expected = [
+            (str(epoch), name, to_text(nano))
+            for epoch in range(EPOCHS + 1)
+            for name, nano in sorted(
+                getattr((queries.pinned(epoch)).miners.get(OWN), "reputation", {}).items()
+            )
+        ]
+    told = [(row["epoch"], row["skill_type"], row["reputation"]) for row in found]
+    assert sorted(told) == sorted(expected)
+
+
+def test_tables_of_the_network_are_those_of_the_command_line(service: Live, state: Path) -> None:
+    board = run("state", "board", TYPES[0], "--state", str(state), "--json").json()["board"]
+    found = rows(service.ask(f"/network/leaderboards/{TYPES[0]}.csv"))
+    assert [(row["rank"], row["reputation"]) for row in found] == [
+        (str(row["rank"]), row["reputation"]) for row in board
+    ]
+    listed = run("epoch", "list", "--state", str(state), "--json").json()["epochs"]
+    epochs = rows(service.ask("/network/epochs.csv"))
+    assert [row["snapshot"] for row in epochs] == [row["snapshot"] for row in listed]
+    shown = run("epoch", "show", "2", "--state", str(state), "--json").json()
+    thresholds = [
+        row for row in rows(service.ask("/network/thresholds.csv")) if row["epoch"] == "2"
+    ]
+    assert {(row["skill_type"], row["threshold"]): row["value"] for row in thresholds} == {
+        (name, threshold): value
+        for name, own in shown["thresholds"].items()
+        for threshold, value in own.items()
+    }
+    number = EPOCHS - 2
+    told = service.ask(f"/api/v1/epochs/{number}/weights").json()
+    weights = rows(service.ask("/network/weights.csv"))
+    assert [(row["epoch"], int(row["uid"]), row["weight"]) for row in weights] == [
+        (str(number), *pair) for pair in zip(told["uids"], told["weights"], strict=True)
+    ]
+
+
+def test_a_stranger_sees_what_is_public_alone(service: Live, closed_service: Live) -> None:
+    public = page(service, address(OWN))
+    own = page(service, address(OWN), **service.proof())
+    whole = page(service, address(OWN), **AS_OPERATOR)
+    for heading in ("What it is paid", "Reputation by epoch"):
+        assert heading not in public.text
+        assert heading in whole.text
+        assert heading in own.text
+    # the weights of the newest closed epoch are not the miner's to see yet
+    assert f"As epoch {EPOCHS - 2} closed" in own.text
+    assert "As epoch" not in whole.text
+    assert service.ask(f"{address(OWN)}/reputation.csv").status in (403, 404)
+    assert closed_service.ask(address(OWN), HTML).status in (403, 404)
+    hidden = page(closed_service, address(OWN), **closed_service.proof())
+    assert "Reputation by epoch" not in hidden.text
+    assert page(closed_service, "/miners").links.count(address(OWN)) == 0
+    assert page(closed_service, "/network").links.count(address(OTHER)) == 0
+
+
+@pytest.mark.parametrize("hotkey", HOSTILE)
+def test_a_hostile_hotkey_is_text(service: Live, hotkey: str) -> None:
+    found = page(service, address(hotkey), **AS_OPERATOR)
+    assert found.inline == []
+    assert "img" not in found.tags
+    assert visible(hotkey) in found.text or printable(hotkey) in found.text
+    assert not re.search("[\u202a-\u202e\u2066\u2067\u0000]", found.reply.body.decode())
+    listed = page(service, f"/miners?{urlencode({'q': hotkey[:-1]})}", **AS_OPERATOR)
+    assert listed.inline == []
+
+
+def test_a_search_finds_a_hotkey_a_part_of_one_and_a_uid(service: Live, state: Path) -> None:
+    with tallystick.Ledger.open(state) as ledger, ledger.queries() as queries:
+        uid = queries.miner(OWN).uid
+    for wanted in (OWN, str(uid)):
+        reply = service.ask(f"/miners?q={quote(wanted)}", {**HTML, **AS_OPERATOR})
+        assert (reply.status, reply.headers["location"]) == (303, address(OWN))
+    assert address(OWN) in page(service, f"/miners?q={OWN[3:12]}").links
+
+
+def test_an_unknown_page_is_a_page(service: Live) -> None:
+    for path in ("/nothing", "/miners/5Nobody", "/rules/none@1.0.0", "/network/epochs/999"):
+        reply = service.ask(path, HTML)
+        assert reply.status == 404
+        assert "What to do" in Page(reply).text
+
+
+def test_every_constant_of_a_rule_set_has_its_source(service: Live) -> None:
+    found = rows(service.ask(f"/rules/{REFERENCE}/constants.csv"))
+    paths = run("rules", "paths", REFERENCE, "--json").json()
+    listed = paths if isinstance(paths, list) else paths["paths"]
+    assert [row["path"] for row in found] == [row["path"] for row in listed]
+    sources = {row["path"]: row["source"] for row in found}
+    assert sources["axes.policy.beta"] == "scoring.txt, π Policy: β = 0.5"
+    assert sources["skill_types.rag_knowledge.weights.policy"].startswith("scoring.txt, Per Type")
+    assert sources["allocation.steps[average].new"] == "E94"
+    numbers = [
+        row for row in found if row["value"] and row["value"][0].isdigit() and row["line"] != "0"
+    ]
+    assert [
+        row["path"]
+        for row in numbers
+        if not row["source"] and not row["path"].startswith(("rule_set", "lint"))
+    ] == []
+
+
+def test_a_rule_set_has_its_formulas_constants_lints_and_the_way_to_proofs(service: Live) -> None:
+    found = page(service, f"/rules/{REFERENCE}")
+    rules = tallystick.load(REFERENCE)
+    assert rules.digest in found.text
+    assert found.tags.count("math") >= 25
+    for bound in rules.types.values():
+        for axis in bound.axes:
+            assert axis.formula.name in found.text
+    for silence in rules.rule_set.lint.silence:
+        assert silence.reason in found.text
+    assert f"tallystick rules prove {REFERENCE} --json" in found.text
+
+
+def test_the_proofs_of_a_folder_are_shown(state: Path, tmp_path: Path) -> None:
+    rules = tallystick.load(REFERENCE)
+    answers = [
+        {
+            "property": "in-range",
+            "skill_type": "rag_knowledge",
+            "axis": "policy",
+            "status": "proved",
+        },
+        {
+            "property": "in-range",
+            "skill_type": "rag_knowledge",
+            "axis": "x",
+            "status": "undecided",
+            "reason": "hard",
+        },
+    ]
+    name = f"{rules.digest.replace(':', '-')}.json"
+    (tmp_path / name).write_text(json.dumps({"results": answers}))
+    settings = Settings(rate=10_000, burst=10_000, proofs=tmp_path)
+    with live(state, settings) as service:
+        found = page(service, f"/rules/{REFERENCE}")
+    assert "2 questions about every valid record" in found.text
+    assert "in-range of rag_knowledge, x: hard" in found.text
+
+
+def test_a_difference_has_every_change(service: Live) -> None:
+    found = page(service, "/rules/diff?old=skills@1.1.0&new=skills@1.2.0")
+    told = run("rules", "diff", "skills@1.1.0", "skills@1.2.0", "--json").json()
+    for change in told["changes"]:
+        assert change["path"] in found.text
+    assert told["new"]["digest"] in found.text
+    same = page(service, "/rules/diff?old=skills@1.2.0&new=skills@1.2.0")
+    assert "no difference in meaning" in same.text
+
+
+def record() -> str:
+    path = tallystick.load(REFERENCE).registry.skill_types["rag_knowledge"].examples
+    assert path is not None
+    return path.read_text().splitlines()[0]
+
+
+def test_the_playground_explains_what_its_link_holds(service: Live) -> None:
+    query = urlencode({"record": record(), "other_edits": "axes.policy.beta=0.8"})
+    found = page(service, f"/playground?{query}")
+    explained = json.loads(
+        service.ask(
+            "/api/v1/explain?rules=skills@1.2.0", method="POST", body=record().encode()
+        ).body
+    )
+    for axis in explained["axes"]:
+        assert axis["value"] in found.text
+    assert "Side by side" in found.text
+    assert "cache-control" in found.reply.headers
+    assert found.reply.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"record": "{"},
+        {"record": "[" * 4000},
+        {"record": '{"skill_type": "<script>"}'},
+        {"record": "\ud800".encode("utf-8", "replace").decode()},
+        {"rules": "<b>none</b>"},
+        {"edits": "no-sign"},
+        {"edits": "axes.none.beta=1"},
+        {"edits": "axes.policy.beta=1e9999"},
+        {"edits": "\n".join(f"axes.policy.beta=0.{n}" for n in range(80))},
+        {"rules": "/etc/passwd"},
+        {"other": "../../x.toml"},
+    ],
+    ids=lambda asked: "-".join((*asked, next(iter(asked.values()))[:12])),
+)
+def test_what_the_playground_refuses_is_said_on_its_page(
+    service: Live, asked: dict[str, str]
+) -> None:
+    found = page(service, f"/playground?{urlencode(asked)}")
+    assert found.inline == []
+    assert "Expected" in found.text
+    assert "root:" not in found.text
+
+
+def test_a_record_that_is_too_long_for_a_link_is_refused(service: Live) -> None:
+    reply = service.ask(f"/next?record={'x' * 9000}", HTML)
+    assert reply.status == 400
+
+
+def test_what_next_of_a_record(service: Live) -> None:
+    found = page(service, f"/next?{urlencode({'record': record()})}")
+    assert "leave out of submission.recommended_policy" in found.text
+    assert "Distance of this record" in found.text
+
+
+def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
+    observations = Observations()
+    observations.peers(["5Agrees"], ["5<b>Differs"])
+    observations.chain(1234, 2)
+    problem = Problem("behind", "2 blocks are not acted upon", "wait, or look at the chain")
+    health = Health("degraded", (problem,))
+    with live(state, observations=observations, health=lambda: health) as service:
+        found = page(service, "/network/validators")
+    assert "1 validator of 2 has other digests" in found.text
+    assert "5<b>Differs" in found.text
+    assert problem.remedy in found.text
+    assert "1,234" in found.text
+
+
+def styles() -> Iterator[str]:
+    yield (FOLDER / "site.css").read_text()
+
+
+def test_the_style_asks_for_nothing_of_others() -> None:
+    for text in styles():
+        assert not re.search(r"url\(|@import|https?:", text)
+
+
+def test_the_script_is_the_one_that_its_licence_names() -> None:
+    import hashlib
+
+    told = (FOLDER / "htmx.LICENSE.txt").read_text()
+    digest = hashlib.sha256((FOLDER / "htmx.min.js").read_bytes()).hexdigest()
+    assert digest in told

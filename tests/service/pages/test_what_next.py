@@ -1,0 +1,279 @@
+"""What next: each move is what the engine scores, none is better, none goes the wrong way."""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import pytest
+from service.live import history
+
+import tallystick
+from tallystick.errors import RecordError
+from tallystick.numbers.nano import from_decimal, from_text
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.scores import Scores
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick_service import what_next as module
+from tallystick_service.advice import advice, sentence
+from tallystick_service.what_next import Move, Outcome, outcome_of, what_next
+
+JsonRecord = dict[str, Any]
+SCALARS = ("number", "integer", "flag", "choice")
+POLICY = ("submission.recommended_policy", "distinct")
+
+
+@cache
+def scorer(reference: str = "skills@1.2.0") -> Scorer:
+    return tallystick.load(reference)
+
+
+def examples(reference: str) -> Iterator[JsonRecord]:
+    rules = scorer(reference)
+    for name in rules.types:
+        path = rules.registry.skill_types[name].examples
+        assert path is not None
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            if record["skill_type"] == name and "submission" in record:
+                yield record
+
+
+EXAMPLES = [
+    pytest.param(reference, record, id=f"{reference}-{record['task_id']}")
+    for reference in ("skills@1.0.0", "skills@1.2.0", "workflow@1.2.0")
+    for record in examples(reference)
+]
+
+
+def scored(rules: Scorer, record: Mapping[str, Any]) -> Outcome:
+    result = rules.score(record)
+    quality = None if result.quality is None else from_decimal(result.quality)
+    emission = getattr(result, "emission", None)
+    return Outcome(quality, result.tier, None if emission is None else from_decimal(emission))
+
+
+def value_of(move: Move) -> bool | str | int | float:
+    match move.reader:
+        case "flag":
+            return move.after == "yes"
+        case "choice":
+            return move.after
+        case "integer":
+            return int(move.after)
+        case _:
+            return float(move.after)
+
+
+def moved(record: JsonRecord, path: str, value: object) -> JsonRecord:
+    changed = copy.deepcopy(record)
+    *way, last = path.split(".")
+    place = changed
+    for name in way:
+        place = place.setdefault(name, {})
+    place[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(("reference", "record"), EXAMPLES)
+def test_a_move_is_what_the_engine_scores(reference: str, record: JsonRecord) -> None:
+    rules = scorer(reference)
+    now = scored(rules, record)
+    assert outcome_of(rules, record) == now
+    moves = what_next(rules, record)
+    for move in moves:
+        assert move.outcome.worth > now.worth
+        assert (move.outcome.quality or 0) - (now.quality or 0) == move.quality_gain
+        assert (move.outcome.emission or 0) - (now.emission or 0) == move.emission_gain
+        if move.reader in SCALARS:
+            assert scored(rules, moved(record, move.path, value_of(move))) == move.outcome
+    gains = [(move.emission_gain, move.quality_gain) for move in moves]
+    assert gains == sorted(gains, reverse=True)
+    assert len({(move.fact, move.path, move.reader) for move in moves}) == len(moves)
+
+
+@pytest.mark.parametrize(("reference", "record"), EXAMPLES)
+def test_a_fact_with_a_direction_moves_in_that_direction(
+    reference: str, record: JsonRecord
+) -> None:
+    rules = scorer(reference)
+    directions = rules.registry.skill_types[record["skill_type"]].directions
+    better = {
+        (str(d.fact.data[0]), str(d.fact.data[1])): d.better for d in directions if d.where is None
+    }
+    for move in what_next(rules, record):
+        wanted = better.get((move.reader, move.path))
+        if wanted is not None:
+            assert (move.direction, move.promised) == (wanted, True)
+
+
+def example(skill_type: str) -> JsonRecord:
+    return next(r for r in examples("skills@1.2.0") if r["skill_type"] == skill_type)
+
+
+def found(moves: list[Move], reader: str, path: str) -> Move | None:
+    return next((m for m in moves if (m.reader, m.path) == (reader, path)), None)
+
+
+@pytest.mark.parametrize("skill_type", ["rag_knowledge", "declarative"])
+def test_no_value_of_a_whole_number_earns_more(skill_type: str) -> None:
+    """Brute force: every latency of a window of one second, and what lies around it."""
+    record = example(skill_type)
+    record["task"] |= {"t_min_s": 2, "deadline_s": 3}
+    record["submission"]["latency_ms"] = 2950
+    best = max(
+        (scored(scorer(), moved(record, "submission.latency_ms", latency)).worth, -latency)
+        for latency in range(1900, 3100)
+    )
+    move = found(what_next(scorer(), record), "integer", "submission.latency_ms")
+    move = move or found(what_next(scorer(), record), "number", "submission.latency_ms")
+    assert move is not None
+    assert move.outcome.worth == best[0]
+
+
+@pytest.mark.parametrize("skill_type", ["rag_knowledge", "declarative", "agent_composition"])
+def test_no_value_of_a_decimal_earns_more(skill_type: str) -> None:
+    """Brute force over three places; between them the axis is a line to the value that is asked."""
+    record = example(skill_type)
+    best = max(
+        scored(scorer(), moved(record, "submission.risk_score", risk / 1000)).worth
+        for risk in range(1001)
+    )
+    move = found(what_next(scorer(), record), "number", "submission.risk_score")
+    reached = scored(scorer(), record).worth if move is None else move.outcome.worth
+    assert reached == best
+
+
+def test_no_option_earns_more() -> None:
+    record = example("declarative")
+    record["task"]["ground_truth"] = "REVIEW"
+    every = {
+        verdict: scored(scorer(), moved(record, "submission.verdict", verdict)).worth
+        for verdict in ("ALLOW", "REVIEW", "BLOCK")
+    }
+    move = found(what_next(scorer(), record), "choice", "submission.verdict")
+    assert move is not None
+    assert (move.after, move.outcome.worth) == (
+        max(every, key=lambda verdict: every[verdict]),
+        max(every.values()),
+    )
+
+
+def test_no_list_with_another_count_earns_more() -> None:
+    """Brute force over real lists: every choice of some expected and some other items."""
+    expected = [
+        {"resource": "network", "action": "connect", "pattern": f"h{n}:443"} for n in range(3)
+    ]
+    others = [
+        {"resource": "filesystem", "action": "read", "pattern": f"/o{n}/**"} for n in range(3)
+    ]
+    record = example("rag_knowledge")
+    record["task"]["expected_policy"] = expected
+    record["submission"]["recommended_policy"] = [expected[0], *others]
+
+    def facts(policy: list[Any]) -> tuple[int, int]:
+        return len(policy), sum(item in expected for item in policy)
+
+    outcomes: dict[tuple[int, int], tuple[int, int]] = {}
+    pool = [*expected, *others]
+    for size in range(len(pool) + 1):
+        for chosen in combinations(pool, size):
+            worth = scored(
+                scorer(), moved(record, "submission.recommended_policy", [*chosen])
+            ).worth
+            outcomes[facts([*chosen])] = worth
+    moves = what_next(scorer(), record)
+    fewer = found(moves, "distinct", POLICY[0])
+    shared = found(moves, "overlap", POLICY[0])
+    assert fewer is not None
+    assert fewer.outcome.worth == max(w for (_, both), w in outcomes.items() if both == 1)
+    assert shared is not None
+    assert shared.outcome.worth == max(w for (size, _), w in outcomes.items() if size == 4)
+
+
+def test_what_must_change_with_a_fact_is_named() -> None:
+    """One more shared item in a list that has no other to give up makes the list longer."""
+    record = example("rag_knowledge")
+    item = record["task"]["expected_policy"][0]
+    record["submission"]["recommended_policy"] = [item]
+    move = found(what_next(scorer(), record), "overlap", POLICY[0])
+    assert move is not None
+    assert [(each.before, each.after) for each in move.along] == [("1", "2")]
+    longer = moved(record, POLICY[0], record["task"]["expected_policy"])
+    assert scored(scorer(), longer) == move.outcome
+
+
+def test_the_nearest_value_that_reaches_a_tier_is_the_nearest() -> None:
+    record = example("executable_python")
+    rules = scorer().with_thresholds({"executable_python": {"novel": "0.9"}})
+    move = found(what_next(rules, record), "number", "submission.latency_ms") or found(
+        what_next(rules, record), "integer", "submission.latency_ms"
+    )
+    assert move is not None
+    assert move.tier_from is not None
+    latency = int(move.tier_from)
+    tier = scored(rules, record).tier
+    assert scored(rules, moved(record, move.path, latency)).tier != tier
+    assert scored(rules, moved(record, move.path, latency + 1)).tier == tier
+
+
+def test_thresholds_of_a_state_decide() -> None:
+    record = example("rag_knowledge")
+    high = scorer().with_thresholds({"rag_knowledge": {"novel": "0.99"}})
+    assert outcome_of(high, record).tier != outcome_of(scorer(), record).tier
+
+
+def test_a_missed_deadline_has_no_move() -> None:
+    record = example("rag_knowledge")
+    del record["submission"], record["checks"]
+    record.pop("consensus", None)
+    assert what_next(scorer(), {**record, "events": ["missed_deadline"]}) == []
+
+
+def test_a_record_that_cannot_be_scored_is_refused() -> None:
+    with pytest.raises(RecordError):
+        what_next(scorer(), "{}")
+
+
+def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    score = module.score_facts
+
+    def counting(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
+        nonlocal calls
+        calls += 1
+        return score(bound, facts, thresholds)
+
+    monkeypatch.setattr(module, "score_facts", counting)
+    for _, record in (parameter.values for parameter in EXAMPLES):
+        calls = 0
+        what_next(
+            scorer("workflow@1.2.0" if record["skill_type"] == "workflow" else "skills@1.2.0"),
+            record,
+        )  # type: ignore[index, call-overload]
+        assert calls < 4000
+
+
+def test_made_up_records_have_exact_moves() -> None:
+    for line in history().lines(24):
+        record = json.loads(line)
+        if "submission" not in record:
+            continue
+        for move in what_next(scorer(), record):
+            assert move.outcome.worth > scored(scorer(), record).worth
+            if move.reader in SCALARS:
+                assert scored(scorer(), moved(record, move.path, value_of(move))) == move.outcome
+
+
+def test_every_move_has_a_sentence_and_json() -> None:
+    for reference, record in (parameter.values for parameter in EXAMPLES):
+        advised = advice(scorer(str(reference)), record)  # type: ignore[arg-type]
+        view = json.loads(json.dumps(advised.to_dict()))
+        for move, shown in zip(advised.moves, view["moves"], strict=True):
+            assert shown["sentence"] == sentence(move)
+            assert move.path in sentence(move)
+            assert from_text(shown["quality_gain"]) == move.quality_gain
+        assert view["outcome"]["tier"] == advised.outcome.tier
