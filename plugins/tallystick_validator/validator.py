@@ -38,8 +38,7 @@ from tallystick_chain.submission import Outcome
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Agreement, Counted, Waiting
-from tallystick_validator.alone import Alone
+from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.checkpoint_files import NEWEST, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due, slots_of
@@ -111,7 +110,7 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What a validator does beside closing epochs, and how often it looks.
+    """Options of a validator: its work beside closing epochs, and how often it looks.
 
     Attributes:
         records: a folder whose files are taken; None without.
@@ -584,7 +583,7 @@ class Validator:
         """Settle the own batch of an epoch that was closed, and tell the agreement."""
         epoch, own = counted.epoch, counted.of(self.hotkey)
         refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
-        for line in list(refused.values())[:_MOST_TOLD]:
+        for line in [*refused.values()][:_MOST_TOLD]:
             details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
         recorded = None
