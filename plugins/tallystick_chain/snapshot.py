@@ -132,7 +132,7 @@ def _snapshot(value: Mapping[str, Any], file: Path) -> ChainSnapshot:
         map(int, value["stake"]),
     )
     neurons = [Neuron(uid, *row) for uid, row in enumerate(zip(*columns, strict=True))]
-    whole = {
+    whole: dict[str, Any] = {
         name: int(number) if isinstance(number, str) and name != "consensus" else number
         for name, number in value["subnet"].items()
     }
