@@ -112,6 +112,10 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("events", "import", RECORDS, *STATE), 1),
     (("groups", "select", RAG, "--round", "1", "--seed", HOSTILE, *STATE), 0),
     (("groups", "select", HOSTILE, "--round", "1", "--seed", "a", *STATE), 2),
+    (("chain", "network", f"network{HOSTILE}.toml"), 2),
+    (("chain", "network", f"good{HOSTILE}.toml"), 0),
+    (("chain", "snapshot", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", "-o", "s"), 2),
+    (("miner", "sync", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", *STATE), 2),
     (("miner", "clear", HOSTILE, *STATE), 0),
     (("epoch", "close", "--epoch", "0", *STATE), 0),
     (("round", "list", *STATE), 0),
@@ -288,6 +292,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     signature = Signature(HOSTILE, b"\0" * 64)
     envelope = Envelope(foreign.payload, PAYLOAD_TYPE, (signature,))
     Path(STATEMENT).write_bytes(envelope.to_json())
+    network = 'network = { name = "demo", netuid = 7, anchor_block = 10 }\nrounds = { blocks = 9 }'
+    rest = "epochs = { rounds = 4 }\nweights = { at = 2 }"
+    rule = f"miners = {{ rule = [{{ hotkeys = [{json.dumps(HOSTILE)}], types = [] }}] }}"
+    Path(f"good{HOSTILE}.toml").write_text(f"format = 1\n{network}\n{rest}\n{rule}\n")
     return tmp_path
 
 

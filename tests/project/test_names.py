@@ -78,7 +78,6 @@ BY_CHANCE: Mapping[tuple[str, str], str] = {
     ("tallystick_consensus/components.py", "100"): "the end of the range of a parameter",
     ("tallystick_consensus/lints.py", "10"): "a tenth: what a lint calls a cliff",
     ("tallystick_state/claims.py", "3"): "a place in the order of ranks",
-    ("tallystick_state/rules_in_force.py", "3"): "the format of a state",
     ("tallystick_state/transfer.py", "3"): "the version of a file",
     ("tallystick_governance/prove/consensus.py", "0.5"): "a risk of made-up members",
     ("tallystick_governance/prove/allocation.py", "0.25"): "a share of a made-up round",
