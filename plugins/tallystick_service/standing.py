@@ -44,7 +44,7 @@ class TierRow:
 
 @attrs.frozen
 class TypeStanding:
-    """Where a miner stands in one skill type.
+    """The standing of a miner in one skill type.
 
     Attributes:
         skill_type: the type.

@@ -42,7 +42,7 @@ History = list[tuple[int, dict[str, Decimal]]]
 
 @attrs.frozen
 class Sight:
-    """What somebody sees of a miner.
+    """The parts of a miner that somebody sees.
 
     Attributes:
         own: the values that the rules show a miner of itself; None of a stranger.
