@@ -38,6 +38,7 @@ FACTS = f"facts{HOSTILE}.parquet"
 KEY = f"key{HOSTILE}.pem"
 TRUST = f"trust{HOSTILE}.toml"
 STATEMENT = f"statement{HOSTILE}"
+CARRY = f"carry{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
 TRUSTING = f"trusting{HOSTILE}.db"
 SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
@@ -172,6 +173,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "adoption", "skills@1.2.0", "--at-epoch", "2", *SIGNING), 0),
     (("sign", "adoption", RULES, "--at-epoch", "2", *SIGNING), 2),
     (("sign", "withdrawal", *SIGNING), 2),
+    (
+        (
+            *("sign", "carry", CARRY, "--rules", "skills@1.2.0", "--trust", TRUST),
+            *("--key", KEY, "-o", SIGNED),
+        ),
+        2,
+    ),
     (("sign", "pools", "--pool", f"{HOSTILE}=1", "--at-epoch", "2", *SIGNING), 2),
     (("sign", "pools", "--pool", HOSTILE, "--at-epoch", "2", *SIGNING), 2),
     (("sign", "withdrawal", "--line", HOSTILE, *SIGNING), 2),
@@ -210,6 +218,10 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "evidence", "-o", f"evidence{HOSTILE}", *NAMED), 0),
     (("dispute", f"evidence{HOSTILE}", STATE[1]), 1),
     (("dispute", HOSTILE, STATE[1]), 2),
+    (("state", "init", "--rules", "skills@1.2.0", "--carry", CARRY, "--state", HOSTILE), 2),
+    (("state", "init", "--rules", "skills@1.2.0", "--carry", HOSTILE, "--state", HOSTILE), 2),
+    (("state", "init", "--rules", RULES, "--network-digest", HOSTILE, "--state", HOSTILE), 2),
+    (("state", "prune", "--before-epoch", "1", *STATE), 2),
     (("allocate", TABLE, "--rules", RULES, "-o", f"w{HOSTILE}", "--explain", HOTKEYS[0]), 0),
     (("allocate", TABLE, "--rules", RULES, "-o", "w.json", "--explain", f"{HOSTILE}?"), 2),
     (("allocate", RECORDS, "--rules", RULES, "-o", "w.json"), 2),
@@ -283,6 +295,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     named = {"name": HOSTILE, "steps": [{"input": given, "expect": {HOSTILE: HOSTILE}}]}
     stakes = {"hotkeys": [*HOTKEYS, "c"], "stake": [5, 3, 1]}
     Path(VALIDATORS).write_text(json.dumps(stakes))
+    carried = {"format": 1, "miners": {HOSTILE: {"types": [HOSTILE]}}}
+    Path(CARRY).write_text(json.dumps(carried))
     Path(NET).write_text(json.dumps({"format": "yuma-vectors/1", "cases": [named]}))
     malformed = {"name": HOSTILE, "steps": [{"input": given | {HOSTILE: HOSTILE}}]}
     Path(f"malformed{HOSTILE}.json").write_text(json.dumps(malformed))

@@ -121,6 +121,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("sign", "pools", *POOLS, *BY_ALICE, *SHARING), 0),
     (("state", "adopt", *POOLS, "--signed", "signed.json", *SHARING), 0),
+    (
+        (
+            *("sign", "carry", "carry.json", "--rules", "skills@1.0.0"),
+            *("--trust", "trust.toml", *BY_ALICE),
+        ),
+        0,
+    ),
     (("trust", "new", "trust-2.toml", "--after", "trust.toml"), 0),
     (("trust", "check", "trust.toml"), 0),
     (("trust", "rotate", "trust.toml", *NAMED), 0),
@@ -132,6 +139,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("verify", "proof.json"), 1),
     (("state", "evidence", "-o", "evidence.jsonl", *STATE), 0),
     (("dispute", "subnet.db", "evidence.jsonl"), 0),
+    (("epoch", "close", "--epoch", "1", *STATE), 0),
+    (("state", "prune", "--keep", "1", *STATE), 0),
 )
 
 
@@ -158,6 +167,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     written(Path("groups.jsonl"), [case["group"] for case in cases("consensus")])
     Path("no-weights.json").write_text("{}")
+    Path("carry.json").write_text('{"format": 1, "miners": {}}')
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     Path("scores.csv").write_text(f"hotkey,uid,quality\n{HOTKEYS[0]},0,0.5\n{HOTKEYS[1]},1,0.25\n")
     council = {"council": {"keys": ["alice"], "threshold": 1}}
