@@ -205,7 +205,7 @@ class Ledger(StoredState):
             joined = copy(self)
             joined.store = store
             yield joined
-        self._known = joined._known
+        self._known = joined._known  # noqa: SLF001  # its own, under which the block wrote
 
     def __enter__(self) -> Self:
         return self
