@@ -296,20 +296,14 @@ class Intake:
     def _take_many(self, first: _Lines) -> _Lines | _Call | None:
         """Write lines of several senders in one transaction; give the work that comes after."""
         items, lines = [first], len(first.lines)
-        following: _Lines | _Call | None = None
-        while True:
-            if lines >= _MOST_LINES:
-                following = self._work.get()
-                break
-            try:
-                following = self._work.get_nowait()
-            except queue.Empty:
+        # looked for only once these are written
+        following: _Lines | _Call | None = _NOTHING
+        while following is _NOTHING and lines < _MOST_LINES and not self._work.empty():
+            following = self._work.get()
+            if isinstance(following, _Lines):
+                items.append(following)
+                lines += len(following.lines)
                 following = _NOTHING
-                break
-            if not isinstance(following, _Lines):
-                break
-            items.append(following)
-            lines += len(following.lines)
         self._write(items)
         return self._work.get() if following is _NOTHING else following
 
@@ -501,7 +495,7 @@ class Intake:
 
 
 _NOTHING = _Call(lambda: None, Future())
-"""Mark of an empty queue."""
+"""Mark of no work."""
 
 
 def _opened(path: Path) -> sqlite3.Connection:

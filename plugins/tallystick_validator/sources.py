@@ -13,7 +13,7 @@ import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
@@ -276,12 +276,14 @@ async def _taken(intake: Intake, lines: list[bytes], first: int) -> bytes:
 
 
 class PostSource:
-    """``POST /intake``: JSONL in the body, an answer for each line in the body of the response."""
+    """``POST /intake``: JSONL in the body, an answer for each line in the body of the response.
 
-    def __init__(self, intake: Intake, stall_seconds: float = STALL_SECONDS) -> None:
-        """Take the intake that lines go to; ``stall_seconds`` is as of `STALL_SECONDS`."""
-        self._intake, self._stall_seconds = intake, stall_seconds
-        self._open = 0
+    The guard of the service reads the body: its size and its time are limited there.
+    """
+
+    def __init__(self, intake: Intake) -> None:
+        """Take the intake that lines go to."""
+        self._intake, self._open = intake, 0
 
     def route(self) -> Route:
         """Return the route of Starlette."""
@@ -297,10 +299,12 @@ class PostSource:
             status, answer = refusal
             return Response(answer.to_json(), status, media_type=CONTENT_TYPES[0])
 
+        body = await request.body()
+
         async def answers() -> AsyncIterator[bytes]:
             self._open += 1
             try:
-                async for lines in answered(self._intake, self._blocks(request)):
+                async for lines in answered(self._intake, _blocks_of(body)):
                     yield lines
             finally:
                 self._open -= 1
@@ -323,12 +327,7 @@ class PostSource:
             return 503, Answer(0, "rejected", "too-many-connections", "", "", expected)
         return None
 
-    async def _blocks(self, request: Request) -> AsyncIterator[bytes]:
-        stream: Any = request.stream()
-        while True:
-            try:
-                block = await asyncio.wait_for(anext(stream), self._stall_seconds)
-            except StopAsyncIteration:
-                return
-            if block:
-                yield block
+
+async def _blocks_of(body: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(body), _BLOCK_BYTES):
+        yield body[start : start + _BLOCK_BYTES]

@@ -165,6 +165,13 @@ def test_a_row_has_the_fewest_entries_that_are_allowed_but_never_more_than_n(
 
 
 def test_the_greatest_share_is_the_limit_or_less() -> None:
+    third = ((3, 65535), (4, 65535), (5, 65535))
+    assert submit(subnet(attrs.evolve(OPEN, max_weight_u16=21845)), third).kind == "included"
+    refused = submit(subnet(attrs.evolve(OPEN, max_weight_u16=21844)), third)
+    assert refusal(refused)[1:] == (Refusal.TOO_LARGE, "MaxWeightExceeded")
+
+
+def test_the_share_is_that_of_all_entries() -> None:
     halves, thirds = ((3, 65535), (4, 65535)), ((3, 65535), (4, 65535), (5, 65535))
     chain = subnet(attrs.evolve(OPEN, max_weight_u16=32767))
     assert refusal(submit(chain, halves))[1:] == (Refusal.TOO_LARGE, "MaxWeightExceeded")

@@ -35,8 +35,8 @@ from tallystick_state.trust.keys import PublicKey
 
 LONG = 60.0
 """Seconds of a deadline that no test waits for."""
-NO_TIME = 0.05
-"""Seconds of a deadline that passes, as no answer comes."""
+NO_ANSWER = 1.0
+"""Seconds of a deadline that passes, as no answer comes; to send takes far less."""
 
 
 @pytest.fixture
@@ -236,9 +236,13 @@ def test_a_row_without_an_answer_is_unknown_and_is_never_sent_again(
     landed: bool,
     hangs: bool,
 ) -> None:
+    view.head()  # connects
     chain.inject(Fault(outcome, hangs=hangs))
-    receipt = view.submit_row(NETUID, 0, ROW, 0, NO_TIME if hangs else LONG)
+    receipt = view.submit_row(NETUID, 0, ROW, 0, NO_ANSWER if hangs else LONG)
+    while chain._faults:
+        pass  # the server has yet to read the call
     assert (receipt.kind, receipt.code) == ("unknown", None)
+    assert receipt.chain_error.endswith("timed out" if hangs else "the connection was closed")
     block = chain.advance()
     assert view.row(NETUID, 0, 0, block) == (ROW if landed else ())
     assert len(chain.log) == landed
@@ -259,16 +263,18 @@ def test_a_wrong_fork_answers_and_a_late_row_lands(
 
 @pytest.mark.parametrize("hangs", [True, False])
 def test_a_read_without_an_answer_is_unreachable_and_the_next_one_connects(
-    chain: SimulatedChain, url: str, hangs: bool
+    chain: SimulatedChain, view: RemoteChain, hangs: bool
 ) -> None:
+    view.head()  # connects
     chain.inject(Fault("lost", kind="read", hangs=hangs))
-    view = RemoteChain(url, VALIDATOR, read_deadline_s=NO_TIME if hangs else LONG)
+    view._read_deadline_s = NO_ANSWER if hangs else LONG
     with pytest.raises(ChainError) as caught:
         view.head()
     assert caught.value.code is Refusal.UNREACHABLE
+    while chain._faults:
+        pass  # the server has yet to read the call
     view._read_deadline_s = LONG
     assert view.head().best == chain.best
-    view.close()
 
 
 def test_what_was_not_sent_is_refused_and_not_unknown() -> None:
@@ -376,6 +382,15 @@ def test_half_a_line_holds_up_nobody(url: str, view: RemoteChain) -> None:
     for connection in connections:
         connection.close()
     assert view.head()
+
+
+def test_half_a_row_is_no_row(chain: SimulatedChain, url: str, view: RemoteChain) -> None:
+    call = request("submit_row", 2, netuid=NETUID, mechanism=0, pairs=ROW, version_key=0)
+    connection = raw(url)
+    connection.sendall(HELLO + call[:-1])
+    connection.shutdown(socket.SHUT_WR)
+    assert len(until_closed(connection).splitlines()) == 1
+    assert view.row(NETUID, 0, 0, chain.advance()) == chain.log == ()
 
 
 def test_who_closes_its_side_still_gets_its_answers(url: str) -> None:

@@ -374,3 +374,7 @@ def test_a_killed_intake_has_all_that_it_answered(
         take(intake, rows)
         intake.freeze(0)
         assert sorted(intake.lines(0)) == sorted(rows)
+
+
+def test_as_many_lines_as_anybody_sends_are_answered(intake: Intake) -> None:
+    assert len(take(intake, [b"{"] * 5000)) == 5000

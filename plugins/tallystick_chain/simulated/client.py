@@ -27,7 +27,7 @@ from tallystick_chain.chain import (
     Subnet,
 )
 from tallystick_chain.simulated.calls import Fault, LogEntry
-from tallystick_chain.simulated.hotkeys import address_of
+from tallystick_chain.simulated.hotkeys import address_of, signature_of
 from tallystick_chain.simulated.wire import (
     MAX_ANSWER_BYTES,
     PROTOCOL,
@@ -234,13 +234,10 @@ class RemoteChain:
         """Return the 64-byte sr25519 signature of a message by the hotkey.
 
         Raises:
-            ChainError: the chain was connected with a hotkey without its key.
+            ChainError: it was named without its key.
             TrustError: the library is missing, or the message is wrapped already.
         """
-        if self._signer is None:
-            text = f"the hotkey {self._hotkey} is here without its key"
-            raise ChainError(text, Refusal.NOT_MODELLED)
-        return self._signer.sign(message)
+        return signature_of(message, self._signer, self._hotkey)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey."""

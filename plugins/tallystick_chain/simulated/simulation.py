@@ -35,7 +35,7 @@ from tallystick_chain.chain import (
 )
 from tallystick_chain.simulated import rules
 from tallystick_chain.simulated.calls import Call, CommitmentCall, Fault, LogEntry, RowCall
-from tallystick_chain.simulated.hotkeys import address_of
+from tallystick_chain.simulated.hotkeys import address_of, signature_of
 from tallystick_chain.simulated.model import (
     U16_MAX,
     U64_MAX,
@@ -118,7 +118,8 @@ class SimulatedChain:
     @property
     def best(self) -> int:
         """The newest block."""
-        return next(reversed(self._blocks))
+        with self._lock:
+            return next(reversed(self._blocks))
 
     @property
     def finalized(self) -> int:
@@ -139,6 +140,11 @@ class SimulatedChain:
     def retracted(self) -> tuple[LogEntry, ...]:
         """The entries that forks took back."""
         return tuple(self._retracted)
+
+    def newest(self) -> tuple[SealedBlock, int]:
+        """Return the newest block, and the number of the newest one that stays."""
+        with self._lock:
+            return self._blocks[self.best], self._finalized
 
     def block(self, number: int) -> SealedBlock:
         """Return a block.
@@ -513,14 +519,13 @@ class HotkeyView:
     def head(self) -> Head:
         """Return the newest blocks."""
         self._meet_fault()
-        chain = self._chain
-        newest = chain.block(chain.best)
+        newest, finalized = self._chain.newest()
         return Head(
             best=newest.number,
-            finalized=chain.finalized,
+            finalized=finalized,
             spec_version=newest.state.spec_version,
-            seconds_per_block=chain.seconds_per_block,
-            endpoint=chain.endpoint,
+            seconds_per_block=self._chain.seconds_per_block,
+            endpoint=self._chain.endpoint,
         )
 
     def block_hash(self, block: int) -> str:
@@ -593,13 +598,10 @@ class HotkeyView:
         """Return the 64-byte sr25519 signature of a message by the hotkey.
 
         Raises:
-            ChainError: the view was made of a hotkey without its key.
+            ChainError: it was named without its key.
             TrustError: the library is missing, or the message is wrapped already.
         """
-        if self._signer is None:
-            message_text = f"the hotkey {self._hotkey} is here without its key"
-            raise ChainError(message_text, Refusal.NOT_MODELLED)
-        return self._signer.sign(message)
+        return signature_of(message, self._signer, self._hotkey)
 
     def hotkey(self) -> str:
         """Return the validator's hotkey."""
