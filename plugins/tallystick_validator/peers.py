@@ -16,6 +16,7 @@ service cuts clients that are slow; they go on with a ``Range``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -182,4 +183,4 @@ def application(served: Sequence[BaseRoute], settings: Settings) -> ASGIApp:
 
     app = Starlette(routes=[*served])
     app.router.redirect_slashes = False
-    return Guard(app, settings)
+    return Guard(app, settings, Counter())

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -188,37 +188,41 @@ class Peer:
         parts = check_url(self.url)
         host = parts.hostname or ""
         port = parts.port or (443 if parts.scheme == "https" else 80)
-        raw: socket.socket | None = None
-        timer: threading.Timer | None = None
         is_late = threading.Event()
         try:
-            raw = socket.create_connection((host, port), self.limits.connect_seconds)
-            # a timeout of a socket begins anew with each byte, so another thread ends it
-            timer = threading.Timer(seconds, _cut, (raw, is_late))
-            timer.daemon = True
-            timer.start()
-            connection = http.client.HTTPConnection(host, port)
-            connection.sock = raw
-            if parts.scheme == "https":
-                context = ssl.create_default_context()
-                connection.sock = raw = context.wrap_socket(raw, server_hostname=host)
-            asked = {"Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
-            connection.request("GET", f"{parts.path.rstrip('/')}{PREFIX}{path}", headers=asked)
-            answer = connection.getresponse()
-            _check_encoding(answer)
-            yield answer
+            with ExitStack() as stack:
+                raw = socket.create_connection((host, port), self.limits.connect_seconds)
+                stack.callback(raw.close)
+                # a timeout of a socket begins anew with each byte, so another thread ends it
+                open_sockets = [raw]
+                timer = threading.Timer(seconds, _cut, (open_sockets, is_late))
+                timer.daemon = True
+                timer.start()
+                stack.callback(timer.cancel)
+                connection = http.client.HTTPConnection(host, port)
+                connection.sock = raw
+                if parts.scheme == "https":
+                    context = ssl.create_default_context()
+                    secure = context.wrap_socket(
+                        raw, server_hostname=host, do_handshake_on_connect=False
+                    )
+                    connection.sock = secure
+                    stack.callback(secure.close)
+                    # it has taken over the number of the other
+                    open_sockets.append(secure)
+                    secure.do_handshake()
+                stack.callback(connection.close)
+                asked = {"Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
+                connection.request("GET", f"{parts.path.rstrip('/')}{PREFIX}{path}", headers=asked)
+                answer = stack.enter_context(connection.getresponse())
+                _check_encoding(answer)
+                yield answer
         except (OSError, http.client.HTTPException, PeerError, ValueError) as error:
             if is_late.is_set():
                 raise PeerError(f"did not answer within {seconds:g} seconds") from error
             if isinstance(error, PeerError):
                 raise
             raise PeerError(f"cannot be asked ({visible(str(error))[:200]})") from error
-        finally:
-            if timer is not None:
-                timer.cancel()
-            if raw is not None:
-                with suppress(OSError):
-                    raw.close()
 
 
 class Puller:
@@ -372,10 +376,12 @@ def closed_epoch(peer: Peer, epoch: int) -> ClosedEpochDigests:
     return peer.json(f"/closed/{epoch}", ClosedEpochDigests)
 
 
-def _cut(connection: socket.socket, is_late: threading.Event) -> None:
+def _cut(open_sockets: Iterable[socket.socket], is_late: threading.Event) -> None:
+    """End connections that take too long; whoever waits for them sees an end."""
     is_late.set()
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
+    for connection in open_sockets:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
 
 def _check_encoding(answer: http.client.HTTPResponse) -> None:
