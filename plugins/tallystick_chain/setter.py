@@ -220,8 +220,12 @@ class WeightSetter:
             if error.code is not Refusal.NO_BLOCK:
                 raise
             block, before, row = facts.block, None, self._row(facts.block)
+        newer = [item.intent for item in self._journal.attempts if item.committed is not None]
         if is_row(row, intent.pairs):
             outcome = Outcome.SET
+        elif any(item.epoch > intent.epoch and is_row(row, item.pairs) for item in newer):
+            # rows that one of the chain's epochs has committed are revealed together, in order
+            outcome = Outcome.SUPERSEDED
         elif before is None:
             outcome = Outcome.UNKNOWN
         else:

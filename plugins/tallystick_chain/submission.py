@@ -51,6 +51,7 @@ class Outcome(StrEnum):
     SET = "set"
     COMMITTED = "committed"
     REVEALED_OTHER = "revealed-other"
+    SUPERSEDED = "superseded"
     VANISHED = "vanished"
     REFUSED = "refused"
     LAPSED = "lapsed"
@@ -63,6 +64,7 @@ OUTCOMES: Mapping[Outcome, str] = MappingProxyType(
         Outcome.COMMITTED: "the row is committed, and will be revealed",
         Outcome.REVEALED_OTHER: "the chain has another row of this hotkey: look for another "
         "validator with the same key",
+        Outcome.SUPERSEDED: "a newer row of this validator was revealed in the same block",
         Outcome.VANISHED: "the committed row was never set: compare permit, stake and version key "
         "at its reveal with what the subnet asks for",
         Outcome.REFUSED: "the chain refused the row",

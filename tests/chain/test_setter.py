@@ -379,5 +379,12 @@ def test_a_journal_is_of_one_process_one_hotkey_and_one_network(tmp_path: Path) 
         pass
 
 
+def test_rows_that_are_revealed_together_are_superseded_by_the_newest(tmp_path: Path) -> None:
+    process = Process(subnet(commit_reveal=True, tempo=150), tmp_path / "journal")
+    process.run(320, 3)
+    assert _rows(process.chain, 3) == [1, 1, 1]
+    assert _outcomes(process) == [Outcome.SUPERSEDED, Outcome.SUPERSEDED, Outcome.SET]
+
+
 def test_every_outcome_has_its_meaning() -> None:
     assert set(OUTCOMES) == set(Outcome)
