@@ -1,4 +1,4 @@
-"""A story of a subnet: epochs, records, kills and cuts by a seed, and what must be true at its end."""
+"""A story of a subnet: epochs, records, kills and cuts by a seed, and what is true at its end."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ from validator.scenario.subnets import (
     records,
     tasks,
 )
-from validator.scenario.wires import Trap
+from validator.scenario.wires import Mode, Trap
 
 RECORDS = 12
 """Records of a validator in an epoch."""
@@ -31,10 +31,15 @@ A row whose call was lost can land for 128 blocks, and is sent again behind them
 """
 FEEDS = (60, 200)
 BATCH = b"GET /peer/v1/batch/"
-COMMIT, SUBMIT = b'"call":"commit"', b'"call":"submit_row"'
+CALLS = {
+    "publishing": b'"call":"commit"',
+    "voting": b'"call":"commit"',
+    "submitting": b'"call":"submit_row"',
+}
 PLACES = {
     0: ("publishing, lost", "publishing, landed", "freezing"),
-    COMMIT_BY: ("pulling", "pulling, begun", "serving a batch", "voting, lost", "voting, landed"),
+    5: ("pulling", "pulling, begun", "serving a batch"),
+    COMMIT_BY: ("voting, lost", "voting, landed"),
     VOTE_BY: ("closing", "closing", "closed", "closed"),
     WEIGHTS_AT: ("submitting, lost", "submitting, landed", "submitted"),
     34: ("watching the row",),
@@ -152,35 +157,32 @@ class Story:
     def _finish(self, kill: Kill) -> None:
         """Kill what did not come to the place."""
         house = self.houses[kill.who]
-        house.kill(f"no {kill.place}")
+        house.kill("at rest")
         self.stays_down.setdefault(kill.who, kill.down)
 
     def _arm(self, kill: Kill, end: int) -> None:
-        house, act = self.houses[kill.who], self.houses[kill.who].kill
-        match kill.place.split(", "):
-            case ["publishing" | "voting", how]:
-                house.chain.arm(_call(kill.place, COMMIT, act, how))
-            case ["submitting", how]:
-                house.chain.arm(_call(kill.place, SUBMIT, act, how))
-            case ["submitted"]:
-                trap = Trap(kill.place, SUBMIT, act, answer=1 << 20, seconds=kill.seconds / 10)
-                house.chain.arm(trap)
-            case ["pulling"]:
-                for wire in house.peers.values():
-                    wire.arm(Trap(kill.place, BATCH, act, answer=400))
-            case ["pulling", _]:
-                for wire in house.peers.values():
-                    wire.arm(Trap(kill.place, BATCH, act, seconds=kill.seconds))
-            case ["serving a batch"]:
-                for wire in house.to_it:
-                    wire.arm(Trap(kill.place, BATCH, act, seconds=kill.seconds / 10))
-            case ["closing"]:
-                read = f'"netuid":{NETUID},"block":{end}}}'.encode()
-                house.chain.arm(Trap(kill.place, read, act, seconds=kill.seconds))
-            case ["closed"]:
-                house.on_event["closed an epoch"] = lambda: _later(kill, act)
-            case _:
-                _later(kill, act)
+        """Have a validator killed where it meets the place."""
+        house, place, act = self.houses[kill.who], kill.place, self.houses[kill.who].kill
+        name, _, how = place.partition(", ")
+        if name == "closed":
+            house.on_event["closed an epoch"] = lambda: _later(kill, act)
+        elif name == "closing":
+            read = f'"netuid":{NETUID},"block":{end}}}'.encode()
+            house.chain.arm(Trap(place, read, act, seconds=kill.seconds))
+        elif name in CALLS:
+            is_sent, answer = how != "lost", None if how == "lost" else 0
+            house.chain.arm(Trap(place, CALLS[name], act, is_sent=is_sent, answer=answer))
+        elif name == "submitted":
+            trap = Trap(place, CALLS["submitting"], act, answer=1 << 20, seconds=kill.seconds / 10)
+            house.chain.arm(trap)
+        elif name in {"pulling", "serving a batch"}:
+            wires = house.to_it if name == "serving a batch" else house.peers.values()
+            is_begun = how == "begun"
+            for wire in wires:
+                seconds = kill.seconds / 10 if is_begun else 0
+                wire.arm(Trap(place, BATCH, act, answer=None if is_begun else 400, seconds=seconds))
+        else:
+            _later(kill, act)
 
     def _revive(self) -> None:
         """Begin those again that were down for long enough."""
@@ -205,16 +207,18 @@ class Story:
             self._down(late, 4)
         if hop == 0 and epoch == self.away.start and self.away:
             self._down(away, len(HOPS) * len(self.away))
-        if self.cut and (epoch, hop) == (self.cut.start, 0):
-            self.subnet.cut_off(cut, "refuse")
-        if self.cut and (epoch, hop) == (self.cut.start + 1, COMMIT_BY):
-            self.subnet.cut_off(cut, "hang")
-        if self.cut and (epoch, hop) == (self.cut.start + 1, 13):
-            self.subnet.cut_off(cut, "refuse")
-        if self.cut and (epoch, hop) == (self.cut.stop, 0):
+        modes: dict[tuple[int, int], Mode] = {
+            (self.cut.start, 0): "refuse",
+            (self.cut.start + 1, COMMIT_BY): "hang",
+            (self.cut.start + 1, 13): "refuse",
+            (self.cut.stop, 0): "open",
+        }
+        mode = modes.get((epoch, hop)) if self.cut else None
+        if mode == "open":
             # it has not closed what it lacks batches of, and says so
             self._check_cut_off(self.houses[cut], self.cut.start)
-            self.subnet.cut_off(cut, "open")
+        if mode is not None:
+            self.subnet.cut_off(cut, mode)
         if self.adopts_at is not None:
             for who, house in enumerate(self.houses):
                 if (epoch, hop) == (self.adopts_at - 2 - 2 * who, 60):
@@ -355,12 +359,6 @@ class Story:
 
 def _closings(house: House) -> Iterable[dict[str, int]]:
     return (entry for entry in house.log if entry["event"] == "closed an epoch")
-
-
-def _call(place: str, needle: bytes, act: Callable[[str], None], how: str) -> Trap:
-    if how == "lost":
-        return Trap(place, needle, act, is_sent=False)
-    return Trap(place, needle, act, answer=0)
 
 
 def _later(kill: Kill, act: Callable[[str], None]) -> None:

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,12 +145,15 @@ class House:
         """Start the daemon; it is not waited for."""
         assert self.process is None
         self._ready.clear()
+        # what an earlier process said is no word of this one
+        (self.folder / "daemon/health.json").unlink(missing_ok=True)
         # a relative name of the socket, as the folder of a test may have a long one
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tallystick", "run", "--config", "validator.toml"],
             cwd=self.folder,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONFAULTHANDLER": "1"},
         )
         self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         self._reader.start()
@@ -259,7 +261,7 @@ class House:
     def tell(self) -> str:
         """What is known of it, for who looks why a test fails."""
         code = None if self.process is None else self.process.poll()
-        tail = "\n".join(map(json.dumps, self.log[-12:]))
+        tail = "\n".join(map(json.dumps, self.log[-60:]))
         return f"{self.name} (exit status {code}): {json.dumps(self.health())}\n{tail}\n"
 
     # its records
@@ -292,7 +294,7 @@ class House:
         if self.address is None:
             return []
         host, port = self.address
-        request = urllib.request.Request(  # noqa: S310  # of this machine
+        request = urllib.request.Request(
             f"http://{host}:{port}/intake",
             b"".join(row + b"\n" for row in rows),
             {"Content-Type": "application/jsonl"},
@@ -429,9 +431,7 @@ def subnet(
         try:
             for index, house in enumerate(houses):
                 house.peers = {
-                    names[answers]: wire
-                    for (asks, answers), wire in wires.items()
-                    if asks == index
+                    names[answers]: wire for (asks, answers), wire in wires.items() if asks == index
                 }
                 house.reached_by(wire for (_, answers), wire in wires.items() if answers == index)
                 state = states[(rules or {}).get(index, BEGUN_WITH)]
@@ -454,8 +454,3 @@ def tasks(entries: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:
         for entry in entries
         if entry["kind"] == "signal"
     )
-
-
-def is_within(seconds: float, begun: float) -> bool:
-    """Whether some time has not passed."""
-    return time.monotonic() - begun < seconds

@@ -1,6 +1,5 @@
 """Wires: TCP between two processes through the test, which can cut it, hang it, or kill there."""
 
-import random
 import socket
 import threading
 import time
@@ -67,10 +66,11 @@ class Wire:
     def set(self, mode: Mode) -> None:
         """Open it, cut it with all its connections, or let new ones wait for ever."""
         self._mode = mode
-        if mode != "hang":
+        if mode == "hang":
+            self._released.clear()
+        else:
             self._released.set()
         if mode != "open":
-            self._released.clear() if mode == "hang" else None
             self._cut()
 
     def arm(self, trap: Trap) -> None:
@@ -167,10 +167,3 @@ def eventually(seconds: float, is_done: Callable[[], bool], tell: Callable[[], s
         if time.monotonic() > end:
             raise AssertionError(tell())
         time.sleep(0.01)
-
-
-def shuffled(items: list[bytes], chance: random.Random) -> list[bytes]:
-    """Some items in another order."""
-    other = [*items]
-    chance.shuffle(other)
-    return other
