@@ -32,6 +32,8 @@ html_theme_options = {"navigation_with_keys": True}
 myst_heading_anchors = 4
 nitpicky = True
 # docstrings mark names of code with single backticks too
+# they have pages of their own where they stand
+exclude_patterns = ["examples"]
 default_role = "literal"
 smartquotes = False
 nitpick_ignore_regex = [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -39,10 +40,6 @@ _MECHANISM = 4096
 """Distance of two mechanisms of a subnet in the chain's storage."""
 _MAX_MESSAGE = 400
 """Maximum length of a message of the chain that is passed on, in characters."""
-
-
-class UnopenedError(Exception):
-    """A connection that cannot be opened, so that nothing is sent."""
 
 
 REFUSALS: Mapping[str, Refusal] = MappingProxyType(
@@ -161,6 +158,31 @@ def watcher_defect(key: Hotkey | Watcher) -> Receipt | None:
     if isinstance(key, Hotkey):
         return None
     return refused(Refusal.OTHER, f"found the address {key.address} alone, expected its key")
+
+
+def unopened(network: str, error: Exception) -> ChainError:
+    """Return the error of a connection that cannot be opened, so that nothing is sent."""
+    text = shown(str(error)) or type(error).__name__
+    return ChainError(f"{network}: {text}", Refusal.UNREACHABLE)
+
+
+def public_endpoint(network: str) -> str:
+    """Return a network's name, or the scheme, host and port of a node's URL.
+
+    A URL may have a password before its host, or a token behind it, which no log should.
+
+    >>> public_endpoint("wss://user:secret@node.example:443/token?key=1")
+    'wss://node.example:443'
+    """
+    if "://" not in network:
+        return shown(network)
+    try:
+        parts = urlsplit(network)
+        port = f":{parts.port}" if parts.port is not None else ""
+    except ValueError:
+        return "the configured node"
+    host = parts.hostname or ""
+    return shown(f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}")
 
 
 def no_subnet(netuid: int, mechanism: int, block: int) -> ChainError:

@@ -33,7 +33,6 @@ from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
     CallSigner,
-    UnopenedError,
     commitment_info,
     commitments_of,
     failed,
@@ -43,12 +42,14 @@ from tallystick_chain.sdk import (
     neurons_of,
     no_subnet,
     pending_of,
+    public_endpoint,
     refused,
     row_defect,
     row_of,
     shown,
     storage_index,
     unknown,
+    unopened,
     watcher_defect,
     within,
 )
@@ -98,14 +99,14 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
             retry_forever=False,
         )
 
-    return Sdk10(network, hotkey_of(key), read_s, subtensor or opened)
+    return Sdk10(public_endpoint(network), hotkey_of(key), read_s, subtensor or opened)
 
 
 class _Node:
     """A node as the SDK's `Subtensor` reaches it, over one socket, which threads must not share."""
 
-    def __init__(self, opened: Callable[[], Any]) -> None:
-        self._opened = opened
+    def __init__(self, network: str, opened: Callable[[], Any]) -> None:
+        self._network, self._opened = network, opened
         self._lock = threading.Lock()
         self._subtensor: Any = None
         # a call that is late runs on; from then on it can sign nothing more
@@ -118,7 +119,7 @@ class _Node:
                 try:
                     self._subtensor = self._opened()
                 except Exception as error:
-                    raise UnopenedError(str(error) or type(error).__name__) from error
+                    raise unopened(self._network, error) from error
             return ask(self)
 
     def close(self) -> None:
@@ -200,7 +201,7 @@ class Sdk10:
         self._hotkey = hotkey
         self._read_s = read_s
         self._subtensor = subtensor
-        self._node = _Node(subtensor)
+        self._node = _Node(network, subtensor)
 
     def close(self) -> None:
         """Close the connection; another call opens it again."""
@@ -216,7 +217,7 @@ class Sdk10:
             # after the finalized one, so that it is never older
             best = int(substrate.get_block_number(None))
             endpoint = getattr(substrate, "url", None) or node.subtensor.chain_endpoint
-            return Head(best, int(finalized), spec, seconds, str(endpoint))
+            return Head(best, int(finalized), spec, seconds, public_endpoint(str(endpoint)))
 
         return self._read(ask)
 
@@ -387,7 +388,7 @@ class Sdk10:
         except Exception as error:
             if isinstance(error, TimeoutError) or _is_lost(error):
                 node.left.set()
-                self._node = _Node(self._subtensor)
+                self._node = _Node(self._network, self._subtensor)
             raise
 
     def _read(self, ask: Ask[T]) -> T:
@@ -417,10 +418,8 @@ class Sdk10:
         try:
             return self._call(ask, deadline_s)
         except ChainError as error:
-            # of a read before anything was sent
+            # of a connection that was never open, or of a read before anything was sent
             return refused(error.code, str(error))
-        except UnopenedError as error:
-            return refused(Refusal.UNREACHABLE, str(error))
         except TimeoutError as error:
             return unknown(str(error) or f"found no answer within {deadline_s:g} s")
         except Exception as error:  # noqa: BLE001  # each is a receipt
@@ -522,4 +521,4 @@ def _name_of(error: Any) -> str | None:  # noqa: ANN401  # of the SDK
 def _is_lost(error: Exception) -> bool:
     """Return whether the connection is lost, or was never there."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"OSError", "WebSocketException", "MaxRetriesExceeded", "UnopenedError"})
+    return bool(names & {"OSError", "WebSocketException", "MaxRetriesExceeded"})

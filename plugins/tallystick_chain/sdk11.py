@@ -33,7 +33,6 @@ from tallystick_chain.sdk import (
     PERIOD,
     READ_S,
     CallSigner,
-    UnopenedError,
     commitment_info,
     commitments_of,
     failed,
@@ -43,12 +42,14 @@ from tallystick_chain.sdk import (
     neurons_of,
     no_subnet,
     pending_of,
+    public_endpoint,
     refused,
     row_defect,
     row_of,
     shown,
     storage_index,
     unknown,
+    unopened,
     watcher_defect,
 )
 from tallystick_state.trust.keys import Signer
@@ -101,21 +102,21 @@ def connect(  # noqa: PLR0913  # each is an option of a connection
         TrustError: the key is of another scheme than sr25519.
     """
     options = {
-        "policy": None,
         "fallback_endpoints": list(fallback_endpoints),
         "archive_endpoints": list(archive_endpoints),
         "substrate": substrate,
     }
     sdk = installed(MAJOR, "tallystick[bittensor]")
-    connection = _Connection(lambda: sdk.Subtensor(network, **options))
-    return Sdk11(sdk, network, hotkey_of(key), read_s, connection)
+    name = public_endpoint(network)
+    connection = _Connection(name, lambda: sdk.Subtensor(network, **options))
+    return Sdk11(sdk, name, hotkey_of(key), read_s, connection)
 
 
 class _Connection:
     """A client of the SDK, on an event loop in a thread of its own; it lives until a late call."""
 
-    def __init__(self, subtensor: Callable[[], Any]) -> None:
-        self._subtensor = subtensor
+    def __init__(self, network: str, subtensor: Callable[[], Any]) -> None:
+        self._network, self._subtensor = network, subtensor
         self._lock = threading.Lock()
         self._running: _Running | None = None
 
@@ -128,7 +129,7 @@ class _Connection:
         """
         with self._lock:
             if self._running is None:
-                self._running = _Running(self._subtensor)
+                self._running = _Running(self._network, self._subtensor)
             running = self._running
         future = asyncio.run_coroutine_threadsafe(running.asked(ask), running.loop)
         try:
@@ -151,8 +152,8 @@ class _Connection:
 class _Running:
     """The thread of a connection: its event loop, and the client that runs there."""
 
-    def __init__(self, subtensor: Callable[[], Any]) -> None:
-        self._subtensor = subtensor
+    def __init__(self, network: str, subtensor: Callable[[], Any]) -> None:
+        self._network, self._subtensor = network, subtensor
         self._opening: asyncio.Task[Any] | None = None
         self._ready = threading.Event()
         threading.Thread(target=self._run, name="tallystick-sdk11", daemon=True).start()
@@ -186,7 +187,7 @@ class _Running:
         try:
             client = await asyncio.shield(self._opening)
         except Exception as error:
-            raise UnopenedError(str(error)) from error
+            raise unopened(self._network, error) from error
         return await ask(client)
 
 
@@ -401,7 +402,7 @@ class Sdk11:
         if isinstance(error, TimeoutError):
             message = f"{self._network}: found no answer within {self._read_s:g} s"
             return ChainError(message, Refusal.UNREACHABLE)
-        if isinstance(error, (OSError, UnopenedError, self._sdk.RpcConnectionError)):
+        if isinstance(error, (OSError, self._sdk.RpcConnectionError)):
             return ChainError(f"{self._network}: {text}", Refusal.UNREACHABLE)
         if is_of_old_runtime(error):
             return ChainError(f"{self._network}: {text} in {self._runtime()}", Refusal.OLD_RUNTIME)
@@ -421,8 +422,9 @@ class Sdk11:
         text = shown(str(error))
         if isinstance(error, TimeoutError):
             return unknown(text or f"found no answer within {deadline_s:g} s")
-        if isinstance(error, UnopenedError):
-            return refused(Refusal.UNREACHABLE, text)
+        if isinstance(error, ChainError):
+            # of a connection that was never open
+            return refused(error.code, text)
         if isinstance(error, self._sdk.ChainError):
             code = _BEFORE_SENDING.get(error.code.value)
             if error.name is None and code is not None:
@@ -465,7 +467,7 @@ def _endpoint(client: Any) -> str:  # noqa: ANN401  # of the SDK
     """Return the node that answers: with fallbacks it may be another than the named one."""
     substrate = client._substrate  # noqa: SLF001  # it has no public name
     current = getattr(getattr(substrate, "raw", None), "current_endpoint", None)
-    return str(current or getattr(substrate, "endpoint", client.endpoint))
+    return public_endpoint(str(current or getattr(substrate, "endpoint", client.endpoint)))
 
 
 async def _subnet(at: _At, netuid: int, mechanism: int) -> Subnet:

@@ -22,7 +22,7 @@ rule set lists in ``own``; once the embargo of an epoch's weights is over."""
 
 @attrs.frozen
 class Viewer:
-    """Who asks.
+    """The asker.
 
     Attributes:
         kind: anyone; a miner that has proved its hotkey; or the operator.
@@ -43,7 +43,7 @@ PUBLIC, OPERATOR = Viewer(), Viewer("operator")
 
 @attrs.frozen
 class Access:
-    """Who sees a subject.
+    """A subject, and those who see it.
 
     Attributes:
         subject: its name, which routes name.
@@ -78,7 +78,7 @@ ACCESS = {
         Access("miners", "every miner, with flags and every reputation", "never", "never"),
     )
 }
-"""Who sees what, by subject."""
+"""Subjects with those who see them, by name."""
 
 
 def condition(subject: str, viewer: Viewer, hotkey: str = "") -> Condition:

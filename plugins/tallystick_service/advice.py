@@ -1,4 +1,4 @@
-"""Advice: a record explained by its edges, and the moves that gain, as a page and an API show them."""
+"""Advice: a record explained by its edges, and the moves that gain, for a page and an API."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def distances(explanation: Explanation) -> Iterator[Distance]:
         axis = gate.name.partition(" ")[0]
         yield _distance(f"the gate of {axis}", gate, "below it the composite is replaced")
     for threshold in tier.thresholds if tier is not None else ():
-        yield _distance(f"the threshold {threshold.name}", threshold, "from there on the tier is higher")
+        yield _distance(
+            f"the threshold {threshold.name}", threshold, "from there on the tier is higher"
+        )
     for factor in explanation.factors:
         for cliff in factor.cliffs:
             yield _distance(f"the edge {cliff.name} of {factor.name}", cliff, "")

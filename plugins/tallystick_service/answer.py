@@ -43,6 +43,7 @@ CODES: Mapping[str, str] = {
     "no-such-checkpoints": "the log has no such sizes, or the older one is larger",
     "no-such-rule-set": "the state follows no such rule set, and none is shipped",
     "no-such-rules": "a page is asked for rules that are not there",
+    "internal-error": "the service itself fails, and its log has the reason",
     # a posted record
     "not-scored": "the rules cannot be loaded or do not score the record",
     "busy": "many records wait to be scored",

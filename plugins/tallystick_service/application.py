@@ -88,7 +88,10 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
     starlette = Starlette(
         routes=[*routes, *rows, static],
         lifespan=lifespan,
-        exception_handlers={HTTPException: partial(_unrouted, site)},
+        exception_handlers={
+            HTTPException: partial(_unrouted, site),
+            Exception: partial(_failed, site),
+        },
     )
     starlette.router.redirect_slashes = False
     starlette.state.site = site
@@ -180,9 +183,15 @@ class _Desk:
         if task is None:
             task = asyncio.ensure_future(self._in_thread(self._read, question))
             self._underway[key] = task
-            task.add_done_callback(lambda _: self._underway.pop(key, None))
+            task.add_done_callback(partial(self._done, key))
         # who leaves does not end what others wait for
         return await asyncio.shield(task)
+
+    def _done(self, key: tuple[str, str], task: asyncio.Task[tuple[Answer, Version]]) -> None:
+        """Forget an answer under way; its fault is theirs who still wait for it."""
+        self._underway.pop(key, None)
+        if not task.cancelled():
+            task.exception()
 
     def _read(self, question: Question) -> tuple[Answer, Version]:
         """Return the answer of a row that reads the state, with the version that it is of."""
@@ -291,6 +300,21 @@ async def _unrouted(site: Site, request: Request, error: HTTPException) -> Any: 
         )
     else:
         refused = not_there(request.scope["path"])
+    answer = error_answer(site, refused, request.scope)
+    return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
+
+
+async def _failed(site: Site, request: Request, error: Exception) -> Any:  # noqa: ANN401, ARG001
+    """Return the answer to a question on which the service itself fails; the server logs why."""
+    from starlette.responses import Response
+
+    refused = RefusedQuestionError(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal-error",
+        "a question on which the service itself fails",
+        "an answer",
+        "tell the operator, whose log has the reason",
+    )
     answer = error_answer(site, refused, request.scope)
     return Response(answer.body, answer.status, dict(answer.headers), answer.media_type)
 

@@ -25,7 +25,7 @@ SCHEME = "Tallystick"
 
 @attrs.frozen
 class Challenge:
-    """What a miner signs to see its own view.
+    """The text that a miner signs to see its own view.
 
     Attributes:
         origin: of the service, such as ``https://board.example``.

@@ -1,7 +1,7 @@
 """Charts: lines over epochs as geometry, which a template draws as SVG.
 
-Positions are whole tenths of a pixel in a box of fixed size that pages scale. A picture shows what the
-table beneath it says, so doubles are good enough for it; they decide nothing.
+Positions are whole tenths of a pixel in a box of fixed size that pages scale. A picture shows what
+the table beneath it says, so doubles are good enough for it; they decide nothing.
 """
 
 from __future__ import annotations

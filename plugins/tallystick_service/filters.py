@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from tallystick.numbers.nano import from_decimal, from_text, to_fraction, to_text
 from tallystick.numbers.text import UNDEFINED, fraction, percent
 
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 _TEXT_PLACES = 10
 """Characters of nine places with their point."""
 
@@ -20,7 +22,7 @@ def number(value: Any) -> Markup | str:  # noqa: ANN401  # nano, or a decimal, o
     if value is None:
         return UNDEFINED
     text = value if isinstance(value, str) else to_text(value)
-    if text[-_TEXT_PLACES:-_TEXT_PLACES + 1] != "." or not set(text) <= set("-0123456789."):
+    if text[-_TEXT_PLACES : -_TEXT_PLACES + 1] != "." or not set(text) <= set("-0123456789."):
         return text
     short = text.rstrip("0")
     short += "0" if short.endswith(".") else ""
@@ -71,6 +73,12 @@ def of_decimal(value: Any) -> int | None:  # noqa: ANN401  # a Decimal, or None
     return None if value is None else from_decimal(value)
 
 
+def instant(text: str) -> str:
+    """Return an instant to the minute, such as ``2026-01-07 22:00 UTC``; another text as it is."""
+    match = _INSTANT.fullmatch(text)
+    return text if match is None else f"{match[1]} {match[2]} UTC"
+
+
 def beginning(digest: str) -> str:
     """Return the first digits of a digest, for a table whose column has the whole in its title."""
     name, colon, digits = digest.partition(":")
@@ -83,6 +91,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
         beginning,
         change,
         exact,
+        instant,
         number,
         of_decimal,
         ordinal,

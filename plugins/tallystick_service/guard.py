@@ -14,6 +14,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -27,7 +28,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Nothing inline, nothing of others, in no frame."""
+"""Policy that allows files of the service alone: none inline, none of others, and no frame."""
 SECURITY_HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "cross-origin-opener-policy": "same-origin",
@@ -94,7 +95,7 @@ class Guard:
         scope.setdefault("state", {})["client"] = name
         wait = self._buckets.wait(name)
         if wait > 0:
-            seconds = max(1, round(wait + 0.5))
+            seconds = max(1, ceil(wait))
             raise RefusedQuestionError(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 "too-many-requests",

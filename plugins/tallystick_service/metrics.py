@@ -30,7 +30,7 @@ class StepTime:
 
 @attrs.frozen
 class Observed:
-    """What a daemon has observed until an instant.
+    """Counts and times that a daemon has observed until an instant.
 
     Attributes:
         rejects: rejected records by code.
@@ -50,7 +50,7 @@ class Observed:
 
 
 class Observations:
-    """What a daemon has observed; any thread may add to it."""
+    """Observations of a daemon; any thread may add to it."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -6,7 +6,6 @@ https://spec.openapis.org/oas/v3.1.1
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from importlib.metadata import version
@@ -100,7 +99,7 @@ def _operation(row: Route, by_type: dict[Any, JsonObject]) -> JsonObject:
 
 
 def _parameter(row: Route, parameter: Parameter) -> JsonObject:
-    in_path = re.search(rf"{{{parameter.name}}}", row.path) is not None
+    in_path = f"{{{parameter.name}}}" in row.path
     schema: JsonObject = {"type": "string"}
     if parameter.kind == "number":
         schema = {"type": "integer", "minimum": 0}

@@ -1,4 +1,4 @@
-"""Rule book: a rule set as a page shows it, with its formulas, constants, sources, lints and proofs.
+"""Rule book: a rule set as a page shows it: formulas, constants with sources, lints, proofs.
 
 The source of a constant is the comment beside it in the file, or right above it. All of a rule set
 follows from its text and its plugins, so it is kept by its digest.
@@ -262,7 +262,9 @@ def constants_of(loaded: LoadedRuleSet) -> tuple[Constant, ...]:
     comments = _comments(loaded.text)
     keys = {name: path for name, path, _ in named_paths(parse(loaded.text, str(loaded.path)).data)}
     return tuple(
-        _constant(found, loaded.positions.line(keys[found.path]) if found.path in keys else 0, comments)
+        _constant(
+            found, loaded.positions.line(keys[found.path]) if found.path in keys else 0, comments
+        )
         for found in settable_paths(loaded, loaded.registry)
     )
 
@@ -282,7 +284,9 @@ def _comments(text: str) -> list[str]:
         at = bare.find("#")
         comment = "" if at < 0 else line[at + 1 :].strip()
         if at >= 0 and not bare[:at].strip():
-            above = [] if _RULER.fullmatch(comment) or comment.startswith("---") else [*above, comment]
+            above = (
+                [] if _RULER.fullmatch(comment) or comment.startswith("---") else [*above, comment]
+            )
             result.append("")
             continue
         result.append(comment or " ".join(above))
@@ -389,7 +393,7 @@ def _composite(composite: Value, bound: BoundType) -> Markup | None:
 
 
 def _raised(node: Node, weight: Fraction) -> Node:
-    """Return a power for show alone; its exponent is a decimal by name, so that no root is drawn."""
+    """Return a power for show alone, its exponent by name, so that no root is drawn."""
     return Node("power", (node, label(decimal_text(weight), weight)))
 
 
@@ -400,7 +404,7 @@ def _facts(scorer: Scorer) -> Iterator[FactRow]:
             found.setdefault(fact.digest, (fact, []))[1].append(bound)
     texts = told_apart(fact for fact, _ in found.values())
     better = {
-        direction.fact.digest: f"{direction.better}{'' if direction.where is None else ', at times'}"
+        direction.fact.digest: direction.better + ("" if direction.where is None else ", at times")
         for bound in scorer.types.values()
         for direction in scorer.registry.skill_types[bound.name].directions
     }
@@ -466,7 +470,9 @@ def _proofs(results: Sequence[Mapping[str, Any]]) -> Proofs:
         counts.setdefault(str(result["property"]), Counter())[str(result["status"])] += 1
     return Proofs(
         counts,
-        tuple(str(r.get("wrong", r["property"])) for r in results if r["status"] == "counterexample"),
+        tuple(
+            str(r.get("wrong", r["property"])) for r in results if r["status"] == "counterexample"
+        ),
         tuple(
             (str(r["property"]), str(r["skill_type"]), str(r["axis"]), str(r.get("reason") or ""))
             for r in results

@@ -32,7 +32,7 @@ _WAITING = 32
 
 @attrs.frozen(kw_only=True)
 class Order:
-    """What a process is to do.
+    """An order to a process: one record, and the rules that score it.
 
     Attributes:
         do: ``explain``: every step of a score; ``score``: the scores alone; ``advise``: every step,

@@ -46,9 +46,10 @@ _FILTERS = (counted, grouped, short, visible)
 """Functions by which templates show values, each under its own name."""
 _RECHECK = 1.0
 """Seconds after which the log is looked at though no stamp has changed; of PostgreSQL, always."""
-_POSTGRESQL_RECHECK = 0.2
+_POSTGRESQL_RECHECK = 1 / 8
 _HEALTHY = Health()
 _MOST_REMEMBERED = 512
+_MOST_VALUES = 1024
 
 
 @attrs.define(eq=False)
@@ -70,14 +71,18 @@ class Version:
 
     def once(self, key: object, compute: Callable[[], _T]) -> _T:
         """Return a value that is computed once; two threads may both compute it."""
-        if key not in self._values:
-            self._values[key] = compute()
-        value: _T = self._values[key]
+        if key in self._values:
+            known: _T = self._values[key]
+            return known
+        value = compute()
+        # what strangers ask for names keys, too
+        if len(self._values) < _MOST_VALUES:
+            self._values[key] = value
         return value
 
 
 class Site:
-    """What all answers of a service have in common.
+    """The things that all answers of a service have in common.
 
     Attributes:
         state: which is read.
@@ -111,7 +116,7 @@ class Site:
         self.kept = KeptAnswers(settings.cache_bytes)
         self.scoring: ScoringProcesses = ScoringProcesses(settings, place_of(state, settings))
         self.templates = environment(self.assets)
-        self.build = build_digest(self.assets)
+        self.build = build_digest(self.assets, settings.proofs)
         self.description: JsonObject = {}
         self.answered: Counter[str] = Counter()
         self._version: Version | None = None
@@ -269,10 +274,11 @@ def _seen(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-def build_digest(assets: Assets) -> str:
-    """Return the digest of what makes answers of values: this release, its templates and files."""
+def build_digest(assets: Assets, proofs: Path | None = None) -> str:
+    """Return the digest of what makes answers of values: release, templates, files, proofs."""
     hashed = hashlib.sha256(f"{version('tallystick')}\n{assets.digest}".encode())
-    for path in sorted(TEMPLATES.rglob("*.html")):
+    shown = [] if proofs is None else sorted(proofs.glob("*.json"))
+    for path in (*sorted(TEMPLATES.rglob("*.html")), *shown):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()
 

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 import attrs
 
-from tallystick.errors import StateError
 from tallystick.io.text import visible
-from tallystick.numbers.nano import NANO, from_decimal, to_fraction, to_text
+from tallystick.numbers.nano import from_decimal, to_text
 from tallystick.numbers.text import fraction
 from tallystick.rules.structure import table_of
-from tallystick_allocation.column import Number, RationalColumn, RealColumn, Values
+from tallystick_allocation.column import RationalColumn, RealColumn, Values
 from tallystick_allocation.explanation import ExplainedStep, explained
 from tallystick_allocation.rules import Average, CapStep, Collect, Filter, Share, StepRules
 from tallystick_service.charts import Chart, Series, chart
 from tallystick_service.distance import Distance
+from tallystick_state.epoch_log import EpochLog
 from tallystick_state.leaderboard import Standing
 from tallystick_state.model import MinerEntry
 from tallystick_state.queries import StateQueries
@@ -106,6 +106,7 @@ class Pay:
         reason: why there is no weight; empty where there is one.
         steps: in their order.
         distances: to filters and caps.
+        epoch: as whose closing it is; None of the weight of now.
     """
 
     line: str
@@ -117,6 +118,7 @@ class Pay:
     reason: str
     steps: tuple[PayStep, ...]
     distances: tuple[Distance, ...]
+    epoch: int | None = None
 
 
 def type_standing(
@@ -135,7 +137,9 @@ def type_standing(
     """
     rules, reputation = queries.rules.type_rules.get(skill_type), miner.reputation.get(skill_type)
     board = _board(queries, skill_type, rules)
-    rank = next((standing.rank for standing in board or () if standing.hotkey == miner.hotkey), None)
+    rank = next(
+        (standing.rank for standing in board or () if standing.hotkey == miner.hotkey), None
+    )
     distances = () if rules is None else (*_edges(rules, miner, reputation, board or ()),)
     return TypeStanding(
         skill_type,
@@ -154,9 +158,7 @@ def type_standing(
 def public_standing(standing: Standing, skill_type: str, ranked: int) -> TypeStanding:
     """Return what a public leaderboard says of a miner."""
     reputation = from_decimal(standing.reputation)
-    return TypeStanding(
-        skill_type, True, reputation, standing.rank, ranked, "", (), None, (), ()
-    )
+    return TypeStanding(skill_type, True, reputation, standing.rank, ranked, "", (), None, (), ())
 
 
 def tiers_of(queries: StateQueries, skill_type: str) -> tuple[TierRow, ...]:
@@ -243,14 +245,44 @@ def _reputation_chart(
 
 def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
     """Return what a miner is paid by each line of the state, as its weights are now."""
-    return [_pay(queries, line, hotkey) for line in queries.in_force.lines]
+    found = []
+    for line in queries.in_force.lines:
+        weighed = queries.line_weights(line)
+        chosen = queries.weights(line=line, found=weighed)
+        uid, reason = queries.state.miners[hotkey].uid, chosen.without.get(hotkey, chosen.reason)
+        uint16 = None if uid is None else chosen.uint16.get(uid)
+        reference = queries.weighing(line).rule_set.reference
+        found.append(pay_of(line, reference, weighed, hotkey, uint16, reason))
+    return found
 
 
-def _pay(queries: StateQueries, line: str, hotkey: str) -> Pay:
-    weighed = queries.line_weights(line)
-    chosen = queries.weights(line=line, found=weighed)
-    uid = queries.state.miners[hotkey].uid
-    reference = queries.weighing(line).rule_set.reference
+def closed_pays(log: EpochLog, number: int, hotkey: str) -> list[Pay]:
+    """Return what a miner was paid by each line as an epoch closed."""
+    pays_of_lines = (
+        pay_of(closed.line, closed.rules.rule_set.reference, closed.weights, hotkey)
+        for closed in log.weighed(number)
+    )
+    return [attrs.evolve(pay, epoch=number) for pay in pays_of_lines]
+
+
+def pay_of(  # noqa: PLR0913, PLR0917  # what weights are told with
+    line: str,
+    reference: str,
+    weighed: LineWeights,
+    hotkey: str,
+    uint16: int | None = None,
+    reason: str = "",
+) -> Pay:
+    """Return the weight of a miner in a line, with every step that it comes of.
+
+    Args:
+        line: of rule sets.
+        reference: the rule set that weighs.
+        weighed: the weights of the line.
+        hotkey: of the miner.
+        uint16: the weight as the chain takes it.
+        reason: why there is no weight, where it is known.
+    """
     allocation = weighed.allocation
     steps: tuple[PayStep, ...] = ()
     distances: tuple[Distance, ...] = ()
@@ -261,17 +293,9 @@ def _pay(queries: StateQueries, line: str, hotkey: str) -> Pay:
         distances = tuple(_step_edges(weighed, hotkey))
     weight = weighed.weights.get(hotkey)
     above = sorted((value for value in weighed.weights.values() if value), reverse=True)
-    return Pay(
-        line,
-        reference,
-        weight,
-        above.index(weight) + 1 if weight else None,
-        len(above),
-        None if uid is None else chosen.uint16.get(uid),
-        chosen.without.get(hotkey, "" if weight else chosen.reason or "no weight"),
-        steps,
-        distances,
-    )
+    why = "" if weight else reason or weighed.refused or "no record counts"
+    place = above.index(weight) + 1 if weight else None
+    return Pay(line, reference, weight, place, len(above), uint16, why, steps, distances)
 
 
 def _pay_step(step: ExplainedStep, rules: StepRules) -> PayStep:
@@ -291,8 +315,8 @@ def step_sentence(rules: StepRules) -> str:
             old = fraction(1 - Fraction(rules.new))
             leaver = "stays" if rules.leaver == "keep" else "is dropped"
             return (
-                f"{fraction(Fraction(rules.new))} of the new {rules.of} and {old} of the average so "
-                f"far; the average of who has no new value {leaver}"
+                f"{fraction(Fraction(rules.new))} of the new {rules.of} and {old} of the average "
+                f"so far; the average of who has no new value {leaver}"
             )
         case Share():
             return f"the part that the miner has of the sum of {rules.of} over all miners"
@@ -309,7 +333,9 @@ def step_sentence(rules: StepRules) -> str:
                 bounds.append(f"above {fraction(Fraction(rules.above))}")
             if rules.at_least is not None:
                 at_least = rules.at_least
-                text = "its minimum" if isinstance(at_least, Mapping) else fraction(Fraction(at_least))
+                text = (
+                    "its minimum" if isinstance(at_least, Mapping) else fraction(Fraction(at_least))
+                )
                 bounds.append(f"of at least {text}")
             return f"{rules.of} {' and '.join(bounds)}; any other {others}"
     table = {k: v for k, v in table_of(rules).items() if k not in ("name", "publish")}

@@ -1,7 +1,7 @@
 """Tables as CSV: what a page shows, for whoever computes with it.
 
-Cells are as the command line writes them for spreadsheets: what a program would take for a formula is
-text. Numbers of the field have nine places.
+Cells are as the command line writes them for spreadsheets: what a program would take for a formula
+is text. Numbers of the field have nine places.
 """
 
 from __future__ import annotations

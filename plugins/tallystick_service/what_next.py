@@ -1,13 +1,13 @@
 """The next move of a miner: which single fact of a record, moved, gains most.
 
-Facts of the answer are moved one at a time; the task, the role and the epoch stay as they are. Where
-the skill type has a `Direction` for a fact, only better values are tried, else both sides. Each
-candidate is a valid record, which the engine scores again, so that a move is exact: what it names is
-what such a record earns.
+Facts of the answer are moved one at a time; the task, the role and the epoch stay as they are.
+Where the skill type has a `Direction` for a fact, only better values are tried, else both sides.
+Each candidate is a valid record, which the engine scores again, so that a move is exact: what it
+names is what such a record earns.
 
-Of a range of at most `EVERY` values each is tried. Of a wider one, candidates are its ends, every value
-at which a comparison, a minimum, a maximum or an absolute value of a formula turns, and values between
-them, refined around the best. Of values that earn the same, the nearest is named.
+Of a range of at most `EVERY` values each is tried. Of a wider one, candidates are its ends, every
+value at which a comparison, a minimum, a maximum or an absolute value of a formula turns, and
+values between them, refined around the best. Of values that earn the same, the nearest is named.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bisect import insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import attrs
@@ -190,14 +191,17 @@ def _answer_of(scorer: Scorer, record: RecordLike) -> _Answer | None:
     bound = rules.types[decoded.skill_type]
     directions = scorer.registry.skill_types[decoded.skill_type].directions
     pinned = thresholds_at(rules.thresholds, scorer.pinned, decoded.skill_type, decoded.epoch)
-    return _Answer(scorer, bound, pinned, value, decoded, tuple(bound.facts_of(decoded)), directions)
+    return _Answer(
+        scorer, bound, pinned, value, decoded, tuple(bound.facts_of(decoded)), directions
+    )
 
 
 def _json(record: RecordLike) -> Mapping[str, Any]:
     if isinstance(record, Mapping):
         return record
     line = record.encode("utf-8", "surrogatepass") if isinstance(record, str) else record
-    value: Mapping[str, Any] = parse(line)
+    value = parse(line)
+    assert isinstance(value, Mapping)  # noqa: S101  # it was scored
     return value
 
 
@@ -246,7 +250,7 @@ class _Answer:
         return FactReader(self.bound.schema, self.bound.facts)
 
     def side(self, position: int) -> Side | None:
-        """Return the direction in which the type promises that a fact is better, for this record."""
+        """Return the direction in which the type promises this record that a fact is better."""
         fact = self.bound.facts[position]
         for direction in self.directions:
             if direction.fact.digest == fact.digest and self._holds(direction.where):
@@ -304,7 +308,7 @@ class _Answer:
         return tuple(facts)
 
     def limits(self, position: int) -> tuple[int, int]:
-        """Return the range of a fact in this record: of a counted one with what it counts beside."""
+        """Return the range of a fact in this record, by what is counted beside it."""
         fact = self.bound.facts[position]
         domain = self.bound.domains[fact.digest]
         low, high = domain.low, domain.high
@@ -446,7 +450,7 @@ class _Search:
         return None
 
     def nearest_tier(self, best: int) -> int | None:
-        """Return the nearest value towards the best that reaches a higher tier; None without one."""
+        """Return the nearest value towards the best of a higher tier; None without one."""
         now, tiers = self._level(self.value), self.answer.bound.tiers
         if tiers is None or now is None:
             return None
@@ -470,7 +474,12 @@ class _Search:
         if self._is_narrow:
             return [v for v in range(self.low, self.high + 1, self.unit) if v != self.value]
         turns = sorted({*self._turns(), self.low, self.high, self.value})
-        tried = sorted({*turns, *(v for a, b in zip(turns, turns[1:], strict=False) for v in self._between(a, b))})
+        tried = sorted(
+            {
+                *turns,
+                *(v for a, b in pairwise(turns) for v in self._between(a, b)),
+            }
+        )
         best = min(tried, key=self._order)
         # at a turn a formula says itself that beyond it another part holds; between two, refine
         if best not in turns:
@@ -504,7 +513,7 @@ class _Search:
             return near
         # what is worth the same to nine places may differ from a round number in the last ones
         for power in range(len(str(NANO)), 0, -1):
-            step = 10**power
+            step: int = 10**power
             for short in {near // step * step, -(-near // step) * step}:
                 is_near = abs(short - near) <= _BESIDE and self.low <= short <= self.high
                 if is_near and self.worth(short) >= worth:

@@ -90,6 +90,7 @@ class StepRoot:
 @json_object(
     *("epoch", constant("format", FORMAT), "genesis", "rules"),
     JsonKey("adopted", left_out="empty"),
+    JsonKey("carry", left_out="none"),
     JsonKey("salt", left_out="none"),
     *("snapshot", "steps"),
 )
@@ -106,6 +107,7 @@ class EpochLeaf:
         snapshot: the digest of the snapshot that the next epoch began with.
         salt: 16 to 64 bytes in hexadecimal digits, which keep the hash of the leaf from saying
             anything before they are published; None without.
+        carry: the digest of the values with which the state began; None where it began without.
     """
 
     epoch: int
@@ -115,6 +117,7 @@ class EpochLeaf:
     steps: Mapping[RootedStep, StepRoot | None]
     snapshot: str
     salt: str | None = None
+    carry: str | None = None
 
     @classmethod
     def of_value(cls, value: Mapping[str, Any]) -> EpochLeaf:
@@ -127,6 +130,7 @@ class EpochLeaf:
             steps={step: _root(value["steps"][step]) for step in STEPS},
             snapshot=value["snapshot"],
             salt=value.get("salt"),
+            carry=value.get("carry"),
         )
 
     def to_bytes(self) -> bytes:

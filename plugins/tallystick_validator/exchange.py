@@ -10,6 +10,7 @@ archive node later.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,12 +23,13 @@ from tallystick.io.text import short, visible
 from tallystick.json_values import json_value
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.chain import REMEDIES, Refusal
+from tallystick_service.challenge import Challenge
 from tallystick_state.step_roots import STEPS, EpochLeaf
 from tallystick_validator import ballots, batches
 from tallystick_validator.agreement import Counted, CountedBatch, Waiting
 from tallystick_validator.batches import BatchError
 from tallystick_validator.health import Problem
-from tallystick_validator.peers import FORMAT, Newest, Status
+from tallystick_validator.peers import FORMAT, Newest, PeerAnswers, Status
 from tallystick_validator.pulling import Limits, Peer, PeerError, Puller, Wanted, closed_epoch
 from tallystick_validator.shelf import ClosedEpochDigests, PinnedReads, Shelf
 
@@ -43,6 +45,8 @@ COMMIT_SECONDS = 30.0
 """Deadline of a commitment, in seconds."""
 _MOST_BEHIND = 32
 """Maximum number of epochs whose batches are pulled at once."""
+_PROOF_SECONDS = 300
+"""Time for which a proof of who asks holds; clocks may differ by as much."""
 _SEEN_WITHIN = 3
 """Blocks within which a commitment that was sent is seen in the best one, or sent again."""
 _LOG = logger_of(__name__)
@@ -122,7 +126,9 @@ class BatchExchange:
         self._kept_epochs = kept_epochs
         self._hotkey = chain.hotkey()
         self.shelf = Shelf(folder)
-        self._puller = Puller(peers, self.shelf, limits)
+        prove = None if signer is None else self._prove
+        self._puller = Puller(peers, self.shelf, limits, prove)
+        self._voices: tuple[int, frozenset[str]] = -1, frozenset()
         self._checking = threading.Lock()
         self._refused: dict[str, Problem] = {}
         self._sent: tuple[bytes, int] | None = None
@@ -147,6 +153,7 @@ class BatchExchange:
             TrustError: the state asks for signatures, and nothing here can sign.
         """
         self._note_closed(epoch - 1)
+        self._listen(finalized)
         ended = self._network.epoch_at(finalized) or 0
         wanted, open_windows = list[Wanted](), list[int]()
         for number in range(epoch, min(ended, epoch + _MOST_BEHIND)):
@@ -209,9 +216,9 @@ class BatchExchange:
         Raises:
             InputError: Starlette is not installed.
         """
-        from tallystick_validator.peers import routes  # an extra
-
-        return routes(self.shelf, self.status, self._checkpoint)
+        # without a key there is nobody to whom others would prove anything, and nothing to keep
+        allows = None if self._signer is None else self._is_voice
+        return PeerAnswers(self.shelf, self.status, self._checkpoint, allows).routes()
 
     def status(self) -> Status:
         """Return what peers are told first."""
@@ -221,6 +228,24 @@ class BatchExchange:
             newest = Newest(self._newest, _leaf(closed).snapshot, closed.rules)
         genesis = self._state.in_force.genesis
         return Status(FORMAT, self._hotkey, self._network.digest, genesis, newest)
+
+    # who may ask, and the proof of who asks
+
+    def _listen(self, finalized: int) -> None:
+        """Find out once an epoch whose questions are answered."""
+        epoch = self._network.epoch_at(finalized)
+        if epoch is not None and epoch != self._voices[0]:
+            neurons = self._chain.neurons(self._network.netuid, finalized)
+            heard = (neuron.hotkey for neuron in ballots.heard(neurons, self._rules))
+            self._voices = epoch, frozenset(heard)
+
+    def _is_voice(self, hotkey: str) -> bool:
+        return hotkey in self._voices[1]
+
+    def _prove(self, origin: str) -> str:
+        assert self._signer is not None  # noqa: S101  # it is asked for where there is one
+        expires = int(time.time()) + _PROOF_SECONDS
+        return Challenge.signed(self._signer, origin, self._hotkey, expires)
 
     # an epoch whose votes are open
 

@@ -8,6 +8,10 @@
 ``/checkpoint``          the checkpoint that the validator has published last
 =======================  ======================================================================
 
+Batches have the records of all tasks, and leaves may have a salt. So a validator with a key gives
+them to validators that are heard alone, which prove who they are as miners do to the service, by a
+signed `Challenge`; status and checkpoint are for everyone.
+
 Nothing of an address becomes the name of a file but 64 hexadecimal digits and a number. Answers
 have no content encoding, no redirect and no state; what is not there is 404. The server of the
 service cuts clients that are slow; they go on with a ``Range``.
@@ -18,13 +22,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
 import msgspec
 
+from tallystick.io.text import visible
+from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.challenge import SCHEME
+from tallystick_service.proof import viewer_of
 from tallystick_service.server import check_installed
+from tallystick_service.settings import Settings
 from tallystick_validator.shelf import DIGEST, Shelf
 
 if TYPE_CHECKING:
@@ -33,7 +43,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
-    from tallystick_service.settings import Settings
 
 FORMAT = 1
 """Version of what peers say."""
@@ -109,68 +118,116 @@ class BatchList:
     batches: Annotated[tuple[Listed, ...], msgspec.Meta(max_length=MAX_BATCHES)]
 
 
-def routes(
-    shelf: Shelf, status: Callable[[], Status], checkpoint: Path | None = None
-) -> Sequence[BaseRoute]:
-    """Return the routes for peers, for an application of Starlette.
+@attrs.frozen
+class PeerAnswers:
+    """The answers to peers.
 
-    Args:
+    Attributes:
         shelf: the batches and the digests of closed epochs.
         status: gives the first answer; called in a thread.
         checkpoint: the file of the checkpoint; None where none is published.
-
-    Raises:
-        InputError: Starlette is not installed.
+        allows: whether a hotkey may have batches and leaves; None: everyone may.
     """
-    check_installed()
-    from starlette.responses import FileResponse, PlainTextResponse, Response
-    from starlette.routing import Route
 
-    def json(value: Any) -> Response:  # noqa: ANN401  # what msgspec encodes
-        return Response(msgspec.json.encode(value), media_type="application/json")
+    shelf: Shelf
+    status: Callable[[], Status]
+    checkpoint: Path | None = None
+    allows: Callable[[str], bool] | None = None
 
-    def absent() -> Response:
-        return PlainTextResponse("not here\n", status_code=404)
+    def routes(self) -> Sequence[BaseRoute]:
+        """Return the routes for peers, for an application of Starlette.
 
-    def state(_: Request) -> Response:
-        return json(status())
+        Raises:
+            InputError: Starlette is not installed.
+        """
+        check_installed()
+        from starlette.routing import Route
 
-    def batches(request: Request) -> Response:
+        guarded = self._for_validators
+        return [
+            Route(f"{PREFIX}/status", self._status),
+            Route(f"{PREFIX}/batches/{{epoch}}", guarded(self._batches)),
+            Route(f"{PREFIX}/batch/{{digest}}", guarded(self._batch)),
+            Route(f"{PREFIX}/closed/{{epoch}}", guarded(self._closed)),
+            Route(f"{PREFIX}/checkpoint", self._published),
+        ]
+
+    def _for_validators(
+        self, handler: Callable[[Request], Response]
+    ) -> Callable[[Request], Response]:
+        def answered(request: Request) -> Response:
+            refused = None if self.allows is None else _refusal(request, self.allows)
+            if refused is None:
+                return handler(request)
+            from starlette.responses import PlainTextResponse
+
+            status, text = refused
+            headers = {"WWW-Authenticate": SCHEME}
+            return PlainTextResponse(f"{text}\n", status, headers=headers)
+
+        return answered
+
+    def _status(self, _: Request) -> Response:
+        return _json(self.status())
+
+    def _batches(self, request: Request) -> Response:
         text = request.path_params["epoch"]
         if not _EPOCH.fullmatch(text):
-            return absent()
-        sizes = sorted(shelf.sizes(int(text)).items())[:MAX_BATCHES]
-        return json(BatchList(int(text), tuple(Listed(*item) for item in sizes)))
+            return _absent()
+        sizes = sorted(self.shelf.sizes(int(text)).items())[:MAX_BATCHES]
+        return _json(BatchList(int(text), tuple(Listed(*item) for item in sizes)))
 
-    def batch(request: Request) -> Response:
+    def _batch(self, request: Request) -> Response:
+        from starlette.responses import FileResponse
+
         digest = request.path_params["digest"]
-        path = shelf.find(digest) if DIGEST.fullmatch(digest) else None
-        return absent() if path is None else FileResponse(path, media_type=_JSONL)
+        path = self.shelf.find(digest) if DIGEST.fullmatch(digest) else None
+        return _absent() if path is None else FileResponse(path, media_type=_JSONL)
 
-    def closed(request: Request) -> Response:
+    def _closed(self, request: Request) -> Response:
         text = request.path_params["epoch"]
-        found = shelf.closed(int(text)) if _EPOCH.fullmatch(text) else None
-        return absent() if found is None else json(found)
+        digests = self.shelf.closed(int(text)) if _EPOCH.fullmatch(text) else None
+        return _absent() if digests is None else _json(digests)
 
-    def published(_: Request) -> Response:
-        if checkpoint is None or not checkpoint.is_file():
-            return absent()
-        return FileResponse(checkpoint, media_type="text/plain")
+    def _published(self, _: Request) -> Response:
+        from starlette.responses import FileResponse
 
-    return [
-        Route(f"{PREFIX}/status", state),
-        Route(f"{PREFIX}/batches/{{epoch}}", batches),
-        Route(f"{PREFIX}/batch/{{digest}}", batch),
-        Route(f"{PREFIX}/closed/{{epoch}}", closed),
-        Route(f"{PREFIX}/checkpoint", published),
-    ]
+        if self.checkpoint is None or not self.checkpoint.is_file():
+            return _absent()
+        return FileResponse(self.checkpoint, media_type="text/plain")
+
+
+def _json(value: Any) -> Response:  # noqa: ANN401  # what msgspec encodes
+    from starlette.responses import Response
+
+    return Response(msgspec.json.encode(value), media_type="application/json")
+
+
+def _absent() -> Response:
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse("not here\n", status_code=HTTPStatus.NOT_FOUND)
+
+
+def _refusal(request: Request, allows: Callable[[str], bool]) -> tuple[int, str] | None:
+    """Return status and text where who asks has not proved to be a validator; None where it has."""
+    try:
+        hotkey = viewer_of(request, Settings()).hotkey
+    except RefusedQuestionError as error:
+        return error.status, str(error)
+    if not hotkey:
+        return HTTPStatus.UNAUTHORIZED, "found no proof, expected that of a validator's hotkey"
+    if not allows(hotkey):
+        text = f"found {visible(hotkey)}, expected a validator that the network hears"
+        return HTTPStatus.FORBIDDEN, text
+    return None
 
 
 def application(served: Sequence[BaseRoute], settings: Settings) -> ASGIApp:
     """Return an application with the routes for peers alone, for a daemon without a service.
 
     Args:
-        served: which `routes` gave.
+        served: which `PeerAnswers.routes` gave.
         settings: hosts and limits of the service.
 
     Raises:

@@ -113,10 +113,13 @@ class Peer:
         failures: how often it failed one after the other.
         strikes: how many batches it did not give, one after the other.
         lies: batches of which it gave wrong bytes.
+        retry_at: until when it is left alone, by the monotonic clock.
+        prove: gives the ``Authorization`` for an origin; None where this side has no key.
     """
 
     url: str
     limits: Limits
+    prove: Callable[[str], str] | None = None
     status: Status | None = None
     failure: str = ""
     failures: int = 0
@@ -212,7 +215,14 @@ class Peer:
                     open_sockets.append(secure)
                     secure.do_handshake()
                 stack.callback(connection.close)
-                asked = {"Accept-Encoding": "identity", "Connection": "close", **(headers or {})}
+                asked = {
+                    "Host": parts.netloc,
+                    "Accept-Encoding": "identity",
+                    "Connection": "close",
+                    **(headers or {}),
+                }
+                if self.prove is not None:
+                    asked["Authorization"] = self.prove(f"{parts.scheme}://{parts.netloc}")
                 connection.request("GET", f"{parts.path.rstrip('/')}{PREFIX}{path}", headers=asked)
                 answer = stack.enter_context(connection.getresponse())
                 _check_encoding(answer)
@@ -228,14 +238,20 @@ class Peer:
 class Puller:
     """Pulls batches from peers into a shelf."""
 
-    def __init__(self, urls: Iterable[str], shelf: Shelf, limits: Limits | None = None) -> None:
-        """Take the addresses of the peers; ask none yet.
+    def __init__(
+        self,
+        urls: Iterable[str],
+        shelf: Shelf,
+        limits: Limits | None = None,
+        prove: Callable[[str], str] | None = None,
+    ) -> None:
+        """Take the addresses of the peers, and the proof of who asks; ask none yet.
 
         Raises:
             InputError: an address is none.
         """
         self.limits = limits or Limits()
-        self.peers = tuple(Peer(url, self.limits) for url in dict.fromkeys(urls))
+        self.peers = tuple(Peer(url, self.limits, prove) for url in dict.fromkeys(urls))
         for peer in self.peers:
             check_url(peer.url)
         self._shelf = shelf

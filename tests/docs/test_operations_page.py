@@ -1,15 +1,12 @@
 """What the operator's guide says of backups, downtimes and services is so."""
 
-import configparser
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
-from cli.command import command_of
 from manual.page import Page
 from manual.reader import Reader, forget, prepare
 from needs import tool
@@ -117,27 +114,3 @@ def test_a_dump_of_postgresql_is_the_same_state(
     finally:
         for url in urls.values():
             drop_database(server, url)
-
-
-def test_services_call_commands_that_there_are() -> None:
-    called = []
-    for block in _PAGE.blocks():
-        if block.language != "ini":
-            continue
-        parser = configparser.RawConfigParser(strict=False, delimiters=("=",))
-        parser.read_string(block.text)
-        assert set(parser.sections()) <= {"Unit", "Service", "Timer", "Install"}
-        for line in block.text.splitlines():
-            key, _, value = line.partition("=")
-            words = shlex.split(value)
-            if key == "ExecStart" and words[0].endswith("/tallystick"):
-                # the state comes from the environment of the service
-                called.append(command_of([*words[1:], "--state", "subnet.db"]).name)
-    assert called == ["backup", "export", "verify"]
-
-
-def test_the_container_installs_and_runs_the_command() -> None:
-    (text,) = [block.text for block in _PAGE.blocks() if block.title == "Containerfile"]
-    assert 'ENTRYPOINT ["tallystick"]' in text
-    (words,) = re.findall(r"^CMD (.+)$", text, re.MULTILINE)
-    assert command_of([*re.findall(r'"([^"]+)"', words), "--state", "subnet.db"]).name == "verify"

@@ -64,7 +64,10 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "tool": "a key of SARIF",
     },
     "tallystick_chain": {},
-    "tallystick_service": {},
+    "tallystick_service": {
+        "policy": "the policy of content of a page",
+        "secret": "what an operator proves itself by",
+    },
     "tallystick_validator": {},
 }
 """The words of each floor's own subject that rule sets use too, but those of its own files."""

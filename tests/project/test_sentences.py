@@ -38,6 +38,7 @@ LISTS = {
     "tallystick.cli.main": "a module for each command or group, loaded when it is called",
     "tallystick_chain.cli.chain": "a module for each command that is no view of a file",
     "tallystick_chain.simulated.simulation": "the rules of the chain, which its blocks apply",
+    "tallystick_chain.connect": "an adapter for each SDK, loaded when a URL names it",
     "tallystick_conformance.checks": "a module for each check of a plugin",
     "tallystick_consensus.plugin": "the formulas of a plugin, as a stranger's plugin has them",
     "tallystick_consensus.rows": "a command, loaded when it is called",

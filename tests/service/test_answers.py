@@ -130,6 +130,23 @@ def test_a_state_that_is_gone_is_told_without_its_place(tmp_path: Path) -> None:
     assert str(tmp_path) not in reply.body.decode() + health.body.decode()
 
 
+def test_a_fault_of_the_service_is_told_as_one(
+    state: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(_: StateQueries, skill_type: str) -> Any:  # noqa: ANN401  # never
+        raise ZeroDivisionError(skill_type)
+
+    with live(state, SETTINGS) as service:
+        with monkeypatch.context() as patched:
+            patched.setattr(StateQueries, "board", failing)
+            reply = service.ask(BOARD)
+        assert (reply.status, reply.code) == (500, "internal-error")
+        assert "nosniff" in reply.headers["x-content-type-options"]
+        assert "ZeroDivision" not in reply.body.decode()
+        assert service.ask(BOARD).status == 200
+    assert "ZeroDivisionError" in caplog.text
+
+
 def test_a_service_never_writes_its_state(tmp_path: Path) -> None:
     path = made(tmp_path)
     before = path.read_bytes()

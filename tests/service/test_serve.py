@@ -101,6 +101,7 @@ def test_a_checkpoint_is_signed_by_a_key(state: Path, tmp_path: Path) -> None:
         (("--state", "none.db", "--port", "0"), "none.db"),
         (("--state", "x.db", "--host", "256.1.1.1", "--port", "0"), "cannot be listened on"),
         (("--state", "x.db", "--port", "70000"), "70000"),
+        (("--state", "x.db", "--proofs", "none"), "found no folder none"),
     ],
 )
 def test_a_mistake_is_told(arguments: tuple[str, ...], message: str) -> None:

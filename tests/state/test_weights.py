@@ -1,14 +1,11 @@
 """Weights: the cap by water-filling, against plain fractions; uint16, against `bittensor`."""
 
 import json
-import os
 import random
 import subprocess
-import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
-from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle.decimals import count, published, text
 from oracle.weights import filled
+from packaging.requirements import Requirement
+from sdk_environment import NEWEST, OLDEST, extra, python, variables
 from state.steps import window_steps, with_steps
 from vectors import cases
 
@@ -189,20 +188,16 @@ def test_uint16_is_the_nearest_proportion_to_the_largest(found: dict[int, int]) 
     assert to_uint16(found)[0] == sorted(to_uint16(found)[0])
 
 
-RELEASES = [
-    pytest.param(("bittensor==11.1.*",), id="11.1"),
-    # the newest that the extra allows
-    pytest.param((), id="newest"),
-]
 TIE = Fraction(1, 10**9)
 """So near to a tie the doubles of the package may round another way."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packages", RELEASES)
-def test_uint16_is_what_bittensor_converts(packages: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", [OLDEST, NEWEST])
+def test_uint16_is_what_bittensor_converts(release: str, tmp_path: Path) -> None:
+    assert Requirement(extra()).specifier.contains(release)
     vectors = [vector(random.Random(seed)) for seed in range(4000)]
-    theirs = conversions(environment(tmp_path, packages), vectors, tmp_path)
+    theirs = conversions(python(release), vectors, tmp_path)
     near, many = 0, 0
     for found, (uids, values) in zip(vectors, theirs, strict=True):
         ties = near_ties(found)
@@ -234,27 +229,6 @@ def without(uids: set[int], pairs: object) -> dict[int, int]:
     return {uid: value for uid, value in pairs if uid not in uids}  # type: ignore[attr-defined]
 
 
-def environment(folder: Path, packages: tuple[str, ...]) -> Path:
-    """The interpreter of a new environment with a release that the project's extra allows."""
-    home = folder / "environment"
-    # by the pip of the tests: to install another one, and to compile all modules, takes longest
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
-    python = home / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", "--no-compile", extra(), *packages], check=True)
-    return python
-
-
-def extra() -> str:
-    """What the project's extra asks for."""
-    [found] = [
-        each
-        for each in requires("tallystick") or ()
-        if "extra == 'bittensor'" in each.replace('"', "'")
-    ]
-    return found.partition(";")[0].strip()
-
-
 def conversions(
     python: Path, vectors: list[dict[int, int]], home: Path
 ) -> list[tuple[list[int], list[int]]]:
@@ -267,7 +241,7 @@ def conversions(
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"HOME": str(home)},
+        env=variables(home),
     )
     return [(uids, values) for uids, values in json.loads(done.stdout)]
 

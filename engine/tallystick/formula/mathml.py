@@ -1,8 +1,8 @@
 """The form of a tree as MathML Core, for pages.
 
-``expression`` gives one expression; ``equations`` gives a formula with each of its labels on a line of
-its own, as `text.lines` does, cases behind a brace. Quotients are fractions, powers are raised, and
-brackets stand only where those are not enough. Each element has its plain text as ``alttext``.
+``expression`` gives one expression; ``equations`` gives a formula with each of its labels on a line
+of its own, as `text.lines` does, cases behind a brace. Quotients are fractions, powers are raised,
+and brackets stand only where those are not enough. Each element has its plain text as ``alttext``.
 
 Names come from plugins and rule sets: every one is made visible and escaped here.
 """
@@ -232,7 +232,9 @@ class _Writer:
 
     def _cases(self, node: Node) -> str:
         arms, otherwise = arms_of(node)
-        rows = [(self.write(value, 0), _row(_word("if"), self.write(when, 0))) for when, value in arms]
+        rows = [
+            (self.write(value, 0), _row(_word("if"), self.write(when, 0))) for when, value in arms
+        ]
         rows.append((self.write(otherwise, 0), _word("otherwise")))
         cells = "".join(f"<mtr><mtd>{value}</mtd><mtd>{when}</mtd></mtr>" for value, when in rows)
         return _row('<mo fence="true" stretchy="true">{</mo>', f"<mtable>{cells}</mtable>")

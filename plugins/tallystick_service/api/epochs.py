@@ -179,7 +179,7 @@ def _key(text: str) -> list[Any]:
             HTTPStatus.BAD_REQUEST,
             "bad-parameter",
             f"the key {text[:60]}",
-            'an array of texts such as ["5Miner","mcp_server"]',
+            'an array of texts such as ["5Miner","translation"]',
             "see docs/http-api.md",
         )
     return key
@@ -295,7 +295,7 @@ ROUTES: tuple[Route, ...] = (
                 name="key",
                 meaning="the key of the row, a JSON array of texts",
                 kind="texts",
-                example='["rag_knowledge","baseline"]',
+                example='["translation","edge"]',
                 required=True,
             ),
         ),

@@ -110,7 +110,7 @@ def _live(question: Question) -> Answer:
 
 
 SKILL_TYPE = Parameter(
-    name="skill_type", meaning="the name of a skill type", example="rag_knowledge", required=True
+    name="skill_type", meaning="the name of a skill type", example="translation", required=True
 )
 HOTKEY = Parameter(name="hotkey", meaning="the hotkey of a miner", example="5F…", required=True)
 

@@ -15,7 +15,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.log import tell_refusal
-from tallystick.cli.options import as_json
+from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import working
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import echo, print_json
@@ -84,6 +84,12 @@ _UNPROTECTED = (
     show_default=True,
     help="Epochs that must close after one before its weights are public.",
 )
+@click.option(
+    "--proofs",
+    type=PATH,
+    metavar="DIR",
+    help="A folder of answers of rules prove --json, which pages of rules show.",
+)
 @signer_options
 @as_json
 def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -95,6 +101,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     names: tuple[str, ...],
     proxies: tuple[str, ...],
     embargo: int,
+    proofs: Path | None,
     signer: Signer | None,
     as_json: bool,
 ) -> None:
@@ -112,6 +119,8 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError(f"--demo makes its own state: leave out {where_given}")
     if not demo and where is None:
         raise click.UsageError("found no state, expected --state STATE, or --demo")
+    if proofs is not None and not proofs.is_dir():
+        raise click.UsageError(f"found no folder {proofs}, expected the one of --proofs")
     if operator and not is_loopback(host):
         raise click.UsageError("--operator is for this machine alone: leave out --host")
     check_installed()
@@ -124,6 +133,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
         shows="all" if demo else "public",
         operator=secrets.token_urlsafe(_SECRET_BYTES) if operator else None,
         embargo=embargo,
+        proofs=proofs,
         proxies=proxies,
         store=None if where is None else _place(where),
     )

@@ -18,8 +18,15 @@ from tallystick_service.advice import advice
 from tallystick_service.answer import CSV, Answer
 from tallystick_service.examples import example_of
 from tallystick_service.route import Parameter, Question, Route
-from tallystick_service.shown import history_of, sees_board, unknown_miner
-from tallystick_service.standing import Pay, TypeStanding, pays, public_standing, type_standing
+from tallystick_service.shown import closings_of, history_of, sees_board, unknown_miner
+from tallystick_service.standing import (
+    Pay,
+    TypeStanding,
+    closed_pays,
+    pays,
+    public_standing,
+    type_standing,
+)
 from tallystick_service.tables import csv_answer
 from tallystick_state.leaderboard import Standing
 from tallystick_state.sections.groups import GROUPS
@@ -122,7 +129,23 @@ def miner_view(question: Question, hotkey: str) -> MinerPage:
     )
     rounds = queries.profile(hotkey).rounds if "dispatched_rounds" in sight.own else None
     of_lines = tuple(pays(queries, hotkey)) if sight.pay else ()
+    if sight.is_embargoed:
+        of_lines = _newest_pays(question, hotkey)
     return MinerPage(hotkey, entry.uid, tuple(standings), rounds, of_lines, sight)
+
+
+def _newest_pays(question: Question, hotkey: str) -> tuple[Pay, ...]:
+    """Return what a miner was paid as the newest epoch closed whose embargo is over."""
+    number = question.queries.state.epoch - 1 - question.site.settings.embargo
+    if number < 0:
+        return ()
+
+    def computed() -> tuple[Pay, ...]:
+        with question.state.epoch_log() as log:
+            return tuple(closed_pays(log, number, hotkey))
+
+    key = "closed pays", number, hotkey, closings_of(question)[number + 1]
+    return question.site.remembered(key, computed)
 
 
 def _of_type(history: History, skill_type: str) -> list[tuple[int, int]]:
@@ -149,8 +172,7 @@ def public_boards(question: Question) -> Mapping[str, list[Standing]]:
         lambda: {
             name: queries.board(name)
             for name, rules in queries.rules.type_rules.items()
-            if rules.rule_set.section(GROUPS) is not None
-            and sees_board(question, name)
+            if rules.rule_set.section(GROUPS) is not None and sees_board(question, name)
         },
     )
 

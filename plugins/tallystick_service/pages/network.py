@@ -45,7 +45,9 @@ def thresholds_by_epoch(question: Question) -> list[tuple[int, Thresholds]]:
         return {name: dict(own) for name, own in state.thresholds.items()}
 
     def at(number: int) -> Thresholds:
-        return question.site.remembered(("thresholds", number, closings[number]), lambda: of(number))
+        return question.site.remembered(
+            ("thresholds", number, closings[number]), lambda: of(number)
+        )
 
     opened = queries.state.epoch
     return [(number, at(number)) for number in range(max(0, opened + 1 - _DRAWN), opened + 1)]
@@ -58,7 +60,9 @@ def threshold_charts(history: list[tuple[int, Thresholds]]) -> dict[str, Chart]:
     for skill_type, tracked in names.items():
         series = []
         for name, kind in zip(sorted(tracked), ("series", "second"), strict=False):
-            values = [(n, own[skill_type][name]) for n, own in history if name in own.get(skill_type, {})]
+            values = [
+                (n, own[skill_type][name]) for n, own in history if name in own.get(skill_type, {})
+            ]
             if len({value for _, value in values}) > 1:
                 series.append(Series(name, values, kind))
         if series:
@@ -177,10 +181,17 @@ def _weights_csv(question: Question) -> Answer:
     return csv_answer("weights.csv", ("epoch", "line", "uid", "weight", "uint16"), rows)
 
 
-def _csv(path: str, name: str, sentence: str, subject: str, answer: object, *parameters: Parameter) -> Route:
+def _csv(
+    path: str, name: str, sentence: str, subject: str, answer: object, *parameters: Parameter
+) -> Route:
     return Route(
-        path=path, name=name, sentence=sentence, answer=answer,  # type: ignore[arg-type]
-        subject=subject, media_type=CSV, parameters=parameters,
+        path=path,
+        name=name,
+        sentence=sentence,
+        answer=answer,  # type: ignore[arg-type]
+        subject=subject,
+        media_type=CSV,
+        parameters=parameters,
     )
 
 

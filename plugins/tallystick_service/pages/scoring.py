@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import attrs
@@ -41,12 +42,14 @@ class Offer:
         types: the skill types of the rules in force.
         examples: an example record of each, as indented JSON.
         rules: digest, reference and text of each rule set.
+        in_force: by skill type, the digest of the rule set that scores it.
     """
 
     epoch: int
     types: tuple[str, ...]
     examples: Mapping[str, str]
     rules: tuple[tuple[str, str, str], ...]
+    in_force: Mapping[str, str]
 
     def text_of(self, name: str) -> str | None:
         """Return the text of a rule set by its digest or reference."""
@@ -72,16 +75,21 @@ def _offer(site: Site) -> Offer:
         epoch = queries.state.epoch
         types = tuple(sorted(queries.rules.type_rules))
         known = known_rules(queries)
+        in_force = {name: own.digest for name, own in queries.rules.type_rules.items()}
     examples = {
         name: json.dumps(record, indent=1, ensure_ascii=False)
         for name in types
         if (record := example_of(scorer, name, epoch)) is not None
     }
     rules = tuple(
-        (digest, rules.rule_set.reference, (rules.loaded if isinstance(rules, StateRules) else rules).text)
+        (
+            digest,
+            rules.rule_set.reference,
+            (rules.loaded if isinstance(rules, StateRules) else rules).text,
+        )
         for digest, rules in known.items()
     )
-    return Offer(epoch, types, examples, rules)
+    return Offer(epoch, types, examples, rules, in_force)
 
 
 @attrs.frozen
@@ -103,30 +111,32 @@ class Side:
 
 async def _advised(question: Question, offer: Offer, record: str, side: Side) -> Side:
     edits = lines_of(side.edits)
-    text = offer.text_of(side.rules) if side.rules else None
-    if edits and text is None and offer.rules:
-        text = offer.rules[0][2]
+    # other values than those in force are of the rule set that scores the record's type
+    name = side.rules or (offer.in_force.get(_type_of(record), "") if edits else "")
+    text = offer.text_of(name)
+    if name and text is None:
+        return attrs.evolve(side, refused=_no_rules(offer, name))
     order = Order(do="advise", record=_line(record), rule_set=text, edits=edits)
     try:
-        if side.rules and text is None:
-            known = ", ".join(reference for _, reference, _ in offer.rules)
-            raise RefusedQuestionError(
-                422, "no-such-rules", f"the rule set {side.rules[:80]}", f"one of {known}", "choose one"
-            )
         return attrs.evolve(side, advice=await value_of(question, order))
     except RefusedQuestionError as error:
         return attrs.evolve(side, refused=error)
-    except TallystickError as error:
-        refused = RefusedQuestionError(422, "not-scored", str(error), "a record that is scored", "")
-        return attrs.evolve(side, refused=refused)
+
+
+def _no_rules(offer: Offer, name: str) -> RefusedQuestionError:
+    known = ", ".join(dict.fromkeys(reference for _, reference, _ in offer.rules))
+    return RefusedQuestionError(
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "no-such-rules",
+        f"the rule set {name[:80]}",
+        f"one of {known}",
+        "choose one",
+    )
 
 
 def _line(record: str) -> bytes:
-    """Return a record as one line: a page shows it over many."""
-    try:
-        return json.dumps(json.loads(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    except (ValueError, RecursionError):
-        return " ".join(record.split()).encode("utf-8", "surrogatepass")
+    """Return a record as one line: no text of JSON has a line end."""
+    return record.replace("\r", " ").replace("\n", " ").encode("utf-8", "surrogatepass")
 
 
 def _record(question: Question, offer: Offer) -> tuple[str, str]:
@@ -177,7 +187,7 @@ async def _playground(question: Question) -> Answer:
 
 
 def compared(first: Side, second: Side) -> list[tuple[str, str | None, str | None, int | None]]:
-    """Return the values of two explanations beside each other: name, both, and the change in nano."""
+    """Return the values of two explanations: the name, both values, and the change in nano."""
     if first.advice is None or second.advice is None:
         return []
     old, new = (_values(side.advice["explanation"]) for side in (first, second) if side.advice)
@@ -234,9 +244,19 @@ ROUTES = (
             _TYPE,
             _TEXT,
             Parameter(name="rules", meaning="the digest or reference of a rule set", longest=256),
-            Parameter(name="edits", meaning="other values of it, PATH=VALUE a line", longest=_LONGEST_EDITS),
-            Parameter(name="other", meaning="the digest or reference of a second rule set", longest=256),
-            Parameter(name="other_edits", meaning="other values of that, PATH=VALUE a line", longest=_LONGEST_EDITS),
+            Parameter(
+                name="edits",
+                meaning="other values of it, PATH=VALUE a line",
+                longest=_LONGEST_EDITS,
+            ),
+            Parameter(
+                name="other", meaning="the digest or reference of a second rule set", longest=256
+            ),
+            Parameter(
+                name="other_edits",
+                meaning="other values of that, PATH=VALUE a line",
+                longest=_LONGEST_EDITS,
+            ),
         ),
         reads=False,
     ),

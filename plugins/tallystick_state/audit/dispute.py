@@ -17,11 +17,12 @@ import attrs
 import msgspec
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import NumberError, RecordError, TrustError
+from tallystick.errors import DamagedError, NumberError, RecordError, TrustError
 from tallystick.json_values import json_value
 from tallystick.numbers.text import numbered
 from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick_state.audit import rederive
+from tallystick_state.audit.carried import CarriedValues, check_carried
 from tallystick_state.audit.evidence import Evidence
 from tallystick_state.audit.judgement import (
     LETTERS,
@@ -67,7 +68,7 @@ MAX_DISPUTE_BYTES = 1 << 30
 """Maximum size of a dispute file, in bytes: some disputes carry every row of a step."""
 _MALFORMED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
-    *(NumberError, msgspec.MsgspecError),
+    *(NumberError, DamagedError, msgspec.MsgspecError),
 )
 _OF_RECORDS = ("inputs", "facts", "results")
 
@@ -85,6 +86,7 @@ class Dispute:
         rules: the rule sets that matter.
         record: the record that it is about, if somebody has it.
         batches: by side, the signed batch that lists its row of inputs, if it has one.
+        carried: the values with which both states began, if they did.
     """
 
     verdict: Verdict
@@ -94,6 +96,7 @@ class Dispute:
     rules: tuple[RuleText, ...] = ()
     record: Mapping[str, Any] | None = None
     batches: Mapping[str, Envelope] = attrs.field(factory=dict)
+    carried: CarriedValues | None = None
 
     def check(self, plugins: Plugins) -> None:
         """Refuse it where a proof does not hold, or the verdict is another one.
@@ -110,6 +113,9 @@ class Dispute:
             raise bad_proof("the dispute", "leaves of other epochs", "the same epochs of each side")
         if any(leaves["a"][at] != leaves["b"][at] for at in leaves["a"] if at != epoch):
             raise bad_proof("the dispute", "sides that differ in another epoch", "in one alone")
+        if self.verdict.step is not None:
+            for leaf in leaves["a"].values():
+                check_carried(self.carried, leaf.carry)
         with _rows_of_anybody():
             derived = self._judged(leaves, epoch, plugins)
         if canonical_bytes(json_value(derived)) != canonical_bytes(json_value(self.verdict)):
@@ -150,7 +156,8 @@ class Dispute:
         if [*map(row_data, own["a"])] == [*map(row_data, own["b"])]:
             raise bad_proof("the dispute", "the same rows on both sides", "rows that differ")
         texts = {rules.digest: rules for rules in self.rules}
-        agreed = Agreed(leaves["a"], texts, plugins, rows_of(self.evidence, leaves["a"]))
+        read = rows_of(self.evidence, leaves["a"])
+        agreed = Agreed(leaves["a"], texts, plugins, read, self.carried)
         question = Question(epoch, step, tuple(key), own, agreed, self.record, self.batches)
         return _noted(judge(question), passed)
 
@@ -242,7 +249,9 @@ class _Maker:
         own = {side: self._own(side, prefix) for side in LETTERS}
         a = self._sides["a"]
         leaves = {leaf.epoch: leaf for leaf in a.leaves[: self._epoch + 1]}
-        agreed = Agreed(leaves, a.rule_texts, self._plugins, self._rows)
+        carried = a.carried or self._sides["b"].carried
+        check_carried(carried, leaves[self._epoch].carry)
+        agreed = Agreed(leaves, a.rule_texts, self._plugins, self._rows, carried)
         rows = {side: _those(own[side], prefix) for side in LETTERS}
         record = self._record(agreed, key, rows)
         batches = self._batches(rows)
@@ -257,7 +266,7 @@ class _Maker:
             d for leaf in leaves.values() for d in (*leaf.rules.values(), *leaf.adopted.values())
         }
         texts = tuple(item for digest, item in sorted(a.rule_texts.items()) if digest in used)
-        return Dispute(verdict, names, proofs, evidence, texts, record, batches)
+        return Dispute(verdict, names, proofs, evidence, texts, record, batches, carried)
 
     def _steps(self, side: str) -> StepRows:
         rows = self._sides[side].rows(self._epoch)[self._step]
@@ -426,6 +435,7 @@ def dispute_value(found: Dispute) -> dict[str, Any]:
         **sides,
         **record,
         **({"batches": batches} if batches else {}),
+        **({} if found.carried is None else {"carried": found.carried.to_value()}),
         "evidence": [json_value(item) for item in found.evidence],
         "format": FORMAT,
         "rules": [
@@ -461,7 +471,9 @@ def read_dispute(data: bytes, where: str) -> Dispute:
                 f"{where}: side {side}: found a proof of consistency, expected one of inclusion",
                 code="bad-dispute",
             )
-    verdict = value["verdict"]
+    verdict, carried = value["verdict"], value.get("carried")
+    with _rows_of_anybody():
+        values = None if carried is None else CarriedValues.of_value(carried)
     return Dispute(
         verdict=Verdict(**verdict),
         names={side: value[side]["name"] for side in LETTERS},
@@ -473,6 +485,7 @@ def read_dispute(data: bytes, where: str) -> Dispute:
             side: Envelope.of_value(item, f"{where}: the batch of side {side}")
             for side, item in value.get("batches", {}).items()
         },
+        carried=values,
     )
 
 

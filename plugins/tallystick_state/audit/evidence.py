@@ -17,11 +17,12 @@ from typing import Any, BinaryIO
 import attrs
 
 from tallystick.canonical import canonical_bytes
-from tallystick.errors import StateError, TrustError
+from tallystick.errors import DamagedError, NumberError, StateError, TrustError
 from tallystick.io.atomic import OutputFile, atomic_files, output_path
 from tallystick.io.inputs import opened
 from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
+from tallystick_state.audit.carried import CarriedValues
 from tallystick_state.audit.step_rows import FileRows, StepRows
 from tallystick_state.checkpoints import check_leaves
 from tallystick_state.ledger import Ledger
@@ -34,7 +35,9 @@ FORMAT = 1
 """The version of the file."""
 LONGEST_LINE = 1 << 26
 """The most bytes of a line."""
-_START = re.compile(rb'\{("checkpoint":"([^"\\]|\\.)*",)?"epochs":[0-9]+,"format":1,"genesis"')
+_START = re.compile(
+    rb'\{("carried":|("checkpoint":"([^"\\]|\\.)*",)?"epochs":[0-9]+,"format":1,"genesis")'
+)
 
 
 @attrs.frozen
@@ -46,12 +49,14 @@ class Evidence:
         rules: the rule sets, each with its digest, reference and text.
         leaves: of every closed epoch.
         steps: the rows of those epochs that the file has rows of.
+        carried: the values with which the state began; None where it began without.
     """
 
     checkpoint: Checkpoint | None
     rules: Sequence[Mapping[str, str]]
     leaves: tuple[EpochLeaf, ...]
     steps: Mapping[int, Mapping[RootedStep, StepRows | None]]
+    carried: CarriedValues | None = None
 
     def rows(self, epoch: int) -> Mapping[RootedStep, StepRows | None]:
         """Return the rows of an epoch.
@@ -101,8 +106,10 @@ def write_evidence(
             )
         rules = [json_value(rule_set) for rule_set in log.in_force.rule_sets().values()]
         signed = {} if checkpoint is None else {"checkpoint": checkpoint.to_text()}
+        values = CarriedValues.of_log(log.in_force.origin.carry, log.transaction)
         header = {
             **signed,
+            **({} if values is None else {"carried": values.to_value()}),
             "epochs": len(log.leaves),
             "format": FORMAT,
             "genesis": log.in_force.genesis,
@@ -156,6 +163,7 @@ class _Reader:
         header = self._object("header")
         signed = header.get("checkpoint")
         checkpoint = None if signed is None else read_checkpoint(signed.encode())
+        carried = self._carried(header.get("carried"))
         leaves, steps = list[EpochLeaf](), dict[int, Mapping[RootedStep, StepRows | None]]()
         for epoch in range(header["epochs"]):
             line = self._object("epoch")
@@ -163,6 +171,8 @@ class _Reader:
             leaf = EpochLeaf.of_value(line["leaf"])
             if (leaf.epoch, leaf.genesis) != (epoch, header["genesis"]):
                 raise self._bad(f"the leaf of epoch {leaf.epoch}", f"that of {epoch}")
+            if carried is not None and carried.digest != leaf.carry:
+                raise self._bad("carried values of another digest", f"those of {leaf.carry}")
             leaves.append(leaf)
             if line["rows"]:
                 steps[epoch] = {step: self._rows(leaf, step) for step in STEPS}
@@ -170,7 +180,13 @@ class _Reader:
             raise self._bad("more lines", "no more")
         if checkpoint is not None:
             self._check(checkpoint, leaves)
-        return Evidence(checkpoint, header["rules"], tuple(leaves), steps)
+        return Evidence(checkpoint, header["rules"], tuple(leaves), steps, carried)
+
+    def _carried(self, value: Mapping[str, Any] | None) -> CarriedValues | None:
+        try:
+            return None if value is None else CarriedValues.of_value(value)
+        except (ValueError, KeyError, TypeError, AttributeError, DamagedError, NumberError):
+            raise self._bad("carried values that are none", "a state and records") from None
 
     def _check(self, checkpoint: Checkpoint, leaves: Sequence[EpochLeaf]) -> None:
         tree = TileTree(leaf_hash(leaf.to_bytes()) for leaf in leaves)

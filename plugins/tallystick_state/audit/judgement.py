@@ -22,9 +22,11 @@ from tallystick.json_values import JsonKey, json_object
 from tallystick.numbers.nano import to_text
 from tallystick.plugins.registry import Plugins
 from tallystick_state.audit import rederive
+from tallystick_state.audit.carried import CarriedValues
 from tallystick_state.audit.side import RuleText
 from tallystick_state.epoch_log import EpochLog
 from tallystick_state.event import StateEvent
+from tallystick_state.genesis import COUNTED_IN
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import State, unstructure
 from tallystick_state.rules import StateRules
@@ -232,13 +234,26 @@ class Agreed:
         leaves: of the epochs that are known, by their numbers.
         texts: the rule sets, by digest.
         plugins: what they are loaded with.
-        rows: all rows of a step with a prefix.
+        read: all rows of a step with a prefix.
+        carried: the values with which the states began; None where they began without.
     """
 
     leaves: Mapping[int, EpochLeaf]
     texts: Mapping[str, RuleText]
     plugins: Plugins
-    rows: RowsOf
+    read: RowsOf
+    carried: CarriedValues | None = None
+
+    @property
+    def first(self) -> int:
+        """The first epoch that has rows, those of carried values among them."""
+        return 0 if self.carried is None else COUNTED_IN
+
+    def rows(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
+        """Return all rows of a step whose keys begin with a prefix."""
+        if epoch == COUNTED_IN and self.carried is not None:
+            return self.carried.rows(step, prefix)
+        return self.read(epoch, step, prefix)
 
     def rules(self, line: str, epoch: int) -> StateRules:
         """Return the rules of a line in an epoch."""

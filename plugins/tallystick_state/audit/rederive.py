@@ -58,7 +58,14 @@ _FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
 
 class Known(Protocol):
-    """The rules and rows that both sides agree on."""
+    """The rules and rows that both sides agree on.
+
+    Attributes:
+        first: the first epoch that has rows: 0, or the one before it where the state began with
+            carried values, which are its rows.
+    """
+
+    first: int
 
     def rows(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         """Return all rows of a step whose keys begin with a prefix."""
@@ -151,7 +158,7 @@ def threshold(known: Known, epoch: int, key: Key) -> LeafRow | None:
     """Return the row of thresholds with a key; None where the rules track none."""
     line = known.line_of(str(key[0]), epoch)
     before: dict[str, dict[str, int]] = {}
-    for skill, name, value in known.rows(epoch - 1, "thresholds") if epoch else ():
+    for skill, name, value in known.rows(epoch - 1, "thresholds") if epoch > known.first else ():
         if value["next"] is not None:
             before.setdefault(skill, {})[name] = from_text(value["next"])
     events = (event_of(row) for row in known.rows(epoch, "results"))
@@ -287,7 +294,7 @@ class _RowRecords:
         while last < self.epoch and self.known.rules(self.line, last + 1).digest == rules.digest:
             last += 1
         before: dict[str, dict[str, int]] = {}
-        for hotkey in hotkeys if last else ():
+        for hotkey in hotkeys if last > self.known.first else ():
             for row in self.known.rows(last - 1, "weights", (hotkey, self.line)):
                 for name, text in row[-1].get("carry", {}).items():
                     before.setdefault(name, {})[hotkey] = from_text(text)
@@ -297,7 +304,8 @@ class _RowRecords:
     def _events(
         self, hotkeys: Iterable[str], epochs: Iterable[int] | None = None
     ) -> Iterator[StateEvent]:
-        for at in range(self.epoch + 1) if epochs is None else epochs:
+        every = range(self.known.first, self.epoch + 1)
+        for at in every if epochs is None else epochs:
             for hotkey in hotkeys:
                 for row in self.known.rows(at, "results", (hotkey,)):
                     event = event_of(row)
@@ -321,7 +329,7 @@ def scored(known: Known, record: Mapping[str, Any], skill_type: str, pinned: int
 
     scorer = _scorer(known, known.line_of(skill_type, pinned), pinned)
     thresholds: dict[str, Thresholds] = {}
-    if pinned:
+    if pinned > known.first:
         rows = known.rows(pinned - 1, "thresholds", (skill_type,))
         values = {row[1]: row[-1]["next"] for row in rows}
         nanos = {name: from_text(text) for name, text in values.items() if text is not None}
@@ -371,6 +379,6 @@ def _reputations(known: Known, epoch: int, hotkey: str, skill_type: str) -> Stat
 
 def _next(known: Known, epoch: int, step: RootedStep, key: Key) -> int | None:
     """Return the value that an epoch began with, from the step of the epoch before it."""
-    rows = known.rows(epoch - 1, step, key) if epoch else ()
+    rows = known.rows(epoch - 1, step, key) if epoch > known.first else ()
     text = rows[0][-1]["next"] if rows else None
     return None if text is None else from_text(text)

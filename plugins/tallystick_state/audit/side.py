@@ -13,6 +13,7 @@ import attrs
 from tallystick.errors import InputError, OtherSnapshotError
 from tallystick.io.paths import PathLike, path_text
 from tallystick.plugins.registry import Registry
+from tallystick_state.audit.carried import CarriedValues
 from tallystick_state.audit.evidence import Evidence, is_evidence, read_evidence
 from tallystick_state.audit.step_rows import StepRows
 from tallystick_state.authority import batch_with
@@ -77,6 +78,13 @@ class Side:
         """The tree of the leaves that the checkpoint covers; of all without one."""
         size = len(self.leaves) if self.checkpoint is None else self.checkpoint.size
         return TileTree(leaf_hash(leaf.to_bytes()) for leaf in self.leaves[:size])
+
+    @cached_property
+    def carried(self) -> CarriedValues | None:
+        """The values with which it began; None where it began without, or has them no more."""
+        if isinstance(self.source, Evidence):
+            return self.source.carried
+        return CarriedValues.of_log(self.source.in_force.origin.carry, self.source.transaction)
 
     def rows(self, epoch: int) -> Mapping[RootedStep, StepRows | None]:
         """Return the rows of each step of an epoch."""

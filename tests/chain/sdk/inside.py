@@ -58,12 +58,12 @@ def tried(call: Callable[[], object]) -> str:
         return f"{error.code.value}: {error}"
 
 
-def asked(url: str, method: str) -> Any:  # noqa: ANN401  # JSON
+def asked(url: str, method: str, *params: str) -> Any:  # noqa: ANN401  # JSON
     """The answer of the node to the test itself."""
     from websockets.sync.client import connect
 
     with connect(url, max_size=2**24) as socket:
-        socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": []}))
+        socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
         return json.loads(socket.recv())["result"]
 
 
@@ -126,9 +126,10 @@ def late(question: Any) -> Any:  # noqa: ANN401
     chain._read_s = WRITE_S
     found["again"] = tried(lambda: chain.row(NETUID, MECHANISM, 0, 98))
     before = set(threading.enumerate())
-    stalled = chain_of(url, 3)
+    stalled = chain_of(url, question["seed"])
+    stalled.head()
     found["stalled"] = tried(lambda: stalled.commit(NETUID, b"stalled", SHORT_S))
-    asked(url, "test_release")
+    asked(url, "test_release", stalled.hotkey())
     # whatever could still sign ends by itself, now that the node answers
     for thread in set(threading.enumerate()) - before:
         if thread.name.startswith("tallystick-sdk"):
@@ -204,7 +205,7 @@ def keys(question: Any) -> Any:  # noqa: ANN401
         wallet.create_new_hotkey(**options, hotkey_password=password)
         opened = module.of_wallet(name, "validator", path=folder, password=lambda: b"secret")
         wallets[name] = {
-            "address": opened.address == wallet.get_hotkey(password=password).ss58_address,
+            "address": opened.address == wallet.hotkey.ss58_address,
             "public": str(opened.public),
             "signature": opened.sign(message).hex(),
         }

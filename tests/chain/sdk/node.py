@@ -50,6 +50,8 @@ SUBNETS: dict[int, dict[str, Any]] = {
 }
 """Subnets by netuid, with what differs from the first: a row that is never told; a version key
 that the node is too busy to tell."""
+HELD = (2, 3, 4)
+"""Hotkeys whose nonce is told once the test releases it."""
 OLDEST_STATE = 40
 _GENESIS_BLOCK = 0
 _API, _PALLET = "SubnetInfoRuntimeApi", "SubtensorModule"
@@ -57,7 +59,7 @@ _BAD_CALL = {"code": 1010, "message": "Invalid Transaction"}
 
 
 def address_of(number: int) -> str:
-    """The address of a hotkey; the first is the validator's, the third's nonce is told late."""
+    """The address of a hotkey; the first is the validator's."""
     return str(Keypair.create_from_seed(bytes([number + 1]) * 32).ss58_address)
 
 
@@ -80,7 +82,7 @@ class Node:
         self._calls: list[dict[str, Any]] = []
         self._silent_keys: set[str] = set()
         self._busy_keys: set[str] = set()
-        self._released = asyncio.Event()
+        self._held = {address_of(number): asyncio.Event() for number in HELD}
         self._later = set[asyncio.Task[None]]()
         self._storage: dict[str, list[tuple[int, str]]] = {}
         self._answers: dict[str, str] = {}
@@ -160,7 +162,7 @@ class Node:
         method, params = frame["method"], frame["params"]
         if not self._silent_keys.isdisjoint(map(str, params)):
             return
-        if method == "account_nextIndex" and params == [address_of(2)]:
+        if method == "account_nextIndex" and params[0] in self._held:
             task = asyncio.create_task(self._nonce_later(socket, frame))
             self._later.add(task)
             return
@@ -178,13 +180,9 @@ class Node:
             await _notify(socket, answer["result"], header)
 
     async def _nonce_later(self, socket: ServerConnection, frame: dict[str, Any]) -> None:
-        await self._released.wait()
+        await self._held[frame["params"][0]].wait()
         with contextlib.suppress(ConnectionClosed):
             await socket.send(json.dumps({"jsonrpc": "2.0", "id": frame["id"], "result": 5}))
-
-    def _release(self) -> None:
-        self._released.set()
-        self._released = asyncio.Event()
 
     def _result(self, method: str, params: list[Any]) -> Any:  # noqa: ANN401  # JSON
         known: dict[str, Callable[..., Any]] = {
@@ -210,7 +208,7 @@ class Node:
             "system_chain": lambda: "Recorded",
             "system_properties": lambda: {"ss58Format": 42, "tokenDecimals": 9, "tokenSymbol": "T"},
             "test_calls": lambda: self._calls,
-            "test_release": self._release,
+            "test_release": lambda address: self._held[address].set(),
             "rpc_methods": lambda: {"methods": sorted(known)},
         }
         if method not in known:

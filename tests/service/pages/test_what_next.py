@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -13,7 +13,10 @@ from service.live import history
 import tallystick
 from tallystick.errors import RecordError
 from tallystick.numbers.nano import from_decimal, from_text
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.scorer import Scorer
+from tallystick.scoring.scores import Scores
+from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_service import what_next as module
 from tallystick_service.advice import advice, sentence
 from tallystick_service.what_next import Move, Outcome, outcome_of, what_next
@@ -53,7 +56,7 @@ def scored(rules: Scorer, record: Mapping[str, Any]) -> Outcome:
     return Outcome(quality, result.tier, None if emission is None else from_decimal(emission))
 
 
-def value_of(move: Move) -> Any:
+def value_of(move: Move) -> bool | str | int | float:
     match move.reader:
         case "flag":
             return move.after == "yes"
@@ -93,7 +96,9 @@ def test_a_move_is_what_the_engine_scores(reference: str, record: JsonRecord) ->
 
 
 @pytest.mark.parametrize(("reference", "record"), EXAMPLES)
-def test_a_fact_with_a_direction_moves_in_that_direction(reference: str, record: JsonRecord) -> None:
+def test_a_fact_with_a_direction_moves_in_that_direction(
+    reference: str, record: JsonRecord
+) -> None:
     rules = scorer(reference)
     directions = rules.registry.skill_types[record["skill_type"]].directions
     better = {
@@ -159,8 +164,12 @@ def test_no_option_earns_more() -> None:
 
 def test_no_list_with_another_count_earns_more() -> None:
     """Brute force over real lists: every choice of some expected and some other items."""
-    expected = [{"resource": "network", "action": "connect", "pattern": f"h{n}:443"} for n in range(3)]
-    others = [{"resource": "filesystem", "action": "read", "pattern": f"/o{n}/**"} for n in range(3)]
+    expected = [
+        {"resource": "network", "action": "connect", "pattern": f"h{n}:443"} for n in range(3)
+    ]
+    others = [
+        {"resource": "filesystem", "action": "read", "pattern": f"/o{n}/**"} for n in range(3)
+    ]
     record = example("rag_knowledge")
     record["task"]["expected_policy"] = expected
     record["submission"]["recommended_policy"] = [expected[0], *others]
@@ -172,7 +181,9 @@ def test_no_list_with_another_count_earns_more() -> None:
     pool = [*expected, *others]
     for size in range(len(pool) + 1):
         for chosen in combinations(pool, size):
-            worth = scored(scorer(), moved(record, "submission.recommended_policy", [*chosen])).worth
+            worth = scored(
+                scorer(), moved(record, "submission.recommended_policy", [*chosen])
+            ).worth
             outcomes[facts([*chosen])] = worth
     moves = what_next(scorer(), record)
     fewer = found(moves, "distinct", POLICY[0])
@@ -231,15 +242,18 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     score = module.score_facts
 
-    def counting(*arguments: Any) -> Any:
+    def counting(bound: BoundType, facts: Sequence[int], thresholds: Thresholds) -> Scores:
         nonlocal calls
         calls += 1
-        return score(*arguments)
+        return score(bound, facts, thresholds)
 
     monkeypatch.setattr(module, "score_facts", counting)
     for _, record in (parameter.values for parameter in EXAMPLES):
         calls = 0
-        what_next(scorer("workflow@1.2.0" if record["skill_type"] == "workflow" else "skills@1.2.0"), record)  # type: ignore[index, call-overload]
+        what_next(
+            scorer("workflow@1.2.0" if record["skill_type"] == "workflow" else "skills@1.2.0"),
+            record,
+        )  # type: ignore[index, call-overload]
         assert calls < 4000
 
 

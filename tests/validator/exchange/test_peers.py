@@ -1,15 +1,19 @@
 """What a validator gives its peers over HTTP: batches by hash, and nothing that is not theirs."""
 
 import http.client
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from validator.exchange.houses import House, bound, chain_of, house_of, own_record, served
 from validator.exchange.houses import app_of as app_of_house
 
-from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.hotkeys import address_of as address_of_key
+from tallystick_chain.simulated.hotkeys import hotkey_of, signer_of
+from tallystick_service.challenge import Challenge
 from tallystick_service.server import address_of
 from tallystick_validator.batches import digest_of
 from tallystick_validator.peers import PREFIX, BatchList, Status
@@ -149,3 +153,33 @@ def test_old_epochs_are_given_up_and_newer_ones_stay(tmp_path: Path) -> None:
             chain.advance()
             house.step()
     assert house.exchange.shelf.epochs() == [3, 2]
+
+
+def test_batches_are_for_validators_that_are_heard(tmp_path: Path) -> None:
+    """Who asks proves its hotkey by a challenge for this origin that has not expired."""
+    ann, stranger = signer_of("ann"), signer_of("stranger")
+    hotkey = address_of_key(ann)
+    chain = chain_of([hotkey])
+    house = house_of(tmp_path / "house", chain.as_hotkey(ann), signer=ann)
+    house.give(own_record(hotkey, "t1", 0))
+    while chain.finalized < house.network.closing_block(0):
+        chain.advance()
+        house.step()
+    listener = bound("127.0.0.1", 0)
+    with served(app_of_house(house), listener):
+        url = address_of(listener)
+        soon = int(time.time()) + 60
+
+        def status(path: str, *proof: Any) -> int:  # noqa: ANN401  # parts of a challenge
+            sent = {"Authorization": Challenge.signed(*proof)} if proof else {}
+            return asked(url, PREFIX + path, **sent)[0]
+
+        digest, _ = own(house)
+        for path in ("/batches/0", f"/batch/{digest}", "/closed/0"):
+            assert status(path) == 401
+            assert status(path, ann, url, hotkey, soon) == 200
+            assert status(path, ann, "http://elsewhere", hotkey, soon) == 401
+            assert status(path, ann, url, hotkey, soon - 120) == 401
+            assert status(path, stranger, url, hotkey, soon) == 401
+            assert status(path, stranger, url, address_of_key(stranger), soon) == 403
+        assert status("/status") == 200

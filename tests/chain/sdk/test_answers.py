@@ -1,0 +1,296 @@
+"""What both adapters make of an SDK's answers, by stubs of what it answers with."""
+
+import sys
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallystick.errors import TallystickError
+from tallystick_chain import sdk10, sdk11
+from tallystick_chain.chain import Commitment, Receipt, Refusal
+from tallystick_chain.hotkey import Hotkey
+from tallystick_chain.sdk import (
+    REFUSALS,
+    CallSigner,
+    commitment_info,
+    commitments_of,
+    failed,
+    is_over_limit,
+    neurons_of,
+    octets,
+    public_endpoint,
+    row_defect,
+    within,
+)
+
+US = Hotkey.of_seed(b"\1" * 32)
+UNDECIDED = (
+    None,
+    "AlreadyImported",
+    "Dropped",
+    "FinalityTimeout",
+    "Future",
+    "Invalid",
+    "MaxRetriesExceeded",
+    "PriorityTooLow",
+    "Retracted",
+    "Stale",
+    "SubstrateRequestException",
+    "Usurped",
+)
+
+
+@pytest.mark.parametrize("adapter", [sdk10, sdk11])
+def test_a_missing_sdk_says_what_installs_it(adapter: Any) -> None:  # noqa: ANN401  # a module
+    with pytest.raises(TallystickError, match=r"pip install 'tallystick\[bittensor\]'"):
+        adapter.connect("finney", US)
+
+
+@pytest.mark.parametrize("adapter", [sdk10, sdk11])
+def test_another_major_version_is_refused(
+    adapter: Any,  # noqa: ANN401  # a module
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="9.12.2"))
+    with pytest.raises(TallystickError, match=r"found bittensor 9\.12\.2, expected 1[01]"):
+        adapter.connect("finney", US)
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_a_call_without_a_block_is_refused_only_by_name(name: str | None) -> None:
+    assert failed(name, "told", None) == Receipt(
+        "unknown", None, f"{name}: told" if name else "told"
+    )
+    # in a block it has failed, whatever its name is
+    assert failed(name, "told", "0x1").kind == "refused"
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_the_chains_own_names_have_codes(name: str) -> None:
+    for block_hash in (None, "0x1"):
+        receipt = failed(name, "told", block_hash)
+        assert (receipt.kind, receipt.code) == ("refused", REFUSALS[name])
+        assert receipt.block_hash == block_hash
+
+
+def test_the_text_of_a_node_is_one_bounded_line() -> None:
+    hostile = "told\r\nreceipt: included \x1b[2J" + "\N{RIGHT-TO-LEFT OVERRIDE}" + "x" * 10_000
+    text = failed(None, hostile, None).chain_error
+    assert text.isprintable()
+    assert len(text) <= 400
+
+
+ROWS = st.lists(st.tuples(st.integers(-1, 70_000), st.integers(-1, 70_000)), max_size=6).map(tuple)
+
+
+@given(ROWS)
+def test_a_row_goes_out_only_if_nobody_changes_it(pairs: tuple[tuple[int, int], ...]) -> None:
+    """As an SDK scales a row, drops zeros, and the chain takes it: the same, or refused before."""
+    uids, weights = [uid for uid, _ in pairs], [weight for _, weight in pairs]
+    is_sound = (
+        bool(pairs)
+        and all(0 <= uid <= 65_535 for uid in uids)
+        and uids == sorted(set(uids))
+        and min(weights) > 0
+        and all(round(weight / max(weights) * 65_535) == weight for weight in weights)
+    )
+    assert (row_defect(pairs) is None) is is_sound
+
+
+@given(
+    st.lists(st.integers(1, 65_535), min_size=1, max_size=6),
+    st.integers(1, 65_535),
+)
+def test_a_row_is_over_the_limit_as_its_largest_share_is(weights: list[int], limit: int) -> None:
+    row = tuple(enumerate([*weights, 65_535]))
+    largest = limit * sum(weight for _, weight in row) < 65_535 * 65_535
+    assert is_over_limit(row, limit) is (largest and limit < 65_535)
+
+
+@given(st.binary(min_size=1, max_size=128))
+def test_a_commitment_comes_back_as_it_went_out(data: bytes) -> None:
+    """As each SDK shows it: digits of the eleventh, a list or a tuple of the tenth."""
+    [[[kind]]] = [commitment_info(data)["fields"]]
+    [name] = kind
+    forms: list[Any] = [f"0x{data.hex()}", list(data), (tuple(data),)]
+    for form in forms:
+        for field in ({name: form}, [{name: form}], ({name: form},)):
+            record = {"deposit": 0, "block": 9, "info": {"fields": [field]}}
+            assert commitments_of([("5F", record)]) == (Commitment("5F", 9, data),)
+
+
+@pytest.mark.parametrize("size", [0, 129])
+def test_a_commitment_has_1_to_128_bytes(size: int) -> None:
+    with pytest.raises(ValueError, match=f"found a commitment of {size} bytes"):
+        commitment_info(bytes(size))
+
+
+@given(st.binary(max_size=300))
+def test_bytes_are_the_same_in_each_form(data: bytes) -> None:
+    assert octets(data) == octets(f"0x{data.hex()}") == octets(list(data)) == data
+
+
+def test_columns_of_other_lengths_are_an_error() -> None:
+    graph = {"hotkeys": ["a", "b"], "validator_permit": [True], "block_at_registration": [1, 2]}
+    with pytest.raises(ValueError, match="argument 2"):
+        neurons_of({**graph, "total_stake": [1, 2]})
+
+
+def test_a_late_call_signs_nothing() -> None:
+    signer = CallSigner(US)
+    assert len(signer.sign(SimpleNamespace(data=b"payload"))) == 64
+    signer.left.set()
+    with pytest.raises(TimeoutError):
+        signer.sign(b"payload")
+
+
+def test_a_call_beyond_its_deadline_is_left_behind() -> None:
+    waiting = threading.Event()
+    with pytest.raises(TimeoutError):
+        within(0.01, waiting.wait)
+    waiting.set()
+    assert within(60.0, lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        within(60.0, lambda: 1 // 0)
+
+
+@pytest.mark.parametrize(
+    ("network", "told"),
+    [
+        ("finney", "finney"),
+        ("wss://user:secret@node.example:443/secret?key=secret#secret", "wss://node.example:443"),
+        ("ws://[::1]:9944/", "ws://[::1]:9944"),
+        ("wss://node.example:secret", "the configured node"),
+        ("wss://node\x1b2.example", "wss://node\ufffd2.example"),
+        ("wss://node\x1b[2J.example", "the configured node"),
+    ],
+)
+def test_no_secret_of_a_url_is_told(network: str, told: str) -> None:
+    assert public_endpoint(network) == told
+
+
+class Substrate:
+    """The SDK 10's way to a node, by what it answers to a method."""
+
+    url = "ws://stub"
+
+    def __init__(self, **answers: object) -> None:
+        self.answers = {"chain_getBlockHash": "0x" + "1" * 64, **answers}
+
+    def rpc_request(self, method: str, _parameters: list[object]) -> dict[str, Any]:
+        answer = self.answers[method]
+        if isinstance(answer, Exception):
+            raise answer
+        return {"result": answer}
+
+    def create_storage_key(self, *_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(to_hex=lambda: "0x00", value_scale_type="u16")
+
+    def decode_scale(self, _kind: str, data: bytes) -> SimpleNamespace:
+        return SimpleNamespace(value=int.from_bytes(data, "little"))
+
+    def query(self, *_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(value=[5, 6, 7])
+
+    def get_block_number(self, _block_hash: str | None) -> int:
+        return 100
+
+    def compose_call(self, **call: object) -> dict[str, object]:
+        return call
+
+
+class Subtensor:
+    """The SDK 10's `Subtensor`, which answers every call in the same way."""
+
+    def __init__(self, substrate: Substrate, response: object = None) -> None:
+        self.substrate, self.response, self.sent = substrate, response, list[dict[str, object]]()
+
+    def sign_and_send_extrinsic(self, **call: object) -> object:
+        self.sent.append(call)
+        return self.response
+
+    def close(self) -> None:
+        """Nothing is there to close."""
+
+
+def ten(monkeypatch: pytest.MonkeyPatch, subtensor: object) -> sdk10.Sdk10:
+    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
+    return sdk10.connect("stub", US, subtensor=lambda: subtensor)
+
+
+class Response:
+    """A response of the SDK 10: it has a length of two, so that a failed one is true as well."""
+
+    def __init__(self, **values: object) -> None:
+        blank = {"success": False, "message": None, "error": None, "extrinsic_receipt": None}
+        self.__dict__.update(blank | values)
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_a_failed_response_of_the_sdk_10_is_true_and_no_success(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    response = Response()
+    assert response
+    subtensor = Subtensor(Substrate(), response)
+    assert ten(monkeypatch, subtensor).commit(7, b"data", 60.0).kind == "unknown"
+    [sent] = subtensor.sent
+    assert (sent["sign_with"], sent["nonce_key"], sent["raise_error"]) == (
+        "hotkey",
+        "hotkey",
+        False,
+    )
+    subtensor.response = Response(
+        error={"name": "SpaceLimitExceeded"}, extrinsic_receipt=SimpleNamespace(block_hash="0x2")
+    )
+    receipt = ten(monkeypatch, subtensor).commit(7, b"data", 60.0)
+    assert (receipt.kind, receipt.code) == ("refused", Refusal.NO_COMMITMENT_SPACE)
+    assert receipt.block_hash == "0x2"
+
+
+def test_the_sdk_10_asks_for_a_default_only_where_nothing_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node = Subtensor(Substrate(state_getStorageAt=None))
+    assert ten(monkeypatch, node).last_update(7, 0, 1, 90) == 6
+    node = Subtensor(Substrate(state_getStorageAt=RuntimeError("too busy")))
+    with pytest.raises(TallystickError, match="too busy"):
+        ten(monkeypatch, node).last_update(7, 0, 1, 90)
+    node = Subtensor(Substrate(chain_getBlockHash=None))
+    with pytest.raises(TallystickError, match="found no block 90"):
+        ten(monkeypatch, node).last_update(7, 0, 1, 90)
+
+
+def test_a_lost_connection_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    lost = Subtensor(Substrate(chain_getBlockHash=ConnectionResetError("gone")))
+
+    def open_one() -> Subtensor:
+        opened.append(1)
+        return lost if len(opened) == 1 else Subtensor(Substrate())
+
+    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
+    chain = sdk10.connect("stub", US, subtensor=open_one)
+    with pytest.raises(TallystickError, match="gone"):
+        chain.block_hash(90)
+    assert chain.block_hash(90) == "0x" + "1" * 64
+    assert len(opened) == 2
+
+
+def test_a_connection_that_is_never_open_has_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> Subtensor:
+        raise ConnectionRefusedError("nobody is there")
+
+    monkeypatch.setitem(sys.modules, "bittensor", SimpleNamespace(__version__="10.5.0"))
+    chain = sdk10.connect("stub", US, subtensor=refuse)
+    receipt = chain.commit(7, b"data", 60.0)
+    assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
+    assert "nobody is there" in receipt.chain_error

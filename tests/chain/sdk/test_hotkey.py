@@ -1,0 +1,145 @@
+"""Hotkeys: statements and calls are signed apart, and what is no key is refused."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sr25519
+from hypothesis import given
+from hypothesis import strategies as st
+from trust.council import signer, to_adopt
+
+from tallystick.errors import InputError, TallystickError, TrustError
+from tallystick_chain.hotkey import (
+    Hotkey,
+    Watcher,
+    hotkey_of,
+    of_file,
+    of_seed_file,
+    of_wallet,
+    tagged,
+)
+
+SEED = b"\5" * 32
+
+
+@pytest.fixture(autouse=True)
+def private_files() -> Iterator[None]:
+    """Files of a test are of its owner alone, as private keys have to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+def code_of(error: pytest.ExceptionInfo[TrustError]) -> str:
+    return error.value.code
+
+
+def test_a_hotkey_signs_the_statements_of_a_state() -> None:
+    key = Hotkey.of_seed(SEED)
+    envelope = to_adopt().envelope().signed(key)
+    assert envelope.signers([key.public, signer("alice").public]) == {key.public}
+
+
+@given(st.binary(max_size=100))
+def test_a_signature_of_a_call_is_none_of_a_statement(message: bytes) -> None:
+    """The same bytes, signed as one, are never signed as the other."""
+    key = Hotkey.of_seed(SEED)
+    statement, call = key.sign(message), key.sign_call(message)
+    assert not sr25519.verify(statement, message, key.public.data)
+    assert sr25519.verify(statement, b"<Bytes>" + message + b"</Bytes>", key.public.data)
+    assert sr25519.verify(call, message, key.public.data)
+    assert not sr25519.verify(call, b"<Bytes>" + message + b"</Bytes>", key.public.data)
+
+
+@pytest.mark.parametrize("end", [b"", b"</Bytes>"])
+def test_what_is_wrapped_is_signed_by_neither(end: bytes) -> None:
+    key = Hotkey.of_seed(SEED)
+    for sign in (key.sign, key.sign_call):
+        with pytest.raises(TrustError) as error:
+            sign(b"<Bytes>" + b"call" + end)
+        assert code_of(error) == "signer-failed"
+
+
+@given(st.text(max_size=20), st.text(max_size=20), st.binary(max_size=50), st.binary(max_size=50))
+def test_two_kinds_or_messages_are_never_the_same_bytes(
+    kind: str, other_kind: str, message: bytes, other: bytes
+) -> None:
+    same = (kind, message) == (other_kind, other)
+    assert (tagged(kind, message) == tagged(other_kind, other)) is same
+    assert tagged(kind, message).startswith(b"DSSEv1 ")
+    assert len(tagged(kind, message)) < 256
+
+
+def test_a_wallet_without_a_password_needs_no_sdk(tmp_path: Path) -> None:
+    folder = tmp_path / "mine" / "hotkeys"
+    folder.mkdir(parents=True)
+    (folder / "default").write_text(json.dumps({"secretSeed": f"0x{SEED.hex()}"}))
+    key = of_wallet("mine", path=tmp_path)
+    assert key.public == Hotkey.of_seed(SEED).public
+    assert of_file(folder / "default").address == key.address
+    assert SEED.hex() not in repr(key)
+
+
+def test_an_encrypted_wallet_asks_for_the_password_and_the_sdk(tmp_path: Path) -> None:
+    folder = tmp_path / "mine" / "hotkeys"
+    folder.mkdir(parents=True)
+    (folder / "default").write_bytes(b"$NACL" + bytes(100))
+    for password in (None, lambda: b""):
+        with pytest.raises(TrustError) as error:
+            of_wallet("mine", path=tmp_path, password=password)
+        assert code_of(error) == "wrong-password"
+    with pytest.raises(TallystickError, match=r"pip install 'tallystick\[bittensor\]'"):
+        of_wallet("mine", path=tmp_path, password=lambda: b"secret")
+
+
+def test_a_wallet_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="mine/hotkeys/default"):
+        of_wallet("mine", path=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [SEED, SEED.hex().encode(), f"0x{SEED.hex()}\n".encode(), SEED.hex().upper().encode()],
+    ids=["bytes", "digits", "digits behind 0x", "capitals"],
+)
+def test_a_seed_is_bytes_or_digits(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "seed"
+    path.write_bytes(data)
+    assert of_seed_file(path).public == Hotkey.of_seed(SEED).public
+
+
+@pytest.mark.parametrize("data", [b"", b"05" * 31, b"zz" * 32, bytes(33), bytes(300)])
+def test_what_is_no_seed_is_refused(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "seed"
+    path.write_bytes(data)
+    with pytest.raises(TrustError):
+        of_seed_file(path)
+
+
+def test_a_seed_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "seed"
+    path.write_bytes(SEED)
+    path.chmod(0o644)
+    with pytest.raises(TrustError) as error:
+        of_seed_file(path)
+    assert code_of(error) == "readable-key"
+
+
+def test_what_signs_calls_has_a_key_of_a_hotkey_at_hand() -> None:
+    key = Hotkey.of_seed(SEED)
+    assert hotkey_of(key) is key
+    assert hotkey_of(signer("alice", "sr25519")).address
+    with pytest.raises(TrustError) as error:
+        hotkey_of(signer("alice"))
+    assert code_of(error) == "unknown-key-type"
+
+
+def test_an_address_alone_signs_nothing() -> None:
+    watcher = hotkey_of(Hotkey.of_seed(SEED).address)
+    assert isinstance(watcher, Watcher)
+    with pytest.raises(TrustError) as error:
+        watcher.sign(b"statement")
+    assert code_of(error) == "signer-failed"
