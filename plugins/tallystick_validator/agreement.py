@@ -3,7 +3,7 @@
 The loop calls an `Agreement` in a thread of its own, and nothing else does: `advance` whenever the
 finalized block moved, or a few seconds have passed; `counted` once an epoch can be closed. Both may
 be called again at any time, also after kill -9 at any place, and for several epochs behind. The
-agreement of a network without ``[exchange]`` is `alone.Alone`.
+agreement of a network without ``[exchange]`` is `Alone`.
 """
 
 from __future__ import annotations
@@ -103,3 +103,44 @@ class Agreement(Protocol):
 
     def routes(self) -> Sequence[Any]:
         """Return the Starlette routes for peers."""
+
+
+class IntakeBatches(Protocol):
+    """The part of the intake that an agreement needs."""
+
+    def freeze(self, epoch: int) -> None:
+        """Fill the batch of an epoch, once for ever."""
+
+    def lines(self, epoch: int) -> Sequence[bytes]:
+        """Return the lines of the batch of an epoch."""
+
+
+class Alone:
+    """The agreement of a validator alone: its own batch counts, at the end of each epoch."""
+
+    def __init__(self, intake: IntakeBatches, validator: str) -> None:
+        self._intake, self._validator = intake, validator
+
+    def advance(self, finalized: int, epoch: int) -> None:
+        """Do nothing: nobody is to be told."""
+
+    def counted(self, epoch: int) -> Counted:
+        """Return the validator's own batch, which holds what waits now, once for ever.
+
+        Raises:
+            StoreError: the intake cannot be used.
+        """
+        self._intake.freeze(epoch)
+        lines = tuple(self._intake.lines(epoch))
+        return Counted(epoch, (CountedBatch(self._validator, lines),) if lines else ())
+
+    def closed(self, epoch: int, digest: str, rules: str) -> None:
+        """Do nothing: nobody compares."""
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return nothing: there are no peers."""
+        return ()
+
+    def routes(self) -> Sequence[Any]:
+        """Return no route."""
+        return ()

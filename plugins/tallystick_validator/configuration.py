@@ -33,7 +33,7 @@ LEVELS: Mapping[str, int] = MappingProxyType(
     }
 )
 """Levels of the log by their names in the file."""
-LIVE = ("log_level", "poll_seconds", "peers", "sets_weights")
+LIVE = ("log_level", "poll_seconds", "sets_weights")
 """Attributes that a SIGHUP changes at once; every other one needs a restart."""
 _EXPECTED = "the configuration of a daemon"
 _SIGNERS = ("hotkey", "wallet", "simulated")

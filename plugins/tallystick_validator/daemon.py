@@ -33,6 +33,7 @@ from tallystick_validator.validator import Options, Parts, Step, Validator
 
 if TYPE_CHECKING:
     from tallystick_chain.chain import Chain
+    from tallystick_state.trust.keys import Signer
     from tallystick_validator.agreement import Agreement
 
 END_SECONDS = 8.0
@@ -259,7 +260,7 @@ class Daemon:
 _ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
 
 
-def connected(configuration: Configuration, signer: Any) -> Chain:  # noqa: ANN401  # a key, or none
+def connected(configuration: Configuration, signer: Signer | None) -> Chain:
     """Return the chain of a configuration.
 
     Raises:
@@ -268,7 +269,9 @@ def connected(configuration: Configuration, signer: Any) -> Chain:  # noqa: ANN4
     """
     from tallystick_chain.connect import connect
 
-    return connect(configuration.url, configuration.hotkey if signer is None else signer)
+    key = configuration.hotkey if signer is None else signer
+    assert key is not None  # noqa: S101  # the configuration has one of them
+    return connect(configuration.url, key)
 
 
 def set_level(name: str) -> None:

@@ -29,17 +29,10 @@ CODES: Mapping[str, str] = MappingProxyType(
         "intake": "look at the disk and at the rights of the folder",
         "intake-full": "look why no epoch is closed; records are taken again once one is",
         "internal": "report it with the log",
-        "no-weights": "look at the records and the rules: no row is made up where nobody has a weight",
+        "no-weights": "look at the records and the rules: no row is ever made up",
         "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
-        "not-registered": "register the hotkey in the subnet, or name another one",
-        "other-genesis": "take the state of the network: state and network file differ in genesis",
-        "own-validator": "begin the state without --validator: with an exchange all states are "
-        "equal, and none has a validator of its own",
         "peers": "look at the address and the network; the daemon goes on with the others",
-        "peers-differ": "compare the states by tallystick dispute, from the epoch that is named",
         "state": "do what the message says, and start the daemon again",
-        "version-key": "update: the subnet asks for a newer version",
-        "waiting-batch": "wait: it is pulled from whoever has it; look at the peers if it lasts",
         "weights": "do what the message says; the next epoch's row is sent in any case",
     }
 )

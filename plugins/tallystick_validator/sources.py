@@ -214,7 +214,7 @@ class SocketSource:
         try:
             await self._answer(reader, writer)
         except (OSError, TimeoutError, StoreError) as error:
-            _LOG.info("a client of the socket is gone: %s", error or type(error).__name__)
+            _LOG.info("a client of the socket is gone: %s", str(error) or type(error).__name__)
         except asyncio.CancelledError:
             pass
         finally:

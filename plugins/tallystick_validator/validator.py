@@ -16,7 +16,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, TallystickError, TrustError
+from tallystick.errors import InputError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -38,10 +38,10 @@ from tallystick_chain.submission import Outcome
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
-from tallystick_validator.agreement import Agreement, Counted, Waiting
-from tallystick_validator.alone import Alone
+from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
-from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
+from tallystick_validator.checkpoint_files import NEWEST, publish
+from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due, slots_of
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
@@ -63,7 +63,6 @@ ROWS, EXCHANGE = "rows.jsonl", "exchange"
 
 _LOG = logger_of(__name__)
 _MOST_TOLD = 20
-_NEWEST = "latest.txt"
 _Result = TypeVar("_Result")
 
 
@@ -111,7 +110,7 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What a validator does beside closing epochs, and how often it looks.
+    """Options of a validator: its work beside closing epochs, and how often it looks.
 
     Attributes:
         records: a folder whose files are taken; None without.
@@ -294,7 +293,7 @@ class Validator:
             folder=folder,
             hotkey=self.hotkey,
             signer=self._signer,
-            checkpoint=self._checkpoints / _NEWEST,
+            checkpoint=self._checkpoints / NEWEST,
         )
         return self._make_agreement(parts)
 
@@ -416,8 +415,6 @@ class Validator:
             result = await self._on(pool, work, *arguments)
         except ChainError as error:
             self._fail(name, "chain-unreachable", error)
-        except TrustError as error:
-            self._fail(name, "not-locked" if name == "lock" else "closing-failed", error)
         except TallystickError as error:
             self._fail(name, _CODES.get(name, "state"), error)
         except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
@@ -534,6 +531,8 @@ class Validator:
             self.watch.put("counted", counted.problems)
         if not isinstance(counted, Counted):
             return False
+        if not await self._stage("lock", self._in_state, self._require_locked, epoch):
+            return False
         neurons = await self._stage("miners", self._in_calls, self._neurons, epoch)
         if neurons is None:
             return False
@@ -545,13 +544,21 @@ class Validator:
         done = await self._stage("settling", self._in_peers, self._settle, counted, closing)
         return done is not None
 
+    def _require_locked(self, epoch: int) -> bool:
+        """Require the rules of an epoch in the lock.
+
+        Raises:
+            TrustError: the lock lacks them.
+        """
+        for line in self.ledger.in_force.at(epoch).lines:
+            self._held.require(line)
+        return True
+
     def _neurons(self, epoch: int) -> tuple[Neuron, ...]:
         return self.chain.neurons(self.network.netuid, self.network.end_block(epoch))
 
     def _close(self, counted: Counted, neurons: Sequence[Neuron]) -> EpochClosing:
         rules = self.ledger.in_force.at(counted.epoch)
-        for line in rules.lines:
-            self._held.require(line)
         slots = slots_of(self.network, neurons, rules.type_rules)
         closing = close(self.ledger, self.network, counted, slots)
         _LOG.info(
@@ -568,7 +575,7 @@ class Validator:
                 "miners": closing.miners,
             },
         )
-        self._publish(closing.epoch)
+        publish(self.ledger, self._checkpoints, closing.epoch, self.options.checkpoint_signer)
         self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)
         return closing
 
@@ -576,7 +583,7 @@ class Validator:
         """Settle the own batch of an epoch that was closed, and tell the agreement."""
         epoch, own = counted.epoch, counted.of(self.hotkey)
         refused = {line.index: line for line in closing.refused if line.validator == self.hotkey}
-        for line in list(refused.values())[:_MOST_TOLD]:
+        for line in [*refused.values()][:_MOST_TOLD]:
             details = {"epoch": epoch, "code": line.code, "place": line.index}
             _LOG.warning("a record was not counted: expected %s", line.expected, extra=details)
         recorded = None
@@ -590,23 +597,6 @@ class Validator:
         self.intake.settle(epoch, counted=own is not None, recorded=recorded)
         self.agreement.closed(epoch, closing.snapshot, closing.rules)
         return True
-
-    def _publish(self, epoch: int) -> None:
-        """Write the checkpoint of the closed epochs."""
-        from tallystick.io.atomic import atomic_files
-        from tallystick_state.checkpoints import checkpoint
-
-        folder = self._checkpoints
-        current = checkpoint(self.ledger)
-        signer = self.options.checkpoint_signer
-        text = (current if signer is None else current.signed(signer)).to_text().encode()
-        try:
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be made ({error.strerror})") from error
-        with atomic_files(folder / f"{epoch:08d}.txt", folder / _NEWEST) as files:
-            for file in files:
-                file.write(text)
 
     def _weigh(self) -> None:
         """Compute the weights of the newest closed epoch, and keep those of the one before."""
@@ -636,25 +626,6 @@ class Validator:
             self.observations.received(kind)
 
 
-def slots_of(
-    network: Network, neurons: Sequence[Neuron], types: Collection[str]
-) -> list[Mapping[str, Any]]:
-    """Return the miners among neurons, as `Ledger.sync_miners` takes them.
-
-    Args:
-        network: which says who is a miner, of which types.
-        neurons: of the subnet at a block.
-        types: of the rules in force; those that the network file names beside them are passed over.
-    """
-    slots = list[Mapping[str, Any]]()
-    for neuron in neurons:
-        declared = [name for name in network.miners.types_of(neuron, types) if name in types]
-        if declared:
-            slot = {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared}
-            slots.append({**slot, "registered_block": neuron.registered_block})
-    return slots
-
-
 class _Told:
     """Mark of a part of a step that has told its problems itself."""
 
@@ -676,6 +647,7 @@ _CODES = {
     "counted": "closing-failed",
     "counts": "intake",
     "intake": "intake",
+    "lock": "not-locked",
     "records": "intake",
     "settling": "intake",
     "weighing": "weights",

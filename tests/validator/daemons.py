@@ -130,6 +130,11 @@ class House:
         self.seen: list[dict[str, Any]] = []
 
     @property
+    def is_ready(self) -> bool:
+        """Whether the daemon that runs was seen to be ready."""
+        return any(entry["event"] == "ready" for entry in self.seen)
+
+    @property
     def socket(self) -> Path:
         """The socket of the intake."""
         return self.folder / "in.sock"
@@ -151,10 +156,9 @@ class House:
 
     def begin(self, *options: str) -> None:
         """Start the daemon."""
-        command = [sys.executable, "-m", "tallystick", "run", "--config", "validator.toml"]
-        self.process = subprocess.Popen(
-            [*command, *options], cwd=self.folder, stderr=subprocess.PIPE
-        )
+        config = () if "--config" in options else ("--config", "validator.toml")
+        command = [sys.executable, "-m", "tallystick", "run", *config, *options]
+        self.process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
         self.log, self.seen = queue.Queue(), []
         threading.Thread(target=self._read, args=(self.process, self.log), daemon=True).start()
 
@@ -163,8 +167,9 @@ class House:
         process: "subprocess.Popen[bytes]", log: "queue.Queue[dict[str, Any] | None]"
     ) -> None:
         assert process.stderr is not None
-        for line in process.stderr:
-            log.put(json.loads(line))
+        with process.stderr:
+            for line in process.stderr:
+                log.put(json.loads(line))
         log.put(None)
 
     def wait_for(self, event: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401  # of the log
@@ -174,6 +179,15 @@ class House:
             assert entry is not None, f"ended before {event!r}: {self.seen[-5:]}"
             self.seen.append(entry)
             if entry["event"] == event and fields.items() <= entry.items():
+                return entry
+
+    def wait_for_text(self, text: str) -> dict[str, Any]:
+        """Wait for an event of the log that has a text."""
+        while True:
+            entry = self.log.get(timeout=PATIENCE)
+            assert entry is not None, f"ended before {text!r}: {self.seen[-5:]}"
+            self.seen.append(entry)
+            if text in entry["event"]:
                 return entry
 
     def kill(self, number: int = signal.SIGKILL) -> int:
@@ -194,8 +208,7 @@ class House:
     def stop(self) -> None:
         """Kill what runs."""
         if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
 
     def send(self, rows: Sequence[bytes]) -> list[dict[str, Any]]:
         """Send lines through the socket, and return the answers."""

@@ -1,6 +1,7 @@
 """Closing: what is due, and the closing of an epoch as one change that nothing else decides."""
 
 import json
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def test_the_order_of_batches_changes_nothing(tmp_path: Path) -> None:
 @given(seed=st.randoms(use_true_random=False))
 @examples(6)
 def test_the_order_of_lines_changes_no_digest(
-    tmp_path_factory: pytest.TempPathFactory, seed: Any
+    tmp_path_factory: pytest.TempPathFactory, seed: random.Random
 ) -> None:
     digests = set()
     for shuffled in (False, True):
@@ -133,7 +134,7 @@ class Failing(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # of a sequence
         return self.rows[index]
 
     def __iter__(self) -> Iterator[bytes]:
@@ -185,7 +186,7 @@ def test_changes_that_are_one_happen_together(tmp_path: Path) -> None:
 def test_a_change_that_failed_spoils_those_that_are_one_with_it(tmp_path: Path) -> None:
     with begun(tmp_path / "a.db") as ledger:
         before = standing(ledger)
-        with pytest.raises(StoreError, match="nothing has changed"), ledger.together() as joined:
+        with pytest.raises(StoreError, match="nothing has changed"), ledger.together() as joined:  # noqa: PT012  # the end of the block raises
             joined.register("hk-1", 1, [SKILL])
             with pytest.raises(StateError):
                 joined.register("hk-2", -1, [SKILL])

@@ -5,10 +5,10 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from examples import examples
@@ -27,7 +27,7 @@ ALICE = "alice"
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
     with Ledger.create(tmp_path_factory.mktemp("state") / "a.db", RULES) as opened:
         yield opened
 
@@ -38,7 +38,7 @@ def admission(ledger: Ledger) -> Admission:
 
 
 @pytest.fixture
-def intake(tmp_path: Path, admission: Admission) -> Any:
+def intake(tmp_path: Path, admission: Admission) -> Iterator[Intake]:
     with Intake(tmp_path / "intake.db", admission) as opened:
         yield opened
 
@@ -130,7 +130,9 @@ def test_a_full_intake_refuses_and_loses_nothing(tmp_path: Path, admission: Admi
     rows = lines(records(ALICE, 0, 6))
     with Intake(tmp_path / "i.db", admission, waiting_bytes=3 * len(rows[0]) + 100) as intake:
         answers = take(intake, rows)
-        kept = [row for row, answer in zip(rows, answers, strict=True) if answer.status == "recorded"]
+        kept = [
+            row for row, answer in zip(rows, answers, strict=True) if answer.status == "recorded"
+        ]
         assert 0 < len(kept) < len(rows)
         assert {answer.code for answer in answers} == {"", "intake-full"}
         intake.freeze(0)
@@ -356,7 +358,8 @@ def test_a_killed_intake_has_all_that_it_answered(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(b"".join(row + b"\n" for row in rows[answered:]))
         process.stdin.flush()
         for _ in range(limit):

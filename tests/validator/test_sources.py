@@ -1,3 +1,4 @@
+# ruff: noqa: ASYNC240  # a test may look at a file at once
 """Sources of the intake: a folder, a socket and posts, with senders that err, stall and lie."""
 
 import asyncio
@@ -188,9 +189,7 @@ def test_lines_in_any_pieces_are_the_same_lines(place: Path, intake: Intake) -> 
     assert asyncio.run(run()) == [{"line": n, "status": "recorded"} for n in range(1, 7)]
 
 
-def test_hostile_lines_are_answered_and_the_connection_goes_on(
-    place: Path, intake: Intake
-) -> None:
+def test_hostile_lines_are_answered_and_the_connection_goes_on(place: Path, intake: Intake) -> None:
     hostile = [b"\0" * 100, b"\xff\xfe", b"{" * 10_000, b"x" * (2 * MAX_LINE_BYTES), b"", b"null"]
     data = b"\n".join([*hostile, ROWS[0]]) + b"\n"
 
@@ -235,7 +234,7 @@ def test_who_takes_no_answers_loses_the_connection_and_no_record(
             client.setblocking(False)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(client, str(place))
-            with pytest.raises(OSError):  # noqa: PT011  # a pipe that is broken, or reset
+            with pytest.raises(OSError):  # noqa: PT011, PT012  # a pipe that is broken, or reset
                 while True:
                     await loop.sock_sendall(client, b"{0123456789abcdef}\n" * 3000)
             client.close()

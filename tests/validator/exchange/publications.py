@@ -71,10 +71,24 @@ def ballots(uids: int) -> st.SearchStrategy[bytes]:
 
 @st.composite
 def histories(draw: st.DrawFn, neurons: tuple[Neuron, ...]) -> tuple[Published, ...]:
-    """What anybody published, at any blocks around those of the epoch; strangers too."""
+    """What everybody publishes: most validators as they should, and anything by anybody beside."""
+    every = frozenset(neuron.uid for neuron in neurons)
+    published = dict[tuple[int, str], Published]()
+
+    def publish(block: int, hotkey: str, data: bytes) -> None:
+        # the newest of a block is one
+        published[block, hotkey] = Published(block, hotkey, data)
+
+    for neuron in neurons:
+        batch = digest_of(neuron.uid) if draw(st.integers(0, 4)) else None
+        if batch is not None:
+            publish(draw(st.integers(END, COMMIT)), neuron.hotkey, Ballot(EPOCH, batch).to_bytes())
+        if draw(st.integers(0, 4)):
+            holds = every - draw(st.frozensets(st.sampled_from(sorted(every)), max_size=2))
+            vote = Ballot(EPOCH, batch, holds).to_bytes()
+            publish(draw(st.integers(COMMIT + 1, VOTE)), neuron.hotkey, vote)
     hotkeys = st.sampled_from([*(n.hotkey for n in neurons), "stranger"])
     blocks = st.integers(END - 5, VOTE + 10)
-    published = st.builds(Published, blocks, hotkeys, ballots(len(neurons)))
-    # the newest of a block is one, so each block and hotkey stands once
-    unique = draw(st.lists(published, max_size=14, unique_by=lambda p: (p.block, p.hotkey)))
-    return tuple(unique)
+    for _ in range(draw(st.integers(0, 3))):
+        publish(draw(blocks), draw(hotkeys), draw(ballots(len(neurons))))
+    return tuple(published.values())

@@ -162,6 +162,79 @@ def test_bytes_that_do_not_vote_change_nothing_about_others(
     assert others(with_them, who) == others(of(rest, neurons, asked), who)
 
 
+EVERYONE_HOLDS = frozenset({0, 1, 2})
+
+
+def _history(spoiled: Ballot) -> tuple[Published, ...]:
+    """Three who vote for all batches; the vote of the last one, which decides, is spoiled."""
+    batches = (
+        Published(END, f"hk-{uid}", Ballot(EPOCH, digest_of(uid)).to_bytes()) for uid in range(3)
+    )
+    votes = [Ballot(EPOCH, digest_of(0), EVERYONE_HOLDS), Ballot(EPOCH, digest_of(1)), spoiled]
+    cast = (Published(VOTE, f"hk-{uid}", vote.to_bytes()) for uid, vote in enumerate(votes))
+    return (*batches, *cast)
+
+
+@pytest.mark.parametrize(
+    ("vote", "counting"),
+    [
+        (Ballot(EPOCH, digest_of(2), EVERYONE_HOLDS), 3),
+        (Ballot(EPOCH, digest_of(2), frozenset({0, 2})), 2),
+        (Ballot(EPOCH, digest_of(2), frozenset({9})), 0),
+        (Ballot(EPOCH, digest_of(9), EVERYONE_HOLDS), 0),
+        (Ballot(EPOCH, None, EVERYONE_HOLDS), 0),
+        (Ballot(EPOCH + 1, digest_of(2), EVERYONE_HOLDS), 0),
+        (Ballot(EPOCH - 1, digest_of(2), EVERYONE_HOLDS), 0),
+    ],
+    ids=["a vote", "for two", "for none", "another batch", "no batch", "later", "earlier"],
+)
+def test_a_vote_is_of_the_epoch_and_repeats_the_batch(vote: Ballot, counting: int) -> None:
+    assert len(of(_history(vote), _neurons(1, 1, 1), rules())) == counting
+
+
+def test_a_ballot_of_another_epoch_at_the_commit_block_is_no_batch() -> None:
+    other = Published(END, "hk-2", Ballot(EPOCH - 1, digest_of(2)).to_bytes())
+    history = tuple(p for p in _history(Ballot(EPOCH, None, EVERYONE_HOLDS)) if p.block == VOTE)
+    assert batches_at(EPOCH, read((*history, other), COMMIT), _neurons(1, 1, 1)) == {}
+
+
+def test_votes_and_batches_of_who_is_not_heard_do_not_count() -> None:
+    history = _history(Ballot(EPOCH, digest_of(2), EVERYONE_HOLDS))
+    named = rules(hear=("hk-0", "hk-1"))
+    assert of(history, _neurons(1, 1, 1), named) == ()
+    without_permit = [attrs.evolve(n, permit=n.uid != 2) for n in _neurons(1, 1, 1)]
+    assert of(history, tuple(without_permit), rules()) == ()
+
+
+def test_a_ballot_with_a_zero_byte_at_its_end_is_none() -> None:
+    data = Ballot(EPOCH, digest_of(0), frozenset({3})).to_bytes()
+    assert ballot_of(data) is not None
+    assert ballot_of(data + b"\0") is None
+    assert ballot_of(Ballot(EPOCH).to_bytes() + b"\0") is None
+
+
+def test_a_vote_that_is_not_whole_waits_until_the_middle() -> None:
+    """Then until three quarters, and no longer than that for bytes that may never come."""
+    committed = {"hk-0": digest_of(0), "hk-1": digest_of(1), "hk-2": digest_of(2)}
+    known = {"batch": digest_of(0), "committed": committed, "own": "hk-0"}
+    known |= {"uids": {f"hk-{uid}": uid for uid in range(3)}}
+
+    def at(block: int, held: int, newest: Commitment | None = None) -> Ballot | None:
+        digests = {digest_of(uid) for uid in range(held)}
+        return due(EPOCH, WINDOW, block, newest=newest, held=digests, **known)
+
+    middle, later = (COMMIT + VOTE) // 2, COMMIT + (VOTE - COMMIT) * 3 // 4
+    assert at(COMMIT, 3) is not None
+    assert at(middle - 1, 1) is None
+    first = at(middle, 1)
+    assert first == Ballot(EPOCH, digest_of(0), frozenset({0}))
+    published = Commitment("hk-0", middle, first.to_bytes())
+    assert at(middle + 1, 2, published) is None
+    assert at(later, 2, published) is not None
+    assert at(later, 1, published) is None
+    assert at(middle + 1, 3, published) is not None
+
+
 @given(cases)
 def test_who_is_not_heard_changes_nothing(case: Case) -> None:
     neurons, history, asked = case

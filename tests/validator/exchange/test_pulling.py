@@ -331,3 +331,16 @@ def test_an_address_may_have_a_path(shelf: Shelf) -> None:
 def test_a_status_of_another_kind_is_refused() -> None:
     with liar(lambda *_: answer(b'{"format":1,"hotkey":5}')) as peer, pytest.raises(PeerError):
         Peer(peer.url, QUICK).json("/status", Status)
+
+
+def test_a_peer_that_never_shakes_hands_is_left_in_time() -> None:
+    """A timeout of a socket alone would begin anew with each byte, in TLS too."""
+    with liar(honest()) as peer:
+        secure = Peer(peer.url.replace("http:", "https:"), attrs.evolve(HASTY, connect_seconds=60))
+        with pytest.raises(PeerError, match=r"within 0\.3 seconds"):
+            secure.json("/status", Status)
+
+
+def test_a_peer_without_tls_is_no_peer_of_https() -> None:
+    with liar(lambda *_: answer(b"{}")) as peer, pytest.raises(PeerError):
+        Peer(peer.url.replace("http:", "https:"), HASTY).json("/status", Status)

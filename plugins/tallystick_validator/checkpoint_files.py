@@ -1,0 +1,41 @@
+"""Files of checkpoints: one for each closed epoch, and the newest once more under one name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallystick.errors import OutputError
+from tallystick.io.atomic import atomic_files
+from tallystick_state.checkpoints import checkpoint
+
+if TYPE_CHECKING:
+    from tallystick_state.ledger import Ledger
+    from tallystick_state.trust.keys import Signer
+
+NEWEST = "latest.txt"
+"""Name of the newest checkpoint; peers and the service give it to whoever asks."""
+
+
+def publish(ledger: Ledger, folder: Path, epoch: int, signer: Signer | None = None) -> None:
+    """Write the checkpoint of the closed epochs; the same again writes it again.
+
+    Args:
+        ledger: the state.
+        folder: where the files are, which is made.
+        epoch: the newest closed one, whose number is the name of the file.
+        signer: signs it; by default nobody does.
+
+    Raises:
+        OutputError: the files cannot be written.
+        TrustError: the signer cannot sign.
+    """
+    current = checkpoint(ledger)
+    text = (current if signer is None else current.signed(signer)).to_text().encode()
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+    with atomic_files(folder / f"{epoch:08d}.txt", folder / NEWEST) as files:
+        for file in files:
+            file.write(text)

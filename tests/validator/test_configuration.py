@@ -1,0 +1,140 @@
+"""The configuration of a daemon: each mistake is told with its file, line and path."""
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from tallystick.errors import InputError
+from tallystick_validator.configuration import LIVE, Configuration, reread
+
+WHOLE = """format = 1
+[validator]
+state = "subnet.db"
+network = "network.toml"
+folder = "daemon"
+adoptions = "adoptions"
+[chain]
+url = "simulate://127.0.0.1:9944"
+hotkey = "5Alice"
+poll_seconds = 0.5
+deadline_seconds = 10
+[intake]
+folder = "records"
+socket = "in.sock"
+post = true
+waiting_mebibytes = 2
+[exchange]
+peers = ["http://198.51.100.7:8090"]
+[weights]
+set = false
+[checkpoints]
+folder = "checkpoints"
+key = "key.pem"
+password_file = "password"
+[service]
+host = "127.0.0.1"
+port = 0
+allow_hosts = ["board.example"]
+[log]
+level = "debug"
+"""
+LEAST = """format = 1
+[validator]
+state = "postgresql://host/name"
+network = "/etc/network.toml"
+folder = "daemon"
+[chain]
+url = "sdk11:finney"
+wallet = "hotkey"
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "validator.toml"
+    path.write_text(text)
+    return path
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    configuration = Configuration.load(written(tmp_path, WHOLE))
+    assert configuration.state == str(tmp_path / "subnet.db")
+    assert configuration.records == tmp_path / "records"
+    assert configuration.waiting_bytes == 2 << 20
+    assert configuration.poll_seconds == 0.5
+    defaults = Configuration.load(written(tmp_path, LEAST))
+    names = [field.name for field in attrs.fields(Configuration)]
+    same = {name for name in names if getattr(configuration, name) == getattr(defaults, name)}
+    # a key that nobody reads would have its default
+    assert same == {"path", "folder", "host", "simulated"}
+
+
+def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
+    configuration = Configuration.load(written(tmp_path, LEAST))
+    assert configuration.state == "postgresql://host/name"
+    assert configuration.network == Path("/etc/network.toml")
+    assert configuration.folder == tmp_path / "daemon"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place", "message"),
+    [
+        ("format = 1", "format = 2", ":1: format", "found 2"),
+        ("[validator]\n", "[validator]\nstat = 1\n", ":2: validator", 'found "stat"'),
+        ('state = "subnet.db"\n', "", ":2: validator", 'found no "state"'),
+        ('folder = "daemon"', "folder = 5", ":5: validator.folder", "found 5"),
+        ('"simulate://127.0.0.1:9944"', '""', ":8: chain.url", 'found ""'),
+        ("poll_seconds = 0.5", "poll_seconds = 0", ":10: chain.poll_seconds", "found 0"),
+        ("poll_seconds = 0.5", "poll_seconds = nan", ":10: chain.poll_seconds", "found nan"),
+        ("poll_seconds = 0.5", "poll_seconds = 2026-01-01", ":10: chain.poll_seconds", "no dates"),
+        ('hotkey = "5Alice"', "", ":7: chain", "found none, expected one of"),
+        (
+            'hotkey = "5Alice"',
+            'hotkey = "5Alice"\nwallet = "w"',
+            ":7: chain",
+            "found hotkey and wallet",
+        ),
+        ('"http://198.51.100.7:8090"', '"ftp://x"', ":18: exchange.peers", 'found "ftp://x"'),
+        ("port = 0", "port = 70000", ":27: service.port", "found 70000"),
+        ('level = "debug"', 'level = "loud"', ":30: log.level", 'found "loud"'),
+        ('key = "key.pem"\n', "", ":23: checkpoints.password_file", "expected none without"),
+        ("[log]", "[log", ":29", "TOML"),
+    ],
+)
+def test_a_mistake_is_told_by_its_place(
+    tmp_path: Path, before: str, after: str, place: str, message: str
+) -> None:
+    assert before in WHOLE
+    path = written(tmp_path, WHOLE.replace(before, after, 1))
+    with pytest.raises(InputError) as caught:
+        Configuration.load(path)
+    assert f"{path}{place}" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_posts_need_the_service(tmp_path: Path) -> None:
+    text = WHOLE[: WHOLE.index("[service]")]
+    with pytest.raises(InputError, match=r"intake\.post: found true, expected false"):
+        Configuration.load(written(tmp_path, text))
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        Configuration.load(tmp_path / "nothing.toml")
+
+
+def test_a_second_look_changes_what_is_live_and_names_the_rest(tmp_path: Path) -> None:
+    current = Configuration.load(written(tmp_path, WHOLE))
+    text = WHOLE.replace("poll_seconds = 0.5", "poll_seconds = 2").replace("port = 0", "port = 1")
+    written(tmp_path, text)
+    newer, live, rest = reread(current)
+    assert (live, rest) == (("poll_seconds",), ("port",))
+    assert (newer.poll_seconds, newer.port) == (2.0, 0)
+    assert {*LIVE} <= {field.name for field in attrs.fields(Configuration)}
+
+
+def test_a_second_look_at_a_bad_file_changes_nothing(tmp_path: Path) -> None:
+    current = Configuration.load(written(tmp_path, WHOLE))
+    written(tmp_path, "format = 9")
+    with pytest.raises(InputError):
+        reread(current)

@@ -1,0 +1,469 @@
+"""The validator as programs embed it, on a chain in memory: what each step does, and its health."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from validator.daemons import (
+    ANCHOR,
+    EPOCH_BLOCKS,
+    LAG,
+    MINERS,
+    NETUID,
+    RULES,
+    chain_of,
+    lines,
+    network,
+    records,
+)
+
+import tallystick
+from tallystick.cli.locked import NoLock
+from tallystick.errors import InputError, TrustError
+from tallystick_chain.chain import Chain, ChainError, Receipt, Refusal
+from tallystick_chain.network import Exchange
+from tallystick_chain.simulated.hotkeys import hotkey_of
+from tallystick_chain.simulated.simulation import SimulatedChain
+from tallystick_state.ledger import Ledger
+from tallystick_state.trust.checkpoint import read_checkpoint
+from tallystick_validator.chain_calls import BoundedChain
+from tallystick_validator.closing import slots_of
+from tallystick_validator.health import CODES
+from tallystick_validator.validator import Options, Step, Validator
+
+ALICE = hotkey_of("alice")
+NETWORK = network()
+
+
+@pytest.fixture
+def chain() -> SimulatedChain:
+    return chain_of([ALICE])
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    path = tmp_path / "subnet.db"
+    Ledger.create(path, RULES).close()
+    return path
+
+
+@pytest.fixture
+def validator(tmp_path: Path, state: Path, chain: SimulatedChain) -> Validator:
+    return Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "daemon")
+
+
+def sent(validator: Validator, epoch: int, count: int = 6) -> None:
+    answers = validator.intake.take(lines(records(ALICE, epoch, count))).result()
+    assert {answer.status for answer in answers} == {"recorded"}
+
+
+def codes(validator: Validator) -> set[str]:
+    return {problem.code for problem in validator.health().problems}
+
+
+def digest(validator: Validator) -> str:
+    with validator.ledger.queries() as queries:
+        return queries.digest()
+
+
+def test_it_is_exported() -> None:
+    assert tallystick.Validator is Validator
+
+
+def test_each_step_does_what_is_due(validator: Validator, chain: SimulatedChain) -> None:
+    async def run() -> None:
+        async with validator:
+            sent(validator, 0)
+            step = await validator.step()
+            assert (step.closed, step.open_epoch) == ((), 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            step = await validator.step()
+            assert (step.finalized, step.closed, step.open_epoch) == (16, (0,), 1)
+            assert (await validator.step()).closed == ()
+            assert validator.health().status == "ok"
+            chain.advance(3 * EPOCH_BLOCKS)
+            assert (await validator.step()).closed == (1, 2, 3)
+            checkpoint = validator.folder / "checkpoints" / "latest.txt"
+            assert read_checkpoint(checkpoint.read_bytes()).size == 4
+
+    asyncio.run(run())
+
+
+def test_the_chain_sees_the_row_of_each_epoch_once(
+    validator: Validator, chain: SimulatedChain
+) -> None:
+    async def run() -> None:
+        async with validator:
+            for epoch in range(4):
+                sent(validator, epoch)
+                for _ in range(EPOCH_BLOCKS):
+                    chain.advance()
+                    await validator.step()
+            for _ in range(LAG + 6):
+                chain.advance()
+                await validator.step()
+            assert validator.health().facts["rows"] == dict.fromkeys("0123", "set")
+
+    asyncio.run(run())
+    rows = [entry for entry in chain.log if entry.kind == "row"]
+    assert len(rows) == 4
+    assert {entry.version_key for entry in rows} == {1_002_000}
+
+
+def test_rows_that_are_not_wanted_are_not_sent(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    async def run() -> None:
+        options = Options(sets_weights=False)
+        daemon = tmp_path / "daemon"
+        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, options=options) as v:
+            sent(v, 0)
+            for _ in range(2 * EPOCH_BLOCKS):
+                chain.advance()
+                await v.step()
+
+    asyncio.run(run())
+    assert not [entry for entry in chain.log if entry.kind == "row"]
+
+
+def test_a_fork_changes_nothing_that_is_closed(validator: Validator, chain: SimulatedChain) -> None:
+    async def run() -> None:
+        async with validator:
+            sent(validator, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            before = digest(validator)
+            chain.fork(LAG)
+            chain.advance(1)
+            await validator.step()
+            assert digest(validator) == before
+
+    asyncio.run(run())
+
+
+def killed_between(
+    tmp_path: Path, chain: SimulatedChain, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """The digest of a state whose validator ended before a stage, and went on anew."""
+    path = tmp_path / f"{stage}.db"
+    Ledger.create(path, RULES).close()
+
+    def made() -> Validator:
+        return Validator(path, NETWORK, chain.as_hotkey(ALICE), tmp_path / f"folder {stage}")
+
+    async def run() -> str:
+        async with made() as first:
+            sent(first, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+
+            def die(*_: object) -> None:
+                raise KeyboardInterrupt
+
+            monkeypatch.setattr(first, stage, die)
+            with pytest.raises(KeyboardInterrupt):
+                await first.step()
+        async with made() as second:
+            sent(second, 1)
+            chain.advance(EPOCH_BLOCKS)
+            await second.step()
+            assert second.intake.counts().bytes == 0
+            with second.ledger.queries() as queries:
+                assert [info.events for info in queries.epochs()] == [6, 6, 0]
+            return digest(second)
+
+    return asyncio.run(run())
+
+
+STAGES = ("_neurons", "_close", "_settle", "_weigh", "_send_row", "_count_records")
+
+
+def test_a_stop_between_any_two_stages_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = {killed_between(tmp_path, chain_of([ALICE]), stage, monkeypatch) for stage in STAGES}
+    assert len(digests) == 1
+
+
+class Proxy:
+    """A chain that fails where a test asks for it."""
+
+    def __init__(self, chain: Chain, fails: Callable[[str], None]) -> None:
+        self.chain, self.fails = chain, fails
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the chain has
+        method = getattr(self.chain, name)
+
+        def called(*arguments: Any) -> Any:  # noqa: ANN401  # of the method
+            self.fails(name)
+            return method(*arguments)
+
+        return called
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ChainError("found no node", Refusal.UNREACHABLE),
+        ConnectionResetError("gone"),
+        ValueError("StorageFunctionNotFound"),
+        TimeoutError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("name", ["head", "neurons"])
+def test_a_chain_that_fails_is_told_and_asked_again(
+    tmp_path: Path, state: Path, chain: SimulatedChain, name: str, error: Exception
+) -> None:
+    failing = {name}
+
+    def fails(called: str) -> None:
+        if called in failing:
+            raise error
+
+    def connect() -> Chain:
+        return Proxy(chain.as_hotkey(ALICE), fails)  # type: ignore[return-value]  # it has all
+
+    async def run() -> None:
+        async with Validator(state, NETWORK, connect, tmp_path / "daemon", hotkey=ALICE) as v:
+            sent(v, 0)
+            chain.advance(EPOCH_BLOCKS + LAG)
+            assert (await v.step()).closed == ()
+            assert "chain-unreachable" in codes(v)
+            assert v.health().status == "failing"
+            failing.clear()
+            assert (await v.step()).closed == (0,)
+            assert v.health().status == "ok"
+
+    asyncio.run(run())
+
+
+def test_a_read_that_hangs_is_given_up(chain: SimulatedChain) -> None:
+    released, made = threading.Event(), list[int]()
+
+    def fails(_: str) -> None:
+        if len(made) == 1:
+            released.wait()
+
+    def connect() -> Chain:
+        made.append(1)
+        return Proxy(chain.as_hotkey(ALICE), fails)  # type: ignore[return-value]  # it has all
+
+    bounded = BoundedChain(connect, deadline_s=0.1)
+    with pytest.raises(ChainError, match="no answer to head within"):
+        bounded.head()
+    # another connection answers, while the first one hangs
+    assert bounded.head().best == ANCHOR
+    assert len(made) == 2
+    released.set()
+    bounded.close()
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), OSError("gone"), RuntimeError("what")])
+def test_a_write_without_an_answer_is_unknown(chain: SimulatedChain, error: Exception) -> None:
+    def fails(name: str) -> None:
+        if name in {"submit_row", "commit"}:
+            raise error
+
+    bounded = BoundedChain(lambda: Proxy(chain.as_hotkey(ALICE), fails))  # type: ignore[arg-type, return-value]  # it has all
+    receipts: list[Receipt] = [
+        bounded.submit_row(NETUID, 0, ((1, 65535),), 0, 1.0),
+        bounded.commit(NETUID, b"x", 1.0),
+    ]
+    assert {receipt.kind for receipt in receipts} == {"unknown"}
+    bounded.close()
+
+
+def test_what_an_sdk_says_is_one_line(chain: SimulatedChain) -> None:
+    def fails(_: str) -> None:
+        raise RuntimeError("first\nsecond\x1b[31m")
+
+    bounded = BoundedChain(lambda: Proxy(chain.as_hotkey(ALICE), fails))  # type: ignore[arg-type, return-value]  # it has all
+    with pytest.raises(ChainError) as caught:
+        bounded.head()
+    assert "\n" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    bounded.close()
+
+
+ADOPTION = 'format = 1\n[adoption]\nrules = "skills@1.1.0"\nat_epoch = {}\nmajor = true\n'
+
+
+def adopted(tmp_path: Path, name: str, at_step: int) -> tuple[str, str]:
+    """The digests of a state under a file of the folder of adoptions that came at a step."""
+    chain, path, folder = chain_of([ALICE]), tmp_path / f"{name}.db", tmp_path / name
+    Ledger.create(path, RULES).close()
+    folder.mkdir()
+    options = Options(adoptions=folder)
+
+    async def run() -> tuple[str, str]:
+        files = tmp_path / f"{name} files"
+        async with Validator(path, NETWORK, chain.as_hotkey(ALICE), files, options=options) as v:
+            for epoch in range(4):
+                if epoch == at_step:
+                    (folder / "next.toml").write_text(ADOPTION.format(3))
+                sent(v, epoch)
+                chain.advance(EPOCH_BLOCKS + (LAG if epoch == 0 else 0))
+                await v.step()
+                assert not codes(v) & {"adoption-refused", "adoption-late"}
+            with v.ledger.queries() as queries:
+                (line,) = queries.in_force.at(3).lines
+                assert line.rule_set.reference == "skills@1.1.0"
+                return queries.digest(), queries.rules_digest()
+
+    return asyncio.run(run())
+
+
+def test_adoptions_of_the_folder_count_from_their_epoch_whenever_they_came(
+    tmp_path: Path,
+) -> None:
+    assert len({adopted(tmp_path, f"step {step}", step) for step in (0, 2)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("format = 1\n", "adoption-refused"),
+        ("not TOML", "adoption-refused"),
+        (ADOPTION.replace("skills@1.1.0", "nothing@9.9.9").format(3), "adoption-refused"),
+        (ADOPTION.format(1), "adoption-late"),
+    ],
+)
+def test_an_adoption_that_cannot_be_is_told_and_ends_nothing(
+    tmp_path: Path, state: Path, chain: SimulatedChain, text: str, code: str
+) -> None:
+    folder = tmp_path / "adoptions"
+    folder.mkdir()
+
+    async def run() -> None:
+        options = Options(adoptions=folder)
+        daemon = tmp_path / "daemon"
+        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, options=options) as v:
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await v.step()
+            (folder / "a.toml").write_text(text)
+            chain.advance(EPOCH_BLOCKS)
+            assert (await v.step()).closed == (1,)
+            assert code in codes(v)
+            (folder / "a.toml").unlink()
+            await v.step()
+            assert code not in codes(v)
+
+    asyncio.run(run())
+
+
+class Refusing(NoLock):
+    """A lock that lacks the rules."""
+
+    def require(self, rules: object) -> None:
+        del rules
+        raise TrustError("found rules that the lock lacks", code="unlocked")
+
+
+def test_rules_that_are_not_locked_close_nothing(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    async def run() -> None:
+        daemon = tmp_path / "daemon"
+        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, held=Refusing()) as v:
+            chain.advance(EPOCH_BLOCKS + LAG)
+            assert (await v.step()).closed == ()
+            assert v.health().status == "failing"
+            assert "not-locked" in codes(v)
+
+    asyncio.run(run())
+
+
+def test_a_version_key_above_ours_stops_rows(validator: Validator, chain: SimulatedChain) -> None:
+    chain.set_hyperparameters(NETUID, version_key=2_000_000)
+
+    async def run() -> None:
+        async with validator:
+            sent(validator, 0)
+            chain.advance(EPOCH_BLOCKS + 2 * LAG + 2)
+            await validator.step()
+            assert "version-key" in codes(validator)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"genesis": "sha256:" + "0" * 64}, "the genesis of the network file"),
+        ({"exchange": Exchange(commit_by=1, vote_by=2)}, "nothing that makes its agreement"),
+    ],
+)
+def test_a_state_of_another_network_is_refused(
+    tmp_path: Path, state: Path, chain: SimulatedChain, changes: dict[str, Any], message: str
+) -> None:
+    async def run() -> None:
+        other = attrs.evolve(NETWORK, **changes)
+        async with Validator(state, other, chain.as_hotkey(ALICE), tmp_path / "daemon"):
+            pass
+
+    with pytest.raises(InputError, match=message):
+        asyncio.run(run())
+
+
+def test_a_refused_start_leaves_nothing_locked(
+    tmp_path: Path, state: Path, chain: SimulatedChain, validator: Validator
+) -> None:
+    async def run() -> None:
+        async with validator:
+            with pytest.raises(InputError, match="stop the other one first"):
+                async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
+                    pass
+        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), tmp_path / "other"):
+            pass
+
+    asyncio.run(run())
+
+
+def test_stop_ends_a_run(validator: Validator) -> None:
+    seen = list[int | None]()
+
+    async def run() -> None:
+        def after(step: Step) -> bool:
+            seen.append(step.finalized)
+            validator.stop()
+            return True
+
+        await asyncio.wait_for(validator.run(after), 60)
+
+    asyncio.run(run())
+    assert seen == [ANCHOR - LAG]
+
+
+def test_records_of_a_folder_are_taken_before_the_epoch_is_closed(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+
+    async def run() -> None:
+        options = Options(records=folder)
+        daemon = tmp_path / "daemon"
+        async with Validator(state, NETWORK, chain.as_hotkey(ALICE), daemon, options=options) as v:
+            (folder / "a.jsonl").write_bytes(b"\n".join(lines(records(ALICE, 0, 5))))
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await v.step()
+            with v.ledger.queries() as queries:
+                assert queries.epoch(0).events == 5
+
+    asyncio.run(run())
+
+
+def test_slots_are_of_miners_alone(chain: SimulatedChain) -> None:
+    neurons = chain.as_hotkey(ALICE).neurons(NETUID, ANCHOR)
+    slots = slots_of(NETWORK, neurons, ("executable_python", "declarative"))
+    assert [slot["hotkey"] for slot in slots] == [*MINERS]
+    assert {tuple(slot["types"]) for slot in slots} == {("declarative", "executable_python")}
+    assert all(slot["registered_block"] for slot in slots)
+
+
+def test_codes_have_remedies() -> None:
+    assert all(CODES.values())
