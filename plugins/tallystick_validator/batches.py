@@ -160,7 +160,7 @@ def parse(data: bytes, expected: str) -> Batch:
         raise BatchError("batch-form", "found no line end at the end, expected whole lines")
     if not lines:
         raise BatchError("batch-form", "found a header alone, expected lines behind it")
-    if len(lines) > MAX_LINES or len(data) - len(first) > MAX_LINES_BYTES:
+    if len(lines) > MAX_LINES or len(data) - len(first) - 1 > MAX_LINES_BYTES:
         found = f"found {len(lines)} lines of {len(data)} bytes, expected at most {MAX_LINES} lines"
         raise BatchError("batch-too-large", f"{found} of {MAX_LINES_BYTES} bytes")
     header, envelope = _header(first)
@@ -251,7 +251,6 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
         signer: of the validator's key; needed where the state has a trust file.
 
     Raises:
-        BatchError: there are more lines than a batch may have.
         TrustError: the state asks for a signature, and there is no key or it cannot sign.
     """
     left_out, sound = list[tuple[bytes, str]](), dict[str, bytes]()
@@ -264,12 +263,14 @@ def build(  # noqa: PLR0913, PLR0917  # what a batch says
             left_out.append((line, str(error)))
         else:
             sound.setdefault(digest, text)
+    size = count = 0
+    for digest in sorted(sound):
+        size, count = size + len(sound[digest]) + 1, count + 1
+        if count > MAX_LINES or size > MAX_LINES_BYTES:
+            left_out.append((sound.pop(digest), CODES["batch-too-large"]))
     if not sound:
         return None
     body = b"".join(sound[digest] + b"\n" for digest in sorted(sound))
-    if len(sound) > MAX_LINES or len(body) > MAX_LINES_BYTES:
-        found = f"found {len(sound)} records of {len(body)} bytes, expected at most {MAX_LINES}"
-        raise BatchError("batch-too-large", f"{found} of {MAX_LINES_BYTES} bytes in a batch")
     header: dict[str, Any] = {
         "epoch": epoch,
         "format": FORMAT,

@@ -120,8 +120,21 @@ def test_more_than_a_batch_may_have_is_refused(
         with monkeypatch.context() as patch:
             patch.setattr(batches, name, limit)
             assert _code(lambda: checked(plain, data)) == "batch-too-large"
-            if name != "MAX_BATCH_BYTES":
-                assert _code(lambda: made(plain, *RECORDS)) == "batch-too-large"
+
+
+def test_a_batch_is_filled_up_to_its_limits_and_the_rest_is_left_out(
+    plain: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = parse(made(plain, *RECORDS), digest_of(made(plain, *RECORDS))).lines
+    limits = {"MAX_LINES": 4, "MAX_LINES_BYTES": sum(len(line) + 1 for line in whole[:4])}
+    for name, limit in limits.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(batches, name, limit)
+            built = build(RECORDS, 1, HOTKEY, NET, plain, None)
+            assert built is not None
+            checked(plain, built.data)
+            assert parse(built.data, built.digest).lines == whole[:4]
+            assert {line for line, _ in built.left_out} == {*whole[4:]}
 
 
 def _code(work: Callable[[], object]) -> str:

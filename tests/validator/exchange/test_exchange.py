@@ -75,6 +75,7 @@ def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path
         assert not any(house.codes() for house in net.houses)
 
 
+@pytest.mark.slow
 def test_one_cut_off_for_five_epochs_closes_them_all_as_the_others(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         net.cut_off(1)
