@@ -133,7 +133,7 @@ class Story:
                 self._hop(epoch, hop)
                 if hop in FEEDS and feeds:
                     self._feed(epoch + 1, kill=self._kill_at(epoch, hop))
-                elif hop in FEEDS and epoch < epochs:
+                elif hop in FEEDS and epoch + 1 < epochs + flush:
                     self._rest()
                 self._revive()
             self._expect_rows(epoch)
