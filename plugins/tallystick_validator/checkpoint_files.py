@@ -17,6 +17,11 @@ NEWEST = "latest.txt"
 """Name of the newest checkpoint; peers and the service give it to whoever asks."""
 
 
+def checkpoint_of(folder: Path, epoch: int) -> Path:
+    """Return the file of the checkpoint with which an epoch ended."""
+    return folder / f"{epoch:08d}.txt"
+
+
 def publish(ledger: Ledger, folder: Path, epoch: int, signer: Signer | None = None) -> None:
     """Write the checkpoint of the closed epochs; the same again writes it again.
 
@@ -36,6 +41,6 @@ def publish(ledger: Ledger, folder: Path, epoch: int, signer: Signer | None = No
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
-    with atomic_files(folder / f"{epoch:08d}.txt", folder / NEWEST) as files:
+    with atomic_files(checkpoint_of(folder, epoch), folder / NEWEST) as files:
         for file in files:
             file.write(text)

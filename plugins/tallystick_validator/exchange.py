@@ -441,17 +441,20 @@ class BatchExchange:
         digests = None if theirs is not None else closed_epoch(peer, common)
         snapshot = theirs.snapshot if theirs is not None else _snapshot(digests)
         rules = theirs.rules if theirs is not None else digests.rules if digests else ""
-        if snapshot != _leaf(own).snapshot:
-            epoch, step = self._parting(peer, common)
+        is_equal = snapshot == _leaf(own).snapshot
+        epoch, step = (common, "") if is_equal else self._parting(peer, common)
+        if rules != own.rules and not step:
+            # a snapshot is of the rules of the next epoch too, so they are the cause
+            found = f"found the digest of rules {rules} after the epoch {common}"
+            parts = "" if is_equal else f", and equal states, which part in the epoch {epoch}"
+            remedy = f"compare tallystick state rules --state {self._name} with the peer's"
+            self._differ(peer, "peer-rules", f"{found}, expected {own.rules}{parts}", remedy)
+        elif not is_equal:
             where = f"part in the epoch {epoch}" + (f" at the step {step}" if step else "")
             found = f"found that the states {where}, expected equal ones"
             export = f"tallystick state evidence --epoch {epoch} -o peer.jsonl"
             remedy = f"have the peer run {export}, then run tallystick dispute {self._name}"
             self._differ(peer, "peer-differs", found, f"{remedy} peer.jsonl")
-        elif rules != own.rules:
-            found = f"found the digest of rules {rules} after the epoch {common}"
-            remedy = f"compare tallystick state rules --state {self._name} with the peer's"
-            self._differ(peer, "peer-rules", f"{found}, expected {own.rules}", remedy)
         else:
             self._differences.pop(peer.url, None)
 

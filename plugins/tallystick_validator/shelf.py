@@ -64,6 +64,11 @@ class ClosedEpochDigests:
     rules: str
 
 
+# made here, in one thread: msgspec 0.22 crashes where two threads learn a type at the same time
+_READS = msgspec.json.Decoder(PinnedReads)
+_DIGESTS = msgspec.json.Decoder(ClosedEpochDigests)
+
+
 class Shelf:
     """The folder of batches."""
 
@@ -152,7 +157,7 @@ class Shelf:
         """Return the reads of the chain that were kept; none where they cannot be read."""
         try:
             data = self._folder.joinpath(str(epoch), _CHAIN).read_bytes()
-            return msgspec.json.decode(data, type=PinnedReads)
+            return _READS.decode(data)
         except (OSError, ValueError):
             return PinnedReads()
 
@@ -169,7 +174,7 @@ class Shelf:
         """Return the digests of a closed epoch; None where they were not kept."""
         try:
             data = self._folder.joinpath(str(epoch), _CLOSED).read_bytes()
-            return msgspec.json.decode(data, type=ClosedEpochDigests)
+            return _DIGESTS.decode(data)
         except (OSError, ValueError):
             return None
 

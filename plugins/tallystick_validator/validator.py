@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 
 from tallystick.cli.locked import Held, NoLock
-from tallystick.errors import InputError, TallystickError
+from tallystick.errors import InputError, StoreError, TallystickError
 from tallystick.io.paths import PathLike, path_of
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -41,7 +41,7 @@ from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
-from tallystick_validator.checkpoint_files import NEWEST, publish
+from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
@@ -204,6 +204,7 @@ class Validator:
         self._stop: asyncio.Event | None = None
         self._awake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._open_epoch, self._failures = 0, dict[str, str]()
         self.ledger: Ledger
         self.intake: Intake
         self.agreement: Agreement
@@ -383,17 +384,21 @@ class Validator:
         await self._stage("adoptions", self._in_state, self._adopt)
         await self._stage("intake", self._in_peers, self._settle_closed)
         waits = False
-        if finalized is not None:
-            opened = await self._on(self._in_state, self.ledger.open_epoch)
+        opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
+        if opened:
+            await self._stage("checkpoints", self._in_state, self._publish, opened - 1)
+        if finalized is not None and opened is not None:
             await self._stage("agreement", self._in_peers, self._advance, finalized, opened)
             waits = not await self._close_all(finalized, opened, closed)
             await self._stage("weighing", self._in_state, self._weigh)
             await self._stage("weights", self._in_calls, self._send_row, finalized)
         await self._stage("counts", self._in_peers, self._count_records)
-        open_epoch = await self._on(self._in_state, self.ledger.open_epoch)
+        opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
         self.watch.put("peers", self.agreement.problems())
-        self.watch.know(finalized=finalized, open_epoch=open_epoch)
-        return Step(finalized, tuple(closed), open_epoch, waits)
+        if opened is not None:
+            self._open_epoch = opened
+        self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
+        return Step(finalized, tuple(closed), self._open_epoch, waits)
 
     async def _on(
         self,
@@ -416,12 +421,16 @@ class Validator:
             result = await self._on(pool, work, *arguments)
         except ChainError as error:
             self._fail(name, "chain-unreachable", error)
+        except StoreError as error:
+            code = _CODES.get(name, "state")
+            self._fail(name, code if code == "intake" else "state", error)
         except TallystickError as error:
             self._fail(name, _CODES.get(name, "state"), error)
         except Exception as error:  # noqa: BLE001  # a defect of one part must not end the others
             _LOG.error("a defect", extra={"stage": name, "trace": traceback.format_exc()})
             self._fail(name, "internal", error)
         else:
+            self._failures.pop(name, None)
             if not isinstance(result, _Told):
                 self.watch.put(name)
             self._took(name, time.monotonic() - began)
@@ -430,7 +439,10 @@ class Validator:
 
     def _fail(self, name: str, code: str, error: Exception) -> None:
         message = visible(str(error) or type(error).__name__)
-        _LOG.error("%s", message, extra={"stage": name, "code": code})
+        # once for as long as it lasts: a step is taken every few seconds
+        if self._failures.get(name) != message:
+            _LOG.error("%s", message, extra={"stage": name, "code": code})
+        self._failures[name] = message
         self.watch.put(name, [Problem.of(code, message, failing=True)])
 
     def _took(self, name: str, seconds: float) -> None:
@@ -542,6 +554,8 @@ class Validator:
         )
         if closing is None:
             return False
+        # the epoch is closed, whether or not a file can be written
+        await self._stage("checkpoints", self._in_state, self._publish, epoch)
         done = await self._stage("settling", self._in_peers, self._settle, counted, closing)
         return done is not None
 
@@ -576,9 +590,13 @@ class Validator:
                 "miners": closing.miners,
             },
         )
-        publish(self.ledger, self._checkpoints, closing.epoch, self.options.checkpoint_signer)
         self.watch.know(epoch=closing.epoch, snapshot=closing.snapshot, rules=closing.rules)
         return closing
+
+    def _publish(self, epoch: int) -> None:
+        """Write the checkpoint of the newest closed epoch, unless it is there."""
+        if not checkpoint_of(self._checkpoints, epoch).exists():
+            publish(self.ledger, self._checkpoints, epoch, self.options.checkpoint_signer)
 
     def _settle(self, counted: Counted, closing: EpochClosing) -> bool:
         """Settle the own batch of an epoch that was closed, and tell the agreement."""
@@ -651,6 +669,7 @@ _RECEIPTS: Mapping[Outcome, ReceiptKind] = {
 _CODES = {
     "adoptions": "adoption-refused",
     "agreement": "peers",
+    "checkpoints": "disk",
     "closing": "closing-failed",
     "counted": "closing-failed",
     "counts": "intake",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -128,11 +129,21 @@ def decoded(data: bytes | msgspec.Raw, kind: type[_Value]) -> _Value:
         ValueError: it is something else; the message is the reason.
     """
     try:
-        return msgspec.json.decode(data, type=kind)
+        decoder = _decoders.get(kind)
+        if decoder is None:
+            with _learning:
+                decoder = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+        value: _Value = decoder.decode(data)
     except RecursionError:
         raise ValueError("nested too deep") from None
     except UnicodeDecodeError:
         raise ValueError("no UTF-8") from None
+    return value
+
+
+# one thread at a time: msgspec 0.22 crashes where two threads learn a type at the same time
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_learning = threading.Lock()
 
 
 class Arguments:
