@@ -68,7 +68,7 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "policy": "the policy of content of a page",
         "secret": "what an operator proves itself by",
     },
-    "tallystick_validator": {},
+    "tallystick_validator": {"evidence": "a command that exports what a dispute asks for"},
 }
 """The words of each floor's own subject that rule sets use too, but those of its own files."""
 BY_CHANCE: Mapping[tuple[str, str], str] = {
@@ -81,6 +81,7 @@ BY_CHANCE: Mapping[tuple[str, str], str] = {
     ("tallystick_state/genesis.py", "3"): "the format of a state",
     ("tallystick_state/transfer.py", "3"): "the version of a file",
     ("tallystick_state/transfer.py", "5"): "the version of a file",
+    ("tallystick_validator/pulling.py", "0.25"): "seconds before a peer is asked again",
     ("tallystick_governance/prove/consensus.py", "0.5"): "a risk of made-up members",
     ("tallystick_governance/prove/allocation.py", "0.25"): "a share of a made-up round",
     ("tallystick_governance/prove/allocation.py", "0.5"): "a factor of made-up miners",

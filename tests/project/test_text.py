@@ -54,9 +54,7 @@ def hits(pattern: re.Pattern[str], text: str) -> list[str]:
 VENDORED = ROOT / "plugins" / "tallystick_service" / "static" / "htmx.min.js"
 """The words of others: its licence and its digest stand beside it."""
 FILES = [
-    path
-    for path in project_files(ROOT)
-    if path not in {THIS, VENDORED} and path.suffix != ".png"
+    path for path in project_files(ROOT) if path not in {THIS, VENDORED} and path.suffix != ".png"
 ]
 PAGES = [path for path in FILES if path.suffix == ".md"]
 
