@@ -152,7 +152,7 @@ class PluginOptions:
                 raise click.UsageError(f"found no {name}, expected it{flags}")
             return None
         (option,) = options
-        function = _home(option)(self._options[option], self.values)
+        function: Callable[..., Any] = _home(option)(self._options[option], self.values)
         if not callable(function):
             raise _wrong_answer(option, function, "a function")
         return function

@@ -48,7 +48,7 @@ def select_command(  # noqa: PLR0913, PLR0917  # one argument for each option
 ) -> None:
     """Select primaries by reputation and draw auditors by the seed; the log keeps both."""
     other = plugin_options.input(seed, "--seed")
-    text = seed if other is None else other(number)
+    text = seed or "" if other is None else other(number)
     with opened(where, held) as ledger:
         group, reason = ledger.select_group(skill_type, number, text, epoch), ""
         if not group.primaries:
