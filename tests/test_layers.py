@@ -69,6 +69,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "facts",
         "formula",
         "lowering",
+        "mathml",
         "polynomial",
         "program",
         "schema_path",
@@ -77,6 +78,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "tree",
     ),
     "tallystick.formula.facts": (
+        "draft",
         "extraction_code",
         "fact",
         "families",
@@ -138,6 +140,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "section",
         "section_lookup",
+        "settable",
         "structure",
         "timeline",
         "toml",

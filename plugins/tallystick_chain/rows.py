@@ -25,8 +25,8 @@ COMMANDS = CommandRows(
             after="--state",
             paragraph="With --chain the miners are those of a subnet at a finalized block, by the "
             "network file, each with the block of its registration.",
-            example="tallystick miner sync --chain sdk11:finney --network network.toml "
-            "--state subnet.db",
+            example="tallystick miner sync --chain sdk11:finney --network network.toml \\\n"
+            "      --state subnet.db",
         ),
         CommandOption(
             command=("groups", "select"),

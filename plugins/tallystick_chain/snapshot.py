@@ -132,8 +132,8 @@ def _snapshot(value: Mapping[str, Any], file: Path) -> ChainSnapshot:
         map(int, value["stake"]),
     )
     neurons = [Neuron(uid, *row) for uid, row in enumerate(zip(*columns, strict=True))]
-    whole = {
-        name: int(number) if isinstance(number, str) and name != "consensus" else number
+    whole: dict[str, Any] = {
+        name: int(number) if isinstance(number, str) and number.isdigit() else number
         for name, number in value["subnet"].items()
     }
     return ChainSnapshot(

@@ -30,7 +30,7 @@ MOST_PENDING = 9
 BACKOFF_BLOCKS = 5
 """Blocks after a refusal that can pass until the next attempt; each further one doubles it."""
 MOST_DOUBLINGS = 6
-"""How many times the wait after refusals is doubled at most."""
+"""Maximum number of doublings of the wait after refusals."""
 PASSING = frozenset(
     {
         Refusal.LOW_STAKE,
@@ -119,7 +119,7 @@ class Answer:
 
 @attrs.frozen(kw_only=True)
 class Settlement:
-    """What finalized blocks say of an intent.
+    """The outcome of an intent, by finalized blocks.
 
     Attributes:
         epoch: of the intent.

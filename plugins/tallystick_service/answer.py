@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -11,8 +10,6 @@ import attrs
 
 from tallystick.io.text import json_text, visible
 from tallystick.json_values import JsonObject
-
-_PARTS = re.compile(r"found (.*?), expected (.*?)(?:: (.*))?$", re.DOTALL)
 
 JSON, HTML, CSV = "application/json", "text/html; charset=utf-8", "text/csv; charset=utf-8"
 
@@ -119,5 +116,8 @@ class RefusedQuestionError(Exception):
 
 def parts_of(message: str) -> tuple[str, str, str]:
     """Return of a message of the engine what was found, what was expected, and what to do."""
-    parts = _PARTS.search(message)
-    return (message, "another question", "") if parts is None else parts.groups("")  # type: ignore[return-value]
+    before, mark, rest = message.partition(", expected ")
+    if not mark:
+        return message, "another question", ""
+    expected, _, remedy = rest.partition(": ")
+    return before.rpartition("found ")[2], expected, remedy

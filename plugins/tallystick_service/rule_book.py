@@ -41,7 +41,8 @@ from tallystick_state.rules import StateRules
 
 _KEPT = 8
 """Maximum number of rule sets, and of differences, that are kept: each takes a second to make."""
-_STRING = re.compile(r"\"\"\"|'''|\"(?:[^\"\\]|\\.)*\"|'[^']*'")
+# a text without an end goes on to the end of the line, so that nothing is tried again
+_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|'[^']*+'?")
 _RULER = re.compile(r"[-=#\s]*")
 
 

@@ -55,7 +55,8 @@ def bound(host: str, port: int) -> socket.socket:
         InputError: it cannot be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
+    # asyncio sends at once (TCP_NODELAY) where it sees the protocol; a body waits 40 ms otherwise
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host.strip("[]"), port))

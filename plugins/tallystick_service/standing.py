@@ -24,7 +24,10 @@ from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
-from tallystick_state.weights import LineWeights, before_carried
+from tallystick_state.weights import LineWeights, Weights, before_carried
+
+ALL_LINES = "all lines"
+"""Name of the pay of a state whose lines share all weight."""
 
 
 @attrs.frozen
@@ -44,7 +47,7 @@ class TierRow:
 
 @attrs.frozen
 class TypeStanding:
-    """Where a miner stands in one skill type.
+    """The standing of a miner in one skill type.
 
     Attributes:
         skill_type: the type.
@@ -97,8 +100,8 @@ class Pay:
     """The weight of a miner in one line, and how it comes about.
 
     Attributes:
-        line: of rule sets.
-        reference: the rule set whose steps these are.
+        line: of rule sets; `ALL_LINES` of what pools share.
+        reference: the rule set whose steps these are; empty of what pools share.
         weight: in nano; None without one.
         place: its rank among the weights, from 1; None without one.
         weighed: how many have a weight above 0.
@@ -244,16 +247,30 @@ def _reputation_chart(
 
 
 def pays(queries: StateQueries, hotkey: str) -> list[Pay]:
-    """Return what a miner is paid by each line of the state, as its weights are now."""
-    found = []
-    for line in queries.in_force.lines:
-        weighed = queries.line_weights(line)
+    """Return what a miner is paid, as weights are now: of pools by all lines, and by each line."""
+    uid = queries.state.miners[hotkey].uid
+    columns = {line: queries.line_weights(line) for line in queries.in_force.lines}
+    shared = queries.shared_weights(found=columns)
+    found = [] if shared is None else [_shared_pay(shared, uid)]
+    for line, weighed in columns.items():
         chosen = queries.weights(line=line, found=weighed)
-        uid, reason = queries.state.miners[hotkey].uid, chosen.without.get(hotkey, chosen.reason)
-        uint16 = None if uid is None else chosen.uint16.get(uid)
+        reason = chosen.without.get(hotkey, chosen.reason)
+        # where lines share all weight, the chain gets that of no line alone
+        uint16 = None if uid is None or shared is not None else chosen.uint16.get(uid)
         reference = queries.weighing(line).rule_set.reference
         found.append(pay_of(line, reference, weighed, hotkey, uint16, reason))
     return found
+
+
+def _shared_pay(shared: Weights, uid: int | None) -> Pay:
+    """Return the weight of a slot by all lines together, as the pools share it."""
+    weights = dict(zip(shared.uids, map(from_decimal, shared.weights), strict=True))
+    weight = None if uid is None else weights.get(uid)
+    above = sorted(weights.values(), reverse=True)
+    reason = "" if weight else shared.reason or "no weight in any line"
+    place = above.index(weight) + 1 if weight else None
+    uint16 = None if uid is None else shared.uint16.get(uid)
+    return Pay(ALL_LINES, "", weight, place, len(above), uint16, reason, (), ())
 
 
 def closed_pays(log: EpochLog, number: int, hotkey: str) -> list[Pay]:

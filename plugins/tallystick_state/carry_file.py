@@ -192,7 +192,6 @@ class CarryFile:
                     "expected it once",
                 )
             seen.add(key)
-            texts = {part: record.get(part) for part in (QUALITY, EMISSION)}
             self._check_values(of_type, where, record)
             yield StateEvent(
                 validator=CARRIED,
@@ -204,7 +203,8 @@ class CarryFile:
                 missed=record.get("missed", False),
                 group=record.get("group"),
                 measures={key: from_text(text) for key, text in record.get("measures", {}).items()},
-                **{part: None if text is None else from_text(text) for part, text in texts.items()},
+                quality=_nano(record.get(QUALITY)),
+                emission=_nano(record.get(EMISSION)),
             )
 
     def _check_values(self, rules: StateRules, where: str, record: Mapping[str, Any]) -> None:
@@ -234,6 +234,10 @@ class CarryFile:
 
     def _bad(self, place: str, problem: str) -> StateError:
         return StateError(f"{self.path}: {visible(place)}: {problem}", code=CODE)
+
+
+def _nano(text: str | None) -> int | None:
+    return None if text is None else from_text(text)
 
 
 def _either(names: Iterable[str]) -> str:

@@ -288,9 +288,9 @@ class ClaimRegister:
         for claim in self._rows.of([*identities], waiting=self._has_quarantine):
             groups[claim.event.identity].append(claim)
         for pruned in self._pruned_of(identities).values():
-            claim = self._pruned_claim(pruned, groups.get(pruned.identity, ()))
-            if claim is not None:
-                groups[pruned.identity].append(claim)
+            earlier = self._pruned_claim(pruned, groups.get(pruned.identity, ()))
+            if earlier is not None:
+                groups[pruned.identity].append(earlier)
         return dict(groups)
 
     def _pruned_of(self, identities: Collection[bytes]) -> Mapping[bytes, PrunedClaim]:

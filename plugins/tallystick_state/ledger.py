@@ -38,7 +38,7 @@ from tallystick_state.authority import OPERATOR, Authority, read_root, stored_en
 from tallystick_state.carry_file import CarryFile
 from tallystick_state.claims import AllowedValidators
 from tallystick_state.event_log import RECORDED, EventLog
-from tallystick_state.genesis import Origin, check_format, genesis_validators
+from tallystick_state.genesis import Carry, Origin, check_format, genesis_validators
 from tallystick_state.miners import miner_of
 from tallystick_state.pools import PoolsChange, pools_of
 from tallystick_state.queries import StateQueries
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from tallystick.scoring.receipt import Progress
     from tallystick.scoring.scorer import RecordLike
     from tallystick_consensus.run import GroupLike
+    from tallystick_state.event import StateEvent
     from tallystick_state.groups import Group
     from tallystick_state.ingest import Bad, Ingested, Rounds
     from tallystick_state.prune import Pruning
@@ -134,7 +135,8 @@ class Ledger(StoredState):
         if pools is not None:
             shares = pools_of(pools, in_force.lines, idle, burn)
             in_force = in_force.begun_with(in_force.root, shares)
-        content, records = None, ()
+        content: Carry | None = None
+        records: tuple[StateEvent, ...] = ()
         if carry is not None:
             carry_file = CarryFile.read(path_of(carry, "a carry file"))
             content, records = carry_file.carried(in_force.at(0))
@@ -203,7 +205,7 @@ class Ledger(StoredState):
             joined = copy(self)
             joined.store = store
             yield joined
-        self._known = joined._known
+        self._known = joined._known  # noqa: SLF001  # its own, under which the block wrote
 
     def __enter__(self) -> Self:
         return self

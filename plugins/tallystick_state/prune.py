@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator
+from operator import itemgetter
 
 import attrs
 
@@ -49,6 +50,7 @@ from tallystick_state.weights import LineRecords, last_epoch_of
 _CLAIMS = (*RANKS, CARRIED)
 """Kinds of the entries that can be removed."""
 _COUNTED_IN = EVENTS.names.index("counted_in")
+_WAITING = itemgetter(*map(QUARANTINE.names.index, ("seq", "rank", "reason")))
 
 
 @attrs.frozen
@@ -176,7 +178,7 @@ class _Pruner:
         """Return what waited and was counted as of an entry, by replaying the log up to it."""
         with replaying(self.ledger, self.transaction, seq) as log:
             replayed = log.transaction
-            quarantine = tuple((row[0], row[4], row[5]) for row in replayed.rows(QUARANTINE))
+            quarantine = tuple(map(_WAITING, replayed.rows(QUARANTINE)))
             counts = tuple((row[0].hex(), *row[1:-1]) for row in replayed.rows(CLAIM_COUNTS))
             if log.state.epoch != self.epoch:
                 raise DamagedError(

@@ -10,7 +10,7 @@ is: no time is written, batches go by hotkey, their lines by their own order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,8 +22,6 @@ from tallystick.records.rejects import Reject
 from tallystick_state.authority import OPERATOR, Authority, batch_of
 
 if TYPE_CHECKING:
-    from tallystick_chain.chain import Neuron
-    from tallystick_chain.network import Network
     from tallystick_state.ingest import Ingested
     from tallystick_state.ledger import Ledger
     from tallystick_validator.agreement import Counted, CountedBatch
@@ -160,25 +158,6 @@ def close(
             refused=tuple(taken.refused),
             miners=len(slots),
         )
-
-
-def slots_of(
-    network: Network, neurons: Sequence[Neuron], types: Collection[str]
-) -> list[Mapping[str, Any]]:
-    """Return the miners among neurons, as `Ledger.sync_miners` takes them.
-
-    Args:
-        network: which says who is a miner, of which types.
-        neurons: of the subnet at a block.
-        types: of the rules in force; those that the network file names beside them are passed over.
-    """
-    slots = list[Mapping[str, Any]]()
-    for neuron in neurons:
-        declared = [name for name in network.miners.types_of(neuron, types) if name in types]
-        if declared:
-            slot = {"uid": neuron.uid, "hotkey": neuron.hotkey, "types": declared}
-            slots.append({**slot, "registered_block": neuron.registered_block})
-    return slots
 
 
 def _outcome(ledger: Ledger, epoch: int, *, already: bool = False) -> EpochClosing:

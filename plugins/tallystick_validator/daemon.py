@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tallystick_chain.chain import Chain
     from tallystick_state.trust.keys import Signer
     from tallystick_validator.agreement import Agreement
+    from tallystick_validator.health import Health
 
 END_SECONDS = 8.0
 """Time from a signal to the end of the process, whatever is under way, in seconds."""
@@ -123,8 +124,8 @@ class Daemon:
             checkpoint=parts.checkpoint,
         )
 
-    async def run(self) -> int:
-        """Run until the end, or a signal; give the exit status.
+    async def run(self) -> tuple[Health, bool]:
+        """Run until the end, or a signal; give the last health, and whether a signal came.
 
         Raises:
             TallystickError: it cannot begin.
@@ -140,9 +141,7 @@ class Daemon:
             _LOG.info("ready", extra={"hotkey": self.validator.hotkey})
             await self.validator.run(self._after)
             self._supervisor.stopping()
-        health = self.validator.health()
-        is_unwell = not self._is_ended and health.status == "failing"
-        return 1 if is_unwell else 0
+        return self.validator.health(), self._is_ended
 
     async def _listen(self, stack: AsyncExitStack) -> None:
         """Open what others send to, until the end."""
@@ -297,8 +296,8 @@ def _leave() -> None:
     os._exit(0)
 
 
-def run(configuration: Configuration, held: Held, until: Until) -> int:
-    """Run the daemon of a configuration; give the exit status.
+def run(configuration: Configuration, held: Held, until: Until) -> tuple[Health, bool]:
+    """Run the daemon of a configuration; give its last health, and whether a signal ended it.
 
     Raises:
         InputError: the configuration names something that cannot be used.

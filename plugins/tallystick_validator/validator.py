@@ -35,13 +35,14 @@ from tallystick_chain.journal import Journal
 from tallystick_chain.network import Network
 from tallystick_chain.setter import journal_subject
 from tallystick_chain.submission import Outcome
+from tallystick_chain.sync import immune_hotkeys, miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
-from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due, slots_of
+from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
@@ -573,7 +574,7 @@ class Validator:
 
     def _close(self, counted: Counted, neurons: Sequence[Neuron]) -> EpochClosing:
         rules = self.ledger.in_force.at(counted.epoch)
-        slots = slots_of(self.network, neurons, rules.type_rules)
+        slots = miner_slots(self.network, neurons, rules.type_rules)
         closing = close(self.ledger, self.network, counted, slots)
         _LOG.info(
             "closed an epoch",
@@ -618,12 +619,19 @@ class Validator:
 
     def _weigh(self) -> None:
         """Compute the weights of the newest closed epoch, and keep those of the one before."""
+        epoch = self.ledger.open_epoch() - 1
+        if epoch < 0 or epoch in self._weights:
+            return
+        immune = frozenset[str]()
+        if self.network.miners.immunity_blocks:
+            end = self.network.end_block(epoch)
+            immune = immune_hotkeys(self.network, self._neurons(epoch), end)
         with self.ledger.queries() as queries:
-            epoch = queries.state.epoch - 1
-            if epoch >= 0 and epoch not in self._weights:
-                # its row may be due after the next epoch is closed
-                kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
-                self._weights = {**kept, epoch: weights_to_set(queries)}
+            known = [hotkey for hotkey in sorted(immune) if hotkey in queries.state.miners]
+            weights = weights_to_set(queries, known)
+        # its row may be due after the next epoch is closed
+        kept = {epoch - 1: self._weights[epoch - 1]} if epoch - 1 in self._weights else {}
+        self._weights = {**kept, epoch: weights}
 
     def _send_row(self, finalized: int) -> _Told:
         """Send the row of the newest epoch whose row is due, and watch those before it."""

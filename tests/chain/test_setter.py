@@ -76,7 +76,7 @@ def test_killed_before_any_step_it_sets_each_row_once(
 @pytest.mark.parametrize("commit_reveal", [False, True])
 def test_killed_twice_it_sets_each_row_once(tmp_path: Path, commit_reveal: bool) -> None:
     for first in range(10):
-        for second in range(first + 1, first + 8):
+        for second in (first + 1, first + 3, first + 6):
             chain = subnet(commit_reveal=commit_reveal)
             kill = frozenset({first, second})
             process = Process(chain, tmp_path / f"{first} {second}", kill=kill)

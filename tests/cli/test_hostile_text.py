@@ -38,6 +38,7 @@ FACTS = f"facts{HOSTILE}.parquet"
 KEY = f"key{HOSTILE}.pem"
 TRUST = f"trust{HOSTILE}.toml"
 STATEMENT = f"statement{HOSTILE}"
+CARRY = f"carry{HOSTILE}"
 SIGNED = f"signed{HOSTILE}.json"
 TRUSTING = f"trusting{HOSTILE}.db"
 SIGNING = ("--key", KEY, "-o", SIGNED, "--state", TRUSTING)
@@ -112,6 +113,10 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("events", "import", RECORDS, *STATE), 1),
     (("groups", "select", RAG, "--round", "1", "--seed", HOSTILE, *STATE), 0),
     (("groups", "select", HOSTILE, "--round", "1", "--seed", "a", *STATE), 2),
+    (("chain", "network", f"network{HOSTILE}.toml"), 2),
+    (("chain", "network", f"good{HOSTILE}.toml"), 0),
+    (("chain", "snapshot", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", "-o", "s"), 2),
+    (("miner", "sync", "--chain", HOSTILE, "--network", f"good{HOSTILE}.toml", *STATE), 2),
     (("miner", "clear", HOSTILE, *STATE), 0),
     (("epoch", "close", "--epoch", "0", *STATE), 0),
     (("round", "list", *STATE), 0),
@@ -168,6 +173,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "adoption", "skills@1.2.0", "--at-epoch", "2", *SIGNING), 0),
     (("sign", "adoption", RULES, "--at-epoch", "2", *SIGNING), 2),
     (("sign", "withdrawal", *SIGNING), 2),
+    (
+        (
+            *("sign", "carry", CARRY, "--rules", "skills@1.2.0", "--trust", TRUST),
+            *("--key", KEY, "-o", SIGNED),
+        ),
+        2,
+    ),
     (("sign", "pools", "--pool", f"{HOSTILE}=1", "--at-epoch", "2", *SIGNING), 2),
     (("sign", "pools", "--pool", HOSTILE, "--at-epoch", "2", *SIGNING), 2),
     (("sign", "withdrawal", "--line", HOSTILE, *SIGNING), 2),
@@ -206,6 +218,10 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "evidence", "-o", f"evidence{HOSTILE}", *NAMED), 0),
     (("dispute", f"evidence{HOSTILE}", STATE[1]), 1),
     (("dispute", HOSTILE, STATE[1]), 2),
+    (("state", "init", "--rules", "skills@1.2.0", "--carry", CARRY, "--state", HOSTILE), 2),
+    (("state", "init", "--rules", "skills@1.2.0", "--carry", HOSTILE, "--state", HOSTILE), 2),
+    (("state", "init", "--rules", RULES, "--network-digest", HOSTILE, "--state", HOSTILE), 2),
+    (("state", "prune", "--before-epoch", "1", *STATE), 2),
     (("allocate", TABLE, "--rules", RULES, "-o", f"w{HOSTILE}", "--explain", HOTKEYS[0]), 0),
     (("allocate", TABLE, "--rules", RULES, "-o", "w.json", "--explain", f"{HOSTILE}?"), 2),
     (("allocate", RECORDS, "--rules", RULES, "-o", "w.json"), 2),
@@ -279,6 +295,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     named = {"name": HOSTILE, "steps": [{"input": given, "expect": {HOSTILE: HOSTILE}}]}
     stakes = {"hotkeys": [*HOTKEYS, "c"], "stake": [5, 3, 1]}
     Path(VALIDATORS).write_text(json.dumps(stakes))
+    carried = {"format": 1, "miners": {HOSTILE: {"types": [HOSTILE]}}}
+    Path(CARRY).write_text(json.dumps(carried))
     Path(NET).write_text(json.dumps({"format": "yuma-vectors/1", "cases": [named]}))
     malformed = {"name": HOSTILE, "steps": [{"input": given | {HOSTILE: HOSTILE}}]}
     Path(f"malformed{HOSTILE}.json").write_text(json.dumps(malformed))
@@ -288,6 +306,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     signature = Signature(HOSTILE, b"\0" * 64)
     envelope = Envelope(foreign.payload, PAYLOAD_TYPE, (signature,))
     Path(STATEMENT).write_bytes(envelope.to_json())
+    network = 'network = { name = "demo", netuid = 7, anchor_block = 10 }\nrounds = { blocks = 9 }'
+    rest = "epochs = { rounds = 4 }\nweights = { at = 2 }"
+    rule = f"miners = {{ rule = [{{ hotkeys = [{json.dumps(HOSTILE)}], types = [] }}] }}"
+    Path(f"good{HOSTILE}.toml").write_text(f"format = 1\n{network}\n{rest}\n{rule}\n")
     return tmp_path
 
 

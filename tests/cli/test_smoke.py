@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from chain.processes import simulated
 from cli.command import ENDLESS, ROOT, SKILLS, paths, run
 from consensus.vectors import cases
 from state.subnet import event, written
@@ -34,6 +35,9 @@ TRUSTING, SHARING = ("--state", "trusting.db"), ("--state", "sharing.db")
 POOLS = ("--pool", "skills=0.7", "--pool", "workflow=0.3", "--at-epoch", "2")
 ROW = ("--epoch", "0", "--step", "reputations", "--row-key", f'["{HOTKEYS[0]}","mcp_server"]')
 BY_ALICE = ("--key", "alice.pem", "-o", "signed.json")
+NETWORK = ("--network", "network.toml")
+CHAIN = "simulate://"
+"""Stands for the URL of the chain that the test runs."""
 STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("demo",), 0),
     (("rules", "list"), 0),
@@ -87,6 +91,9 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("state", "digest", *STATE), 0),
     (("state", "verify", *STATE), 0),
     (("weights", *STATE), 0),
+    (("chain", "network", "network.toml"), 0),
+    (("chain", "snapshot", "--chain", CHAIN, *NETWORK, "-o", "snapshot.json"), 0),
+    (("miner", "sync", "--chain", CHAIN, *NETWORK, *STATE), 0),
     (("yuma", str(ROOT / "tests" / "vectors" / "yuma.json"), "--check"), 0),
     (("state", "adopt", "skills@1.1.0", "--at-epoch", "9", *STATE), 0),
     (("state", "rules", *STATE), 0),
@@ -114,6 +121,13 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("sign", "withdrawal", *BY_ALICE, *TRUSTING), 0),
     (("sign", "pools", *POOLS, *BY_ALICE, *SHARING), 0),
     (("state", "adopt", *POOLS, "--signed", "signed.json", *SHARING), 0),
+    (
+        (
+            *("sign", "carry", "carry.json", "--rules", "skills@1.0.0"),
+            *("--trust", "trust.toml", *BY_ALICE),
+        ),
+        0,
+    ),
     (("trust", "new", "trust-2.toml", "--after", "trust.toml"), 0),
     (("trust", "check", "trust.toml"), 0),
     (("trust", "rotate", "trust.toml", *NAMED), 0),
@@ -125,7 +139,24 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("verify", "proof.json"), 1),
     (("state", "evidence", "-o", "evidence.jsonl", *STATE), 0),
     (("dispute", "subnet.db", "evidence.jsonl"), 0),
+    (("epoch", "close", "--epoch", "1", *STATE), 0),
+    (("state", "prune", "--keep", "1", *STATE), 0),
 )
+
+
+NETWORK_FILE = """format = 1
+network = { name = "demo", netuid = 7, anchor_block = 10 }
+rounds = { blocks = 10 }
+epochs = { rounds = 4 }
+weights = { at = 2 }
+"""
+SUBNET_FILE = """format = 1
+[chain]
+finality_lag = 0
+[[subnet]]
+netuid = 7
+neuron = [{ hotkey = "5Alpha" }]
+"""
 
 
 def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,6 +167,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     written(Path("late.jsonl"), [each | {"validator": "5Peer"} for each in late])
     written(Path("groups.jsonl"), [case["group"] for case in cases("consensus")])
     Path("no-weights.json").write_text("{}")
+    Path("carry.json").write_text('{"format": 1, "miners": {}}')
     Path("miners.csv").write_text(f"uid,hotkey,types\n0,{HOTKEYS[0]},mcp_server\n")
     Path("scores.csv").write_text(f"hotkey,uid,quality\n{HOTKEYS[0]},0,0.5\n{HOTKEYS[1]},1,0.25\n")
     council = {"council": {"keys": ["alice"], "threshold": 1}}
@@ -144,10 +176,13 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     Path("checkpoint").write_text(f"tallystick/a/b\n0\n{'A' * 43}=\n")
     Ledger.create(TRUSTING[1], "skills@1.0.0", trust="trust.toml").close()
     Ledger.create(SHARING[1], ["skills@1.0.0", "workflow@1.0.0"], trust="trust.toml").close()
-    for step, expected in STEPS:
-        found = run(*step)
-        assert found.status == expected, (step, found)
-        assert found.out, step
+    Path("network.toml").write_text(NETWORK_FILE)
+    Path("chain.toml").write_text(SUBNET_FILE)
+    with simulated(Path("chain.toml"), "--stepped") as url:
+        for step, expected in STEPS:
+            found = run(*(url if word == CHAIN else word for word in step))
+            assert found.status == expected, (step, found)
+            assert found.out, step
 
 
 def test_no_command_is_left_out() -> None:

@@ -46,6 +46,7 @@ LISTS = {
     "tallystick_governance.prove.proving": "the laws of each section of a rule set",
     "tallystick_skills.plugin": "what a plugin offers, as a stranger's plugin has it",
     "tallystick_validator.exchange": "the law of ballots, and the client of peers",
+    "tallystick_validator.daemon": "the agreement and the supervisor that a process may have",
     "tallystick_validator.validator": "the parts of a step, each with its own way to fail",
     "tallystick_workflow.plugin": "the laws and the records of a type, as a stranger's plugin has",
     "tallystick_yuma.rows": "a command, loaded when it is called",

@@ -1,6 +1,7 @@
 """Answers are kept until the state changes, computed once, and never hold up others."""
 
 import json
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from service.live import EPOCHS, TYPES, Live, history, live, made
 
 from tallystick_service.answer import Answer
+from tallystick_service.server import bound
 from tallystick_service.settings import Settings
 from tallystick_service.site import KeptAnswers
 from tallystick_state.ledger import Ledger
@@ -89,6 +91,12 @@ def test_what_is_asked_for_at_once_is_computed_once(
         go_on.set()
         assert {reply.result().status for reply in replies} == {200}
     assert len(computed) == 1
+
+
+def test_what_is_sent_waits_for_no_acknowledgement() -> None:
+    """Connections have the protocol of their listener, by which asyncio sees that they are TCP."""
+    with bound("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_more_than_the_threads_have_to_wait_and_are_answered(

@@ -1,6 +1,7 @@
 """Who sees what: every address as the public, as a miner and as the operator, by the one table."""
 
 import json
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,8 +12,10 @@ from service.test_routes import ROWS, path_of
 
 from tallystick_service.access import ACCESS
 from tallystick_service.application import ROUTES
+from tallystick_service.pages import ROUTES as PAGES
 from tallystick_service.route import Route
 from tallystick_service.settings import Settings
+from tallystick_state.ledger import Ledger
 
 AS_OPERATOR = {"authorization": f"Bearer {OPERATOR}"}
 PER_TASK = ("task_id", "task-", '"round"', "alignment", "verified")
@@ -63,6 +66,47 @@ def test_every_address_shows_what_the_table_says(
 
 def test_every_address_names_a_subject() -> None:
     assert {row.subject for row in ROUTES} <= {*ACCESS}
+
+
+@pytest.mark.parametrize("row", PAGES, ids=lambda row: row.path)
+def test_no_page_names_a_miner_whom_the_asker_does_not_see(
+    closed_service: Live, row: Route, state: Path
+) -> None:
+    """Of rules that make nothing public: neither to everyone nor to another miner."""
+    address = path_of(row, rules="skills@1.2.0", hotkey=OTHER)
+    for headers in ({}, closed_service.proof()):
+        reply = closed_service.ask(address, {**headers, "accept": "text/html"})
+        assert reply.status in {200, 403, 404}, reply.body
+        text = reply.body.decode()
+        seen = {OTHER, OWN} if "{hotkey}" in row.path or headers else set()
+        assert not [name for name in registered(state) if name not in seen and name in text]
+        if "{hotkey}" in row.path:
+            # what is not shown and who is not there look the same
+            gone = closed_service.ask(
+                path_of(row, hotkey="nobody"), {**headers, "accept": "text/html"}
+            )
+            assert (reply.status, text) == (
+                gone.status,
+                gone.body.decode().replace("nobody", OTHER),
+            )
+
+
+@cache
+def registered(state: Path) -> tuple[str, ...]:
+    """The hotkeys that a state has, as pages show those that are not hostile."""
+    with Ledger.open(state) as ledger, ledger.queries() as queries:
+        return tuple(queries.state.miners)
+
+
+@pytest.mark.parametrize("row", PAGES, ids=lambda row: row.path)
+@pytest.mark.parametrize("viewer", ["public", "own", "operator"])
+def test_no_page_tells_of_a_task_or_a_round(service: Live, row: Route, viewer: str) -> None:
+    headers = {"public": {}, "own": service.proof(), "operator": AS_OPERATOR}[viewer]
+    if row.subject in {"rules", "scoring"}:
+        return
+    reply = service.ask(path_of(row, rules="skills@1.2.0"), {**headers, "accept": "text/html"})
+    assert reply.status in {200, 403, 404}
+    assert not [part for part in ("task-0", "task_id") if part in reply.body.decode()]
 
 
 @pytest.mark.parametrize("row", ASKED, ids=lambda row: row.name)

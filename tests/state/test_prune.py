@@ -1,7 +1,11 @@
 """Pruning: what is removed is missed by nobody, and what is closed stays provable."""
 
 import json
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count
@@ -24,6 +28,8 @@ from tallystick_state.checkpoints import checkpoint, growth, row_proof
 from tallystick_state.ledger import Ledger
 from tallystick_state.model import unstructure
 from tallystick_state.replay import verify
+from tallystick_state.store.store import Store
+from tallystick_state.store.tables import PRUNED, PRUNED_CLAIMS
 from tallystick_state.transfer import export_state, import_state
 
 __all__ = ["database", "server", "where"]
@@ -378,3 +384,93 @@ def test_the_command_prunes_and_verifies(tmp_path: Path) -> None:
     assert "nothing to do" in run("state", "prune", "--before-epoch", "4", *place).out
     assert "before epoch 4 were pruned" in run("state", "verify", *place).out
     assert run("state", "prune", *place).status == 2
+
+
+def aged(place: str) -> None:
+    """Make a store one of version 3, as every release before this one wrote it."""
+    with Store.open(place).writing() as transaction:
+        connection = transaction.connection
+        for table in (PRUNED, PRUNED_CLAIMS):
+            connection.execute(f"DROP TABLE {table}")
+            connection.execute("DELETE FROM tallystick_checksums WHERE name = ?", [table.name])
+        connection.execute("UPDATE tallystick_version SET version_num = '0003'")
+
+
+def test_a_store_of_the_release_before_is_migrated_and_can_be_pruned(
+    tmp_path: Path, where: str
+) -> None:
+    before = shown(lived(where, tmp_path, "skills"))
+    aged(where)
+    ledger = Ledger.open(where)
+    assert shown(ledger) == before
+    assert verify(ledger).pruned is None
+    assert ledger.prune(BEFORE).events > 15
+    assert shown(Ledger.open(where)) == before
+    assert verify(Ledger.open(where)).snapshots == CLOSED + 1
+
+
+def test_a_backup_of_the_release_before_is_restored(tmp_path: Path) -> None:
+    ledger = lived(tmp_path / "s.db", tmp_path, "skills")
+    before = shown(ledger)
+    ledger.backup(tmp_path / "backup.db")
+    aged(str(tmp_path / "backup.db"))
+    restore(tmp_path / "backup.db", tmp_path / "restored.db")
+    assert shown(Ledger.open(tmp_path / "restored.db")) == before
+
+
+KILLED = """
+import os, signal, sys
+from tallystick_state.ledger import Ledger
+from tallystick_state.store.connection import Connection
+
+left = int(sys.argv[2])
+run = Connection._run
+
+
+def killing(self, statement, values):
+    global left
+    own = self.shown == sys.argv[1] and not statement.startswith(("SELECT", "PRAGMA"))
+    left -= own
+    if own and left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run(self, statement, values)
+
+
+Connection._run = killing
+Ledger.open(sys.argv[1]).prune(4)
+print(int(sys.argv[2]) - left)
+"""
+
+
+def killed_at(place: Path, number: int) -> "subprocess.CompletedProcess[str]":
+    """Prune in a process that is killed before a statement that changes something."""
+    return subprocess.run(
+        [sys.executable, "-c", KILLED, str(place), str(number)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "every", [pytest.param(1, marks=pytest.mark.slow), pytest.param(40, id="some")]
+)
+def test_a_pruning_that_is_killed_anywhere_is_whole_or_not_there(
+    tmp_path: Path, every: int
+) -> None:
+    lived(tmp_path / "s.db", tmp_path, "workflow").backup(tmp_path / "backup.db")
+    before = shown(Ledger.open(tmp_path / "s.db"))
+    shutil.copy(tmp_path / "backup.db", tmp_path / "whole.db")
+    done = killed_at(tmp_path / "whole.db", 10**6)
+    statements = int(done.stdout)
+    assert statements > 10
+    for number in [*range(0, statements, every), statements - 1]:
+        place = tmp_path / f"killed-{number}.db"
+        shutil.copy(tmp_path / "backup.db", place)
+        assert killed_at(place, number).returncode == -signal.SIGKILL
+        ledger = Ledger.open(place)
+        assert shown(ledger) == before
+        verify(ledger)
+        ledger.prune(BEFORE)
+        assert shown(ledger) == before
+        assert verify(ledger).pruned is not None

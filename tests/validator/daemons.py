@@ -158,7 +158,9 @@ class House:
         """Start the daemon."""
         config = () if "--config" in options else ("--config", "validator.toml")
         command = [sys.executable, "-m", "tallystick", "run", *config, *options]
-        self.process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         self.log, self.seen = queue.Queue(), []
         threading.Thread(target=self._read, args=(self.process, self.log), daemon=True).start()
 

@@ -12,7 +12,6 @@ from validator.daemons import (
     ANCHOR,
     EPOCH_BLOCKS,
     LAG,
-    MINERS,
     NETUID,
     RULES,
     chain_of,
@@ -31,7 +30,6 @@ from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_state.ledger import Ledger
 from tallystick_state.trust.checkpoint import read_checkpoint
 from tallystick_validator.chain_calls import BoundedChain
-from tallystick_validator.closing import slots_of
 from tallystick_validator.health import CODES
 from tallystick_validator.validator import Options, Step, Validator
 
@@ -455,14 +453,6 @@ def test_records_of_a_folder_are_taken_before_the_epoch_is_closed(
                 assert queries.epoch(0).events == 5
 
     asyncio.run(run())
-
-
-def test_slots_are_of_miners_alone(chain: SimulatedChain) -> None:
-    neurons = chain.as_hotkey(ALICE).neurons(NETUID, ANCHOR)
-    slots = slots_of(NETWORK, neurons, ("executable_python", "declarative"))
-    assert [slot["hotkey"] for slot in slots] == [*MINERS]
-    assert {tuple(slot["types"]) for slot in slots} == {("declarative", "executable_python")}
-    assert all(slot["registered_block"] for slot in slots)
 
 
 def test_codes_have_remedies() -> None:

@@ -22,7 +22,7 @@ _STRENGTHS |= {"add": 5, "sub": 5, "mul": 6}
 _SIGNS = {"lt": "<", "le": "≤", "eq": "=", "add": "+", "sub": "−", "mul": "·"}
 _WORDS = {"or": "or", "and": "and"}
 _PRODUCT, _POWER = 6, 8
-"""How strongly a product and a power bind: an argument that binds less is in brackets."""
+"""The strengths of a product and a power: an argument of a lesser one is in brackets."""
 
 
 def expression(node: Node, leaf: Leaf | None = None) -> str:

@@ -81,8 +81,8 @@ def network_command(file: Path, block: int | None, as_json: bool) -> None:
 @chain.command(
     "snapshot",
     epilog=examples(
-        "tallystick chain snapshot --chain sdk11:finney --network network.toml --block 5000000 \\",
-        "    -o snapshot.json",
+        "tallystick chain snapshot --chain sdk11:finney --network network.toml \\",
+        "    --block 5000000 -o snapshot.json",
     ),
 )
 @click.option("--chain", "url", required=True, metavar="URL", help="The chain.")

@@ -32,6 +32,8 @@ from tallystick_state.leaderboard import Standing
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.stored_state import StoredSnapshots
 
+_ROWS = 128
+"""Maximum number of epochs in a table of the page; its CSV has all."""
 _FOUND = 50
 """Maximum number of miners that a search shows."""
 
@@ -42,7 +44,7 @@ History = list[tuple[int, dict[str, Decimal]]]
 
 @attrs.frozen
 class Sight:
-    """What somebody sees of a miner.
+    """The parts of a miner that somebody sees.
 
     Attributes:
         own: the values that the rules show a miner of itself; None of a stranger.
@@ -202,7 +204,7 @@ def _miner(question: Question) -> Answer:
     hotkey = question.text("hotkey")
     view = miner_view(question, hotkey)
     advised = {each.skill_type: example_advice(question, each.skill_type) for each in view.types}
-    return question.page("miner.html", view=view, advised=advised)
+    return question.page("miner.html", view=view, advised=advised, most_rows=_ROWS)
 
 
 def _miner_csv(question: Question) -> Answer:

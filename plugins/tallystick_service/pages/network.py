@@ -103,7 +103,6 @@ def _network(question: Question) -> Answer:
         history=list(reversed(history))[:_EPOCHS],
         weights=newest_weights(question),
         checkpoint=checkpoint_of(question),
-        observed=question.site.observations.observed(),
     )
 
 

@@ -35,7 +35,7 @@ _LONGEST_EDITS = 2048
 
 @attrs.frozen
 class Offer:
-    """What a reader chooses from, by the state of now.
+    """The choices of a reader, by the state of now.
 
     Attributes:
         epoch: the open one.

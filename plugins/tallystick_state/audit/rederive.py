@@ -58,14 +58,11 @@ _FRACTION = re.compile(r"-?[0-9]{1,4096}(/[1-9][0-9]{0,4095})?")
 
 
 class Known(Protocol):
-    """The rules and rows that both sides agree on.
+    """The rules and rows that both sides agree on."""
 
-    Attributes:
-        first: the first epoch that has rows: 0, or the one before it where the state began with
-            carried values, which are its rows.
-    """
-
-    first: int
+    @property
+    def first(self) -> int:
+        """The first epoch that has rows: 0, or the one before it, whose rows are carried values."""
 
     def rows(self, epoch: int, step: RootedStep, prefix: Key = ()) -> Sequence[LeafRow]:
         """Return all rows of a step whose keys begin with a prefix."""

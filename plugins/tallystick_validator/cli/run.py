@@ -9,7 +9,9 @@ import click
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
 from tallystick.cli.log import begin_json
-from tallystick.cli.options import PATH
+from tallystick.cli.options import PATH, as_json
+from tallystick.cli.shown import echo, print_json
+from tallystick.io.text import visible
 
 _LAST_BLOCK = 2**53 - 1
 
@@ -38,12 +40,14 @@ _LAST_BLOCK = 2**53 - 1
     help="End once block B is finalized and all that is due there is done.",
 )
 @locked_options
-def run(path: Path, once: bool, block: int | None, held: Held) -> None:
+@as_json
+def run(path: Path, once: bool, block: int | None, as_json: bool, held: Held) -> None:
     """Run the daemon: take records, close epochs by the chain's finalized blocks, set weights.
 
     It goes on until SIGTERM, which ends it within ten seconds; SIGHUP reads the configuration
     again. Killed at any instant, it goes on where it was. The log on standard error is JSON, one
-    object a line. With --once and --until-block the exit status is 1 where something fails.
+    object a line, and its health is printed at the end. With --once and --until-block the exit
+    status is 1 where something fails.
     """
     from tallystick_validator import daemon
     from tallystick_validator.configuration import LEVELS, Configuration
@@ -52,6 +56,11 @@ def run(path: Path, once: bool, block: int | None, held: Held) -> None:
         raise click.UsageError("--once and --until-block are two ends: give one")
     configuration = Configuration.load(path)
     begin_json(LEVELS[configuration.log_level])
-    status = daemon.run(configuration, held, daemon.Until(once, block))
-    if status:
-        raise click.exceptions.Exit(status)
+    health, was_ended = daemon.run(configuration, held, daemon.Until(once, block))
+    if as_json:
+        print_json(health.to_json())
+    else:
+        problems = (f"{problem.code}: {problem.message}" for problem in health.problems)
+        echo(health.status, *(visible(f"{problem}") for problem in problems))
+    if health.status == "failing" and not was_ended:
+        raise click.exceptions.Exit(1)

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlencode
 import pytest
 from cli.command import run
 from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, live
+from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live
 
 import tallystick
 from tallystick.io.text import printable, visible
@@ -384,6 +384,35 @@ def test_validators_that_agree_and_differ_are_named(state: Path) -> None:
     assert "5<b>Differs" in found.text
     assert problem.remedy in found.text
     assert "1,234" in found.text
+
+
+def test_lines_that_share_all_weight_have_one_and_each_its_own(tmp_path: Path) -> None:
+    lines = ["skills@1.2.0", "workflow@1.2.0"]
+    pools = {"skills": "0.7", "workflow": "0.3"}
+    path = tmp_path / "two.db"
+    with tallystick.Ledger.create(path, lines, pools=pools) as ledger:
+        ledger.sync_miners(miners_in(tmp_path))
+        ledger.close_round(
+            [line for line in history().lines(96) if json.loads(line)["epoch"] == 0], bad="reject"
+        )
+        with ledger.queries() as queries:
+            shared = queries.shared_weights()
+            assert shared is not None
+            uid = shared.uids[0]
+            hotkey = next(m.hotkey for m in queries.state.miners.values() if m.uid == uid)
+    with live(path, Settings(shows="all", rate=10_000, burst=10_000)) as service:
+        found = page(service, address(hotkey))
+    assert str(shared.weights[0]) in found.text
+    assert f"takes as {shared.uint16[uid]:,} of 65,535" in found.text
+    assert found.text.count("of 65,535") == 1
+    for line in ("all lines", "skills", "workflow"):
+        assert f"Weight in {line}" in found.text
+
+
+def miners_in(folder: Path) -> Path:
+    path = folder / "miners.csv"
+    path.write_bytes(history().network.to_csv())
+    return path
 
 
 def styles() -> Iterator[str]:
