@@ -53,7 +53,11 @@ def hits(pattern: re.Pattern[str], text: str) -> list[str]:
 
 VENDORED = ROOT / "plugins" / "tallystick_service" / "static" / "htmx.min.js"
 """The words of others: its licence and its digest stand beside it."""
-FILES = [path for path in project_files(ROOT) if path not in {THIS, VENDORED}]
+FILES = [
+    path
+    for path in project_files(ROOT)
+    if path not in {THIS, VENDORED} and path.suffix != ".png"
+]
 PAGES = [path for path in FILES if path.suffix == ".md"]
 
 
