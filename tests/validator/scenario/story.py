@@ -225,8 +225,9 @@ class Story:
             for who, house in enumerate(self.houses):
                 if (epoch, hop) == (self.adopts_at - 2 - 2 * who, 60):
                     _adopt(house, self.adopts_at)
-            if (epoch, hop) == (self.adopts_at, 200):
-                # a uid is taken over
+            if (epoch, hop) == (self.adopts_at + 1, WEIGHTS_AT):
+                # a uid is taken over: a row has the uids of the moment at which it is sent, so it
+                # happens when none of the epoch before can be sent any more
                 uid = len(self.houses) + 1
                 self.subnet.control.do("register", netuid=NETUID, hotkey=MINERS[-1] + "x", uid=uid)
 
