@@ -370,7 +370,7 @@ def _apply(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
 
 def _begin(log: EventLog, chunk: list[Entry], envelopes: Envelopes) -> None:
     """Apply the first entry, with the carried records after it."""
-    body = msgspec.json.decode(chunk[0].body, type=_Stating)
+    body = _STATING.decode(chunk[0].body)
     records = [StateEvent.from_line(entry.body) for entry in chunk[1:]]
     log.begin(records, authority_of(body, envelopes))
 
@@ -380,7 +380,7 @@ def _apply_one(log: EventLog, entry: Entry, envelopes: Envelopes) -> None:
     if kind is None:
         raise StateError(f"found the entry kind {entry.kind!r}, expected one that is known")
     # an entry that somebody forged may hold anything
-    body = msgspec.json.decode(entry.body, type=kind.body)
+    body = kind.body.decode(entry.body)
     is_stating = entry.kind in STATING
     kind.apply(log, body, authority_of(body, envelopes) if is_stating else OPERATOR)
 
@@ -409,16 +409,20 @@ def _rotate(log: EventLog, body: Any, authority: Authority) -> None:  # noqa: AN
     log.rotate(root_of(body, "the log"), authority)
 
 
+_STATING = msgspec.json.Decoder(_Stating)
+
+
 @attrs.frozen
 class _EntryKind:
     """A kind of entries: its body, and the function that applies it again.
 
     Attributes:
-        body: what is read of the body; the rest follows from the entries before it.
+        body: the decoder of what is read of the body; the rest follows from the entries before it.
+            It is made at import: msgspec crashes where two threads meet a type for the first time.
         apply: does again what the operator, or who signed it, decided.
     """
 
-    body: Any
+    body: msgspec.json.Decoder[Any] = attrs.field(converter=msgspec.json.Decoder)
     apply: Callable[[EventLog, Any, Authority], object]
 
 
