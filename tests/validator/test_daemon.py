@@ -127,6 +127,7 @@ def test_kills_lose_double_and_forget_nothing(
         house.stop()
 
 
+@pytest.mark.slow
 def test_a_daemon_catches_up_epoch_by_epoch(
     tmp_path: Path, house: House, chain: ServedChain
 ) -> None:
