@@ -336,6 +336,8 @@ class Sdk11:
         if defect is not None:
             return defect
 
+        signer = self._signer()
+
         async def ask(client: Any) -> Receipt:  # noqa: ANN401  # of the SDK
             limits = _At(client, int(await client.block()))
             if await _is_clipped(limits, netuid, pairs, self.hotkey()):
@@ -345,14 +347,14 @@ class Sdk11:
                 netuid=netuid, weights=dict(pairs), mechid=mechanism, version_key=version_key
             )
             try:
-                result = await client.execute(intent, self._signer(), period=PERIOD, retries=0)
+                result = await client.execute(intent, signer, period=PERIOD, retries=0)
             except self._sdk.ChainError as error:
                 if not _is_of_few(error):
                     raise
                 return refused(Refusal.TOO_FEW, await _few(limits, netuid, pairs, str(error)))
             return _receipt(result)
 
-        return self._write(ask, deadline_s)
+        return self._write(ask, signer, deadline_s)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
@@ -364,13 +366,15 @@ class Sdk11:
         except ValueError as error:
             return refused(Refusal.OTHER, str(error))
 
+        signer = self._signer()
+
         async def ask(client: Any) -> Receipt:  # noqa: ANN401  # of the SDK
             call = self._sdk.calls.Commitments.set_commitment(netuid=netuid, info=info)
             return _receipt(
-                await client.submit_call(call, self._signer(), signer="hotkey", period=PERIOD)
+                await client.submit_call(call, signer, signer="hotkey", period=PERIOD)
             )
 
-        return self._write(ask, deadline_s)
+        return self._write(ask, signer, deadline_s)
 
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte sr25519 signature of a statement by the hotkey.
@@ -410,11 +414,12 @@ class Sdk11:
             return ChainError(f"{self._network}: {text}", Refusal.NO_BLOCK)
         return ChainError(f"{self._network}: {type(error).__name__}: {text}", Refusal.OTHER)
 
-    def _write(self, ask: Ask[Receipt], deadline_s: float) -> Receipt:
-        """Return the receipt of a write, whatever happens."""
+    def _write(self, ask: Ask[Receipt], signer: CallSigner, deadline_s: float) -> Receipt:
+        """Return the receipt of a write, whatever happens; nothing is signed after its deadline."""
         try:
             return self._connection.call(ask, deadline_s)
         except Exception as error:  # noqa: BLE001  # each is a receipt
+            signer.left.set()
             return self._unwritten(error, deadline_s)
 
     def _unwritten(self, error: Exception, deadline_s: float) -> Receipt:

@@ -26,8 +26,7 @@ from tallystick_state.claims import (
     is_over,
     united,
 )
-from tallystick_state.event import StateEvent, scope_of
-from tallystick_state.genesis import COUNTED_IN
+from tallystick_state.event import COUNTED_IN, StateEvent, scope_of
 from tallystick_state.pruned import CODE as PRUNED
 from tallystick_state.pruned import PrunedClaim, line_digest
 from tallystick_state.rules_in_force import RulesInForce

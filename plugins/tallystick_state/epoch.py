@@ -29,7 +29,7 @@ from tallystick_state.adoption import FlaggedBy, adopt
 from tallystick_state.attributes import NO_ATTRIBUTES, RoundFiles, check_attributes, not_carried
 from tallystick_state.carry import carried, carried_names, with_columns
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.miners import has_declared, pinned_reputation
+from tallystick_state.miners import begun_anew, has_declared, pinned_reputation
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import damped, effect, mean_delta
 from tallystick_state.roles import Roles
@@ -475,7 +475,7 @@ def _closed(
     attributes: RoundFiles,
 ) -> State:
     """Return the state after the open epoch: each line closes over the events of its types."""
-    epoch = state.epoch
+    epoch, miners = state.epoch, state.miners
     for rules in in_force.at(epoch).lines:
         line = rules.line
         own = [own_event for own_event in events if in_force.line_of(own_event.skill_type) == line]
@@ -483,7 +483,8 @@ def _closed(
         pins = {event.epoch for event in own} if rules.rule_set.section(EPOCHS) else set[int]()
 
         def newest(hotkey: str, line: str = line) -> Iterator[StateEvent]:
-            records = transaction.scored(hotkey, counted_by=epoch)
+            first = begun_anew(miners, hotkey)
+            records = transaction.scored(hotkey, counted_by=epoch, counted_from=first)
             return (
                 own_event for own_event in records if in_force.line_of(own_event.skill_type) == line
             )

@@ -210,6 +210,7 @@ class EpochLog:
                 state,
                 epoch,
                 partial(closed_attributes, self.transaction, self.in_force, line),
+                self._state(epoch + 1).miners,
             )
             pinned = round_epoch(records.of_round(last))
             of_rules = epoch if pinned is None else pinned
@@ -235,6 +236,7 @@ class EpochLog:
                     carry={
                         name: column[hotkey] for name, column in columns.items() if hotkey in column
                     },
+                    anew=after.miners[hotkey].anew,
                 )
                 yield (hotkey, closed.line), share
 

@@ -27,6 +27,8 @@ _DECIMALS = ("quality", "emission")
 _MEASURES = "measures"
 _PLACES = 9
 
+COUNTED_IN = -1
+"""Epoch that a store notes for carried records: one before the first."""
 NUMBER_LIMIT = 2**53
 """Upper limit of numbers in a log: canonical JSON holds larger ones inexactly."""
 Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]

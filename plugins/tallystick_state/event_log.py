@@ -46,8 +46,8 @@ from tallystick_state.claim_register import ClaimRegister, Numbered, Settled
 from tallystick_state.claims import DROPPED, EVERYONE, AllowedValidators, Claim, Rank
 from tallystick_state.collusion import collusion_flags
 from tallystick_state.epoch import next_epoch
-from tallystick_state.event import NUMBER_LIMIT, StateEvent, events_digest
-from tallystick_state.genesis import CARRIED, COUNTED_IN, FORMAT, RULE_SETS
+from tallystick_state.event import COUNTED_IN, NUMBER_LIMIT, StateEvent, events_digest
+from tallystick_state.genesis import CARRIED, FORMAT, RULE_SETS
 from tallystick_state.groups import Group, auditor_streak, select_group
 from tallystick_state.miners import FLAG, as_of, clear, flag, register, retire
 from tallystick_state.model import Snapshot

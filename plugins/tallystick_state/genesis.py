@@ -23,8 +23,6 @@ CARRY_FORMAT = 1
 """Version of the carry file and of the digest of a carry."""
 CARRIED = "carried"
 """Kind of the entries of carried records, and the validator that they name."""
-COUNTED_IN = -1
-"""Epoch that a store notes for carried records: one before the first."""
 FORMAT = 3
 """Version of a state: of the entries of its log, and of their transitions.
 

@@ -10,6 +10,7 @@ from tallystick.diagnostics import nearest
 from tallystick.errors import StateError
 from tallystick.records.messages import shown
 from tallystick_allocation.uint16 import LAST_UID
+from tallystick_state.event import COUNTED_IN
 from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.rules import StateRules, TypeRules
@@ -41,8 +42,8 @@ def register(  # noqa: PLR0913, PLR0917  # a registration
     A newcomer starts at the initial reputation for each type that it declares. Whoever held the
     slot is left behind with its reputations. A hotkey that registers again keeps its own, and now
     declares the given types; but by a registration that the chain has at a later block than the
-    one that is known it begins anew: with initial reputations, and without carried values. Flags
-    of collusion stay, as nobody may buy them off.
+    one that is known it begins anew: with initial reputations, without carried values, and without
+    records of earlier epochs in its windows. Flags of collusion stay, as nobody may buy them off.
 
     Args:
         state: the state.
@@ -79,6 +80,7 @@ def register(  # noqa: PLR0913, PLR0917  # a registration
         types=declared,
         reputation=reputation,
         registered_block=known if block is None else block,
+        anew=state.epoch if is_anew else before.anew if before is not None else None,
     )
     carry = _without(state.carry, hotkey) if is_anew else state.carry
     return attrs.evolve(state, miners={**others, hotkey: miner}, carry=carry)
@@ -109,6 +111,23 @@ def _check_block(hotkey: str, block: int, known: int | None) -> None:
             f"found the registration of {shown(hotkey)} at block {block}, expected at least "
             f"{known}, which the state knows: read the miners at a later block"
         )
+
+
+def begun_anew(miners: Mapping[str, MinerEntry], hotkey: str) -> int:
+    """Return the epoch from which on records that are recorded count for a hotkey."""
+    miner = miners.get(hotkey)
+    # carried values count in the epoch before the first
+    return COUNTED_IN if miner is None or miner.anew is None else miner.anew
+
+
+def without_former(
+    columns: Columns, miners: Mapping[str, MinerEntry], epoch: int
+) -> dict[str, dict[str, int]]:
+    """Return the columns that an epoch began with, without values of who began anew since."""
+    return {
+        name: {key: nano for key, nano in column.items() if begun_anew(miners, key) < epoch}
+        for name, column in columns.items()
+    }
 
 
 def retire(state: State, hotkey: str) -> State:

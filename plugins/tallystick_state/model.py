@@ -55,6 +55,9 @@ class MinerEntry:
             validators; otherwise empty, and no part of the canonical form.
         registered_block: the block of the chain at which the hotkey registered, where its list of
             miners has one; otherwise None, and no part of the canonical form.
+        anew: the epoch in which the hotkey last registered again at a later block and so began
+            anew: records of earlier epochs count for it no more; None where it never did, and no
+            part of the canonical form.
     """
 
     hotkey: str
@@ -64,6 +67,7 @@ class MinerEntry:
     flags: int = 0
     flagged_by: Mapping[str, int] = attrs.field(factory=dict)
     registered_block: int | None = None
+    anew: int | None = None
 
 
 @attrs.frozen
@@ -141,13 +145,14 @@ def _converter() -> cattrs.Converter:
 
 
 def _key_miners_by_hotkey(converter: cattrs.Converter) -> None:
-    """Leave out the hotkey of what a hotkey is the key of, flags of nobody, and no block."""
+    """Leave out the hotkey of what a hotkey is the key of, flags of nobody, and no registration."""
     write = make_dict_unstructure_fn(
         MinerEntry,
         converter,
         hotkey=override(omit=True),
         flagged_by=override(omit_if_default=True),
         registered_block=override(omit_if_default=True),
+        anew=override(omit_if_default=True),
     )
     read = make_dict_structure_fn(MinerEntry, converter)
 

@@ -29,9 +29,9 @@ from tallystick_allocation.rules import ALLOCATION, Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.chain import Entry
 from tallystick_state.epoch_log import EpochLog
-from tallystick_state.event import StateEvent
+from tallystick_state.event import COUNTED_IN, StateEvent
 from tallystick_state.event_log import RANKS
-from tallystick_state.genesis import CARRIED, COUNTED_IN
+from tallystick_state.genesis import CARRIED
 from tallystick_state.miners import FLAG
 from tallystick_state.pruned import CODE, PrunedClaim, PrunedPoint
 from tallystick_state.replay import replaying

@@ -484,7 +484,14 @@ class StateQueries:
             # the rounds so far are others than those that it was said of
             return NO_ATTRIBUTES if closed and line in lines else closed
 
-        return LineRecords(transaction, in_force, line, self.pinned, attributes=attributes)
+        return LineRecords(
+            transaction,
+            in_force,
+            line,
+            self.pinned,
+            attributes=attributes,
+            miners=self.state.miners,
+        )
 
     @property
     def _slots(self) -> dict[str, int]:

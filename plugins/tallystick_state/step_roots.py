@@ -16,10 +16,13 @@ results       as inputs                                     events, role, missed
                                                             emission; group, measures and
                                                             alignment, where there are any
 deltas        hotkey, type, validator, round, task, epoch   delta, and whether it takes part
-reputations   hotkey, type                                  before, mean delta, after, next
+reputations   hotkey, type                                  before, mean delta, after, next; anew,
+                                                            the epoch, where it began anew in it
 thresholds    type, name                                    before, after, next
 weights       hotkey, line                                  uid, epoch of its rules, round, score,
-                                                            weight, and what is carried, if any is
+                                                            weight, what is carried, if any is, and
+                                                            anew, the last epoch in which it began
+                                                            anew, if it did
 ============  ============================================  =====================================
 
 ``after`` is what the closing makes, ``next`` what the next epoch begins with: another value only
@@ -66,6 +69,8 @@ LeafRow = Sequence[Any]
 """The parts of a key, and a value."""
 ALIGNMENT = "alignment"
 """Key of the part of a result's value that comes from its group, not from the record."""
+ANEW = "anew"
+"""Key of the epoch in which a miner began anew: its registration is of the chain, and no step."""
 KEY_SIZES: Mapping[RootedStep, int] = dict(zip(STEPS, (7, 7, 7, 6, 2, 2, 2), strict=True))
 """Numbers of parts of the keys of each step."""
 
@@ -184,6 +189,7 @@ class Share:
         score: the last rounded value that the weight comes of, in nano; None without one.
         weight: in nano; None where nobody has a score above 0.
         carry: by column, what the next epoch begins with, in nano.
+        anew: the epoch in which it began anew; None where it never did.
     """
 
     uid: int
@@ -192,6 +198,7 @@ class Share:
     score: int | None
     weight: int | None
     carry: Mapping[str, int] = attrs.field(factory=dict)
+    anew: int | None = None
 
 
 def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
@@ -360,6 +367,8 @@ def weight_row(hotkey: str, line: str, share: Share) -> LeafRow:
     }
     if share.carry:
         value["carry"] = {name: to_text(nano) for name, nano in share.carry.items()}
+    if share.anew is not None:
+        value[ANEW] = share.anew
     return (hotkey, line, value)
 
 
@@ -374,24 +383,37 @@ def _reputation_rows(counted: Counted) -> Iterable[LeafRow]:
     for closing in counted.closings():
         means.update(aggregate_deltas(closing).means)
     for hotkey, miner in counted.after.miners.items():
+        is_anew = miner.anew == counted.epoch
         for skill_type, nano in miner.reputation.items():
             owner, line = (hotkey, skill_type), counted.line_of(skill_type) or ""
             rules, adopted = counted.rules.get(line), counted.adopted.get(line)
-            before = _before(counted, owner, rules)
+            before = None if is_anew else _reputation_before(counted, owner)
+            if before is None:
+                before = initial_before(rules, skill_type)
             *_, value = reputation_row(owner, before, means.get(owner), rules, adopted)
             # what is stored is shown, also where it is not what it should be
             following = {"next": to_text(nano)} | (
                 {"after": to_text(nano)} if adopted is None else {}
             )
-            yield (*owner, value | following)
+            anew = {ANEW: miner.anew} if is_anew else {}
+            yield (*owner, value | following | anew)
 
 
-def _before(counted: Counted, owner: Owner, rules: StateRules | None) -> int | None:
-    """Return the reputation that a miner has as the epoch ends, before it is closed."""
-    miner, skill_type = counted.before.miners.get(owner[0]), owner[1]
-    reputation = None if miner is None else miner.reputation.get(skill_type)
-    if reputation is not None or rules is None or rules.rule_set.section(REPUTATION) is None:
-        return reputation
+def _reputation_before(counted: Counted, owner: Owner) -> int | None:
+    """Return the reputation that a miner had as the epoch began."""
+    miner = counted.before.miners.get(owner[0])
+    return None if miner is None else miner.reputation.get(owner[1])
+
+
+def initial_before(rules: StateRules | None, skill_type: str) -> int | None:
+    """Return the reputation of a type that a miner had none of as an epoch began, or begins anew.
+
+    Args:
+        rules: of its line; None where no line has the type.
+        skill_type: the type.
+    """
+    if rules is None or rules.rule_set.section(REPUTATION) is None:
+        return None
     return initial_reputation(rules) if skill_type in rules.rule_set.skill_types else None
 
 

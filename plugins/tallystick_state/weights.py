@@ -38,8 +38,8 @@ from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
 from tallystick_state.event import StateEvent
-from tallystick_state.miners import pinned_reputation
-from tallystick_state.model import Columns, State
+from tallystick_state.miners import begun_anew, pinned_reputation, without_former
+from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.pools import Pools
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
@@ -254,6 +254,7 @@ class LineRecords:
         state: the state at the start of an epoch; None of one that has not begun.
         counted_by: records count that were recorded by the end of this epoch; None for all.
         attributes: what the rules ask of the rounds of an epoch and of miners beside the records.
+        miners: of the state, by hotkey: of who began anew, no earlier records count.
     """
 
     transaction: Transaction
@@ -262,6 +263,7 @@ class LineRecords:
     state: Callable[[int], State | None]
     counted_by: int | None = None
     attributes: Callable[[int], RoundFile] = lambda _: NO_ATTRIBUTES
+    miners: Mapping[str, MinerEntry] = attrs.field(factory=dict)
 
     @property
     def timeline(self) -> Timeline[StateRules]:
@@ -271,7 +273,8 @@ class LineRecords:
     def newest(self, hotkey: str) -> Iterator[StateEvent]:
         """Return the records of a miner, newest first; see `samples.Records`."""
         # lazily: a window ends long before the records do
-        return self.own(self.transaction.scored(hotkey, self.counted_by))
+        first = begun_anew(self.miners, hotkey)
+        return self.own(self.transaction.scored(hotkey, self.counted_by, first))
 
     def reputation(self, event: StateEvent) -> int:
         """Return the reputation, in nano, that the round of a record pins."""
@@ -290,7 +293,17 @@ class LineRecords:
         """Return the events of a round; none where there is no round."""
         if number is None:
             return []
-        return [*self.own(self.transaction.events_of_round(number, self.counted_by))]
+        events = [*self.own(self.transaction.events_of_round(number, self.counted_by))]
+        former = {*self._former(number, {event.hotkey for event in events})}
+        return [event for event in events if event.identity not in former]
+
+    def _former(self, number: int, hotkeys: Iterable[str]) -> Iterator[bytes]:
+        """Yield the identities of events of a round from before their miners began anew."""
+        for hotkey in hotkeys:
+            first = begun_anew(self.miners, hotkey)
+            if first > 0:
+                events = self.transaction.events_of_round(number, first - 1)
+                yield from (event.identity for event in events if event.hotkey == hotkey)
 
     def columns(self, rules: StateRules, epoch: int, hotkeys: Collection[str]) -> Columns:
         """Return the carried columns of the rules as an epoch ends, or so far in the open one.
@@ -311,8 +324,10 @@ class LineRecords:
         state = None if last is None else self.state(last)
         if last is None or state is None:
             return {}
-        counted = self.own(self.transaction.events(last))
-        before, attributes = state.carry.get(self.line, {}), self.attributes(last)
+        events = self.own(self.transaction.events(last))
+        counted = (event for event in events if begun_anew(self.miners, event.hotkey) <= last)
+        before = without_former(state.carry.get(self.line, {}), self.miners, last)
+        attributes = self.attributes(last)
         return carried(rules, before, self, counted, hotkeys, attributes=attributes)
 
     def weighed(

@@ -2,7 +2,8 @@
 
 `BoundedChain` is a `Chain` over another one that is made by a function. A call that takes longer
 than its deadline is abandoned with its connection: a read raises `ChainError` with the code
-``unreachable``, a write gives the receipt ``unknown``; the next call connects anew.
+``unreachable``, a write gives the receipt ``unknown``; the next call connects anew. What has not
+begun by then is not made any more: a row that nobody waits for would be sent behind our back.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -37,6 +38,7 @@ _LONGEST_REASON = 300
 
 _Result = TypeVar("_Result")
 _Work = tuple[Callable[[Chain], Any], "Future[Any]"]
+"""A call, and what becomes of it; once that is cancelled, the call is not made."""
 
 
 class _Connection:
@@ -64,9 +66,14 @@ class _Connection:
             try:
                 if chain is None:
                     chain = self._connect()
+                # connecting, or the call before, may have taken longer than anybody waits
+                if not future.set_running_or_notify_cancel():
+                    continue
                 future.set_result(call(chain))
             except BaseException as error:  # noqa: BLE001  # whoever called gets it
-                future.set_exception(error)
+                # nobody waits for it where it is cancelled
+                with suppress(InvalidStateError):
+                    future.set_exception(error)
         close = getattr(chain, "close", None)
         if close is not None:
             # it is left anyway
@@ -134,14 +141,14 @@ class BoundedChain:
     ) -> Receipt:
         """Set or commit a row of weights within a deadline in seconds."""
 
-        def call(chain: Chain) -> Receipt:
-            return chain.submit_row(netuid, mechanism, pairs, version_key, deadline_s)
+        def call(chain: Chain, left_s: float) -> Receipt:
+            return chain.submit_row(netuid, mechanism, pairs, version_key, left_s)
 
         return self._write(call, deadline_s)
 
     def commit(self, netuid: int, data: bytes, deadline_s: float) -> Receipt:
         """Publish at most 128 bytes in a subnet, within a deadline in seconds."""
-        return self._write(lambda chain: chain.commit(netuid, data, deadline_s), deadline_s)
+        return self._write(lambda chain, left_s: chain.commit(netuid, data, left_s), deadline_s)
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of a message by the hotkey."""
@@ -173,9 +180,17 @@ class BoundedChain:
                 f"found no answer to {name} ({reason}), expected one", Refusal.UNREACHABLE
             ) from error
 
-    def _write(self, call: Callable[[Chain], Receipt], deadline_s: float) -> Receipt:
+    def _write(self, call: Callable[[Chain, float], Receipt], deadline_s: float) -> Receipt:
+        until = time.monotonic() + deadline_s
+
+        def made(chain: Chain) -> Receipt:
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                return Receipt("unknown", chain_error="its deadline passed before it was sent")
+            return call(chain, left_s)
+
         try:
-            return self._called(call, deadline_s + _MORE_SECONDS)
+            return self._called(made, deadline_s + _MORE_SECONDS)
         except TimeoutError:
             return Receipt("unknown", chain_error="no answer came in time")
         except Exception as error:  # noqa: BLE001  # it may have been sent
@@ -198,6 +213,7 @@ class BoundedChain:
             try:
                 return future.result(max(0.0, until - time.monotonic()))
             except TimeoutError:
+                future.cancel()
                 self._drop(connection)
                 raise
         finally:

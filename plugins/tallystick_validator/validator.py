@@ -52,6 +52,7 @@ from tallystick_validator.sources import FolderSource
 if TYPE_CHECKING:
     from tallystick_service.metrics import Observations, ReceiptKind
     from tallystick_state.ledger import Ledger
+    from tallystick_state.rules import EpochRules
     from tallystick_state.trust.keys import Signer
 
 POLL_SECONDS = 6.0
@@ -186,6 +187,7 @@ class Validator:
         """
         self.network = network if isinstance(network, Network) else Network.load(network)
         connect = chain if callable(chain) else lambda: chain
+        self._other_epochs: Mapping[str, int] = {}
         self.chain, self._deadline_s = BoundedChain(connect, deadline_s), deadline_s
         self._rows: RowSender | None = None
         self.options = options or Options()
@@ -263,6 +265,7 @@ class Validator:
             lock = real.with_name(f"{real.name}.daemon")
             stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
         self._check_state()
+        self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights = stack, dict[int, WeightsToSet]()
         self._rows = None
         admission = Admission(self.ledger.scorer, self.network, self.hotkey)
@@ -326,6 +329,30 @@ class Validator:
                 "expected one that names none, as the states of a network are equal: begin it "
                 "without --validator"
             )
+
+    def _compare_epochs(self, rules: EpochRules) -> None:
+        """Tell lines whose epochs have another number of blocks than those of the network file.
+
+        The network file decides: it is what validators share, and rules move to networks whose
+        epochs are of other lengths. So it is a fact and a warning, and no problem for ever.
+        """
+        from tallystick_state.sections.epochs import EPOCHS
+
+        blocks = {line.line: line.rule_set.section(EPOCHS) for line in rules.lines}
+        length = self.network.epoch_blocks
+        others = {
+            line: epochs.blocks
+            for line, epochs in blocks.items()
+            if epochs is not None and epochs.blocks != length
+        }
+        if others and others != self._other_epochs:
+            found = ", ".join(
+                f"{blocks} blocks in {visible(line)}" for line, blocks in others.items()
+            )
+            message = "found epochs of %s, expected %d as in the network file, which decides"
+            _LOG.warning(message, found, length)
+        self._other_epochs = others
+        self.watch.know(epoch_blocks={"network": length, "rules": others})
 
     def stop(self) -> None:
         """End `run` after the step under way; any thread may call it."""
@@ -574,6 +601,7 @@ class Validator:
 
     def _close(self, counted: Counted, neurons: Sequence[Neuron]) -> EpochClosing:
         rules = self.ledger.in_force.at(counted.epoch)
+        self._compare_epochs(rules)
         slots = miner_slots(self.network, neurons, rules.type_rules)
         closing = close(self.ledger, self.network, counted, slots)
         _LOG.info(

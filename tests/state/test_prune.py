@@ -82,7 +82,6 @@ def window_of(folder: Path, last: int | None = 3) -> str:
 
 
 Made = Callable[[int, int], list[Record]]
-KINDS = ["skills", "workflow"]
 
 
 def rules_of(folder: Path, kind: str) -> tuple[str, str, Made]:
@@ -157,7 +156,7 @@ def later(kind: str, made: Made) -> Iterator[Callable[[Ledger], object]]:
     yield lambda ledger: ledger.close_epoch()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.slow), "workflow"])
 def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, kind: str) -> None:
     whole = lived(tmp_path / "whole.db", tmp_path, kind)
     pruned = lived(where, tmp_path, kind)
@@ -182,7 +181,7 @@ def test_a_pruned_state_goes_on_as_one_that_was_not(tmp_path: Path, where: str, 
     assert verify(pruned).snapshots == verify(whole).snapshots == CLOSED + 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param("skills", marks=pytest.mark.slow), "workflow"])
 def test_a_pruned_state_is_copied_by_every_way(tmp_path: Path, where: str, kind: str) -> None:
     ledger = lived(where, tmp_path, kind)
     ledger.prune(BEFORE)

@@ -13,6 +13,7 @@ from validator.daemons import (
     EPOCH_BLOCKS,
     LAG,
     NETUID,
+    PATIENCE,
     RULES,
     chain_of,
     lines,
@@ -257,6 +258,49 @@ def test_a_read_that_hangs_is_given_up(chain: SimulatedChain) -> None:
     assert bounded.head().best == ANCHOR
     assert len(made) == 2
     released.set()
+    bounded.close()
+
+
+def test_a_write_that_nobody_waits_for_is_never_sent(chain: SimulatedChain) -> None:
+    released, ended = threading.Event(), threading.Event()
+    hotkey = chain.as_hotkey(ALICE)
+
+    class Slow(Proxy):
+        def close(self) -> None:
+            ended.set()
+
+    def connect() -> Chain:
+        # as a node that answers long after the deadline
+        released.wait()
+        return Slow(hotkey, lambda _: None)  # type: ignore[return-value]  # it has all
+
+    bounded = BoundedChain(connect)
+    receipt = bounded.submit_row(NETUID, 0, ((1, 65535),), 0, -4.9)
+    assert receipt.kind == "unknown"
+    released.set()
+    # the worker has come to its end, behind the call
+    assert ended.wait(PATIENCE)
+    chain.advance(3)
+    assert not [entry for entry in chain.log if entry.kind == "row"]
+
+
+def test_a_write_has_the_time_that_connecting_left(chain: SimulatedChain) -> None:
+    given = list[float]()
+
+    class Timed(Proxy):
+        def commit(self, _netuid: int, _data: bytes, deadline_s: float) -> Receipt:
+            given.append(deadline_s)
+            return Receipt("unknown")
+
+    def connect() -> Chain:
+        return Timed(chain.as_hotkey(ALICE), lambda _: None)  # type: ignore[return-value]  # it has all
+
+    bounded = BoundedChain(connect)
+    bounded.commit(NETUID, b"x", 60.0)
+    assert 0 < given[0] < 60
+    # within the seconds in which the backend may still tell, nothing is begun
+    receipt = bounded.commit(NETUID, b"x", 0.0)
+    assert (receipt.kind, len(given)) == ("unknown", 1)
     bounded.close()
 
 

@@ -14,8 +14,8 @@ import attrs
 
 from tallystick.canonical import canonical_bytes
 from tallystick.numbers.nano import to_text
-from tallystick_state.event import StateEvent
-from tallystick_state.genesis import COUNTED_IN, Carry
+from tallystick_state.event import COUNTED_IN, StateEvent
+from tallystick_state.genesis import Carry
 from tallystick_state.model import State, structure, unstructure
 from tallystick_state.step_roots import Key, LeafRow, RootedStep, result_row, row_key
 from tallystick_state.store.transaction import Transaction

@@ -25,14 +25,14 @@ from tallystick_state.audit import rederive
 from tallystick_state.audit.carried import CarriedValues
 from tallystick_state.audit.side import RuleText
 from tallystick_state.epoch_log import EpochLog
-from tallystick_state.event import StateEvent
-from tallystick_state.genesis import COUNTED_IN
+from tallystick_state.event import COUNTED_IN, StateEvent
 from tallystick_state.miners import ENGINE
 from tallystick_state.model import State, unstructure
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import load_rules
 from tallystick_state.step_roots import (
     ALIGNMENT,
+    ANEW,
     EpochLeaf,
     Key,
     LeafRow,
@@ -418,7 +418,11 @@ def _deltas(asked: Question) -> Verdict:
 def _reputations(asked: Question) -> Verdict:
     if None in asked.row.values():
         return _registered(asked)
-    derived = rederive.reputation(asked.agreed, asked.epoch, asked.key)
+    anew = {row[-1].get(ANEW) for row in asked.row.values() if row is not None}
+    if len(anew) > 1:
+        return _begun_anew()
+    is_anew = asked.epoch in anew
+    derived = rederive.reputation(asked.agreed, asked.epoch, asked.key, is_anew=is_anew)
     return _compared(asked, "arithmetic", derived, "of all deltas of the miner in the type")
 
 
@@ -432,6 +436,8 @@ def _weights(asked: Question) -> Verdict:
     mine, theirs = row["a"], row["b"]
     if mine is None or theirs is None:
         return _registered(asked)
+    if mine[-1].get(ANEW) != theirs[-1].get(ANEW):
+        return _begun_anew()
     for name in ("uid", "epoch", "round"):
         if mine[-1][name] != theirs[-1][name]:
             return Verdict(
@@ -471,6 +477,14 @@ _JUDGES = {
     "thresholds": _thresholds,
     "weights": _weights,
 }
+
+
+def _begun_anew() -> Verdict:
+    return Verdict(
+        "membership",
+        "they differ in when the miner began anew: who has registered again is no step, so compare "
+        "their registrations with the blocks of the chain",
+    )
 
 
 def _registered(asked: Question) -> Verdict:

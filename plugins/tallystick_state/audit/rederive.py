@@ -24,17 +24,18 @@ from tallystick_state.carry import carried, carried_names
 from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
 from tallystick_state.epoch import Closing
 from tallystick_state.event import AGE, StateEvent
-from tallystick_state.miners import ENGINE, pinned_reputation
+from tallystick_state.miners import ENGINE, begun_anew, pinned_reputation, without_former
 from tallystick_state.model import Columns, MinerEntry, State
-from tallystick_state.reputation import initial_reputation, mean_delta
+from tallystick_state.reputation import mean_delta
 from tallystick_state.rules import StateRules
-from tallystick_state.sections.reputation import REPUTATION
 from tallystick_state.step_roots import (
+    ANEW,
     Key,
     LeafRow,
     RootedStep,
     delta_rows,
     event_of,
+    initial_before,
     key_of,
     reputation_row,
     result_row,
@@ -131,8 +132,15 @@ def _flags(
         yield flag_of(hotkey, skill_type, number, epoch)
 
 
-def reputation(known: Known, epoch: int, key: Key) -> LeafRow:
-    """Return the row of reputations with a key, of a miner that has one."""
+def reputation(known: Known, epoch: int, key: Key, *, is_anew: bool = False) -> LeafRow:
+    """Return the row of reputations with a key, of a miner that has one.
+
+    Args:
+        known: what both sides agree on.
+        epoch: the one that closes.
+        key: the hotkey and the type.
+        is_anew: whether the miner began anew in the epoch, as both sides say.
+    """
     hotkey, skill_type = map(str, key)
     line = known.line_of(skill_type, epoch)
     rules = known.rules(line, epoch)
@@ -144,11 +152,12 @@ def reputation(known: Known, epoch: int, key: Key) -> LeafRow:
     unit = math.lcm(*(value.denominator for value in every))
     totals = [(int(sum(deltas) * unit), len(deltas)) for deltas in sums.values()]
     mean = mean_delta(rules, totals, unit) if totals else None
-    before = _next(known, epoch, "reputations", key)
-    if before is None and rules.rule_set.section(REPUTATION) is not None:
-        begins = skill_type in rules.rule_set.skill_types
-        before = initial_reputation(rules) if begins else None
-    return reputation_row((hotkey, skill_type), before, mean, rules, known.adopted(line, epoch))
+    before = None if is_anew else _next(known, epoch, "reputations", key)
+    if before is None:
+        before = initial_before(rules, skill_type)
+    owner = hotkey, skill_type
+    *_, value = reputation_row(owner, before, mean, rules, known.adopted(line, epoch))
+    return (*owner, value | {ANEW: epoch} if is_anew else value)
 
 
 def threshold(known: Known, epoch: int, key: Key) -> LeafRow | None:
@@ -191,7 +200,7 @@ def standing(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows:
     """
     hotkey, line = map(str, key)
     every = [str(row[0]) for row in rows if row[1] == line]
-    records = _RowRecords(known, line, epoch)
+    records = _RowRecords(known, line, epoch, _anew(rows, line))
     counting = known.rules(line, epoch)
     after = records.columns(counting, epoch, every if _needs_all(counting) else [hotkey])
     adopted = known.adopted(line, epoch)
@@ -236,7 +245,8 @@ def weight(known: Known, epoch: int, key: Key, value: Mapping[str, Any], rows: R
     rules = known.rules(line, value["epoch"])
     own = {row[0]: row[-1]["score"] for row in rows if row[1] == line}
     if rules.allocation is not None and base_of(rules.allocation) is None:
-        weighing = _RowRecords(known, line, epoch).weighing(value, [*own], hotkey)
+        records = _RowRecords(known, line, epoch, _anew(rows, line))
+        weighing = records.weighing(value, [*own], hotkey)
         return weigh(weighing).weights.get(hotkey)
     scores = {name: from_text(text) for name, text in own.items() if text is not None}
     return weights_of(rules, scores).get(hotkey)
@@ -249,6 +259,7 @@ class _RowRecords:
     known: Known
     line: str
     epoch: int
+    miners: Mapping[str, MinerEntry]
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
         """Return the records of a miner, newest first."""
@@ -295,6 +306,7 @@ class _RowRecords:
             for row in self.known.rows(last - 1, "weights", (hotkey, self.line)):
                 for name, text in row[-1].get("carry", {}).items():
                     before.setdefault(name, {})[hotkey] = from_text(text)
+        before = without_former(before, self.miners, last)
         counted = self._events(hotkeys, range(last, last + 1))
         return carried(rules, before, self, counted, hotkeys)
 
@@ -304,10 +316,21 @@ class _RowRecords:
         every = range(self.known.first, self.epoch + 1)
         for at in every if epochs is None else epochs:
             for hotkey in hotkeys:
+                if at < begun_anew(self.miners, hotkey):
+                    continue
                 for row in self.known.rows(at, "results", (hotkey,)):
                     event = event_of(row)
                     if self.known.line_of(event.skill_type, self.epoch) == self.line:
                         yield event
+
+
+def _anew(rows: Rows, line: str) -> Mapping[str, MinerEntry]:
+    """Return by hotkey the miners of a line as far as rows of weights say that they began anew."""
+    return {
+        row[0]: MinerEntry(row[0], None, (), {}, anew=row[-1][ANEW])
+        for row in rows
+        if row[1] == line and ANEW in row[-1]
+    }
 
 
 def _needs_all(rules: StateRules) -> bool:

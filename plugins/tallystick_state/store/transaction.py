@@ -19,7 +19,7 @@ from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick_state.chain import Entry
 from tallystick_state.claims import UNKNOWN, Claim, Counts, Rank
-from tallystick_state.event import AGE, NUMBER_LIMIT, StateEvent
+from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
 from tallystick_state.pruned import (
@@ -317,7 +317,9 @@ class Transaction:
         """Return the rounds with a record of a miner."""
         return {row[0] for row in self.connection.rows(_ROUNDS_OF_RECORDS, (hotkey, True))}
 
-    def scored(self, hotkey: str, counted_by: int | None = None) -> Iterator[StateEvent]:
+    def scored(
+        self, hotkey: str, counted_by: int | None = None, counted_from: int = COUNTED_IN
+    ) -> Iterator[StateEvent]:
         """Yield the records of a miner, newest first: by round, task, skill type, and validator.
 
         The order is that of numbers and of code points, whatever the order of arrival.
@@ -325,13 +327,15 @@ class Transaction:
         Args:
             hotkey: of the miner.
             counted_by: only those that were recorded by the end of this epoch; by default all.
+            counted_from: only those that were recorded from this epoch on; by default all.
         """
         source = (
-            f"{_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? AND counted_in <= ?"
+            f"{_BODY_OF} hotkey = ? AND is_record = ? AND round BETWEEN ? AND ? "
+            "AND counted_in BETWEEN ? AND ?"
         )
         last = NUMBER_LIMIT if counted_by is None else counted_by
         for newest, oldest in self._spans(hotkey):
-            rows = self._log(source, (hotkey, True, oldest, newest, last))
+            rows = self._log(source, (hotkey, True, oldest, newest, counted_from, last))
             events = [StateEvent.from_line(body) for _, _, body, _ in rows]
             yield from sorted(events, key=AGE, reverse=True)
 
