@@ -272,6 +272,7 @@ class Validator:
                 self.folder / INTAKE,
                 admission,
                 network=self.network.name,
+                network_file=self.network.digest,
                 waiting_bytes=self.options.waiting_bytes,
             )
         )
