@@ -148,7 +148,7 @@ class Intake:
     Every method may be called from any thread; the work is done in one of its own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # limits, and whose file it is
         self,
         path: Path,
         admission: Admission,

@@ -10,8 +10,9 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +21,7 @@ import attrs
 from tallystick.errors import InputError, OutputError, StoreError
 from tallystick.io.atomic import atomic_files
 from tallystick.io.lines import Splitter
+from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_validator.admission import FULL
 from tallystick_validator.intake import Answer, Intake
@@ -33,6 +35,8 @@ SUFFIX = ".jsonl"
 """End of the names of files that are taken; whoever writes one renames it to that when whole."""
 TAKEN = "taken"
 """Folder within the folder of records, for files that were taken and the answers to them."""
+IN_PROGRESS = "taken-in-progress"
+"""Folder within the folder of records, for files whose lines are being taken."""
 ANSWERS = ".answers.jsonl"
 """End of the name of the answers to a file."""
 MAX_CONNECTIONS = 64
@@ -48,6 +52,7 @@ _FILE_BLOCK_BYTES = 1 << 20
 _LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 _FORWARDED = ("forwarded", "x-forwarded-for", "via")
 _MAX_PATH_BYTES = 100
+_MAX_NAME_BYTES = 200
 
 
 @attrs.frozen
@@ -65,75 +70,135 @@ class TakenFile:
     is_whole: bool = True
 
 
-@attrs.frozen
+@attrs.define
 class FolderSource:
     """Files of records in a folder, each taken whole once.
 
-    A file is taken by its lines, its answers are written to the folder `TAKEN`, and it is moved
-    there. Killed before that, the file is taken again, and its records are duplicates.
+    A file is first renamed into the folder `IN_PROGRESS`, under a name that no other file has or
+    had: whoever writes one of the same name meanwhile replaces nothing. Then its lines are taken,
+    its answers are written to the folder `TAKEN`, and it is moved there. Killed before that, the
+    file is taken again, and its records are duplicates.
 
     Attributes:
         folder: the folder.
         intake: where the lines go.
+        problems: files that could not be taken at the last look, by name, with the reason.
     """
 
     folder: Path
     intake: Intake
+    problems: Mapping[str, str] = attrs.field(factory=dict, init=False)
 
     def take_all(self, is_stopping: Callable[[], bool] = lambda: False) -> list[TakenFile]:
-        """Take the files that are there, by name; one that cannot be taken stays.
+        """Take the files that are there, by name; one that cannot be taken stays, as a problem.
 
         Raises:
             InputError: the folder cannot be read.
-            OutputError: answers cannot be written.
+            OutputError: the folders within it cannot be made.
             StoreError: the intake cannot be written.
         """
-        try:
-            names = sorted(path.name for path in self.folder.iterdir() if _is_taken(path.name))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"{self.folder}: the folder cannot be read ({reason})") from error
-        taken = list[TakenFile]()
-        for name in names:
+        problems, taken = dict[str, str](), list[TakenFile]()
+        names = self._names(self.folder)
+        for folder in (IN_PROGRESS, TAKEN) if names else ():
+            self._make(self.folder / folder)
+        # those of a run that was killed, or for which there was no room, come first
+        begun = self._names(self.folder / IN_PROGRESS) if self._has_begun() else []
+        for name, is_begun in [*((name, True) for name in begun), *((n, False) for n in names)]:
             if is_stopping():
                 break
-            file = self._opened(name)
-            if file is not None:
-                with file:
-                    taken.append(self._take(name, file))
+            try:
+                private = name if is_begun else self._claim(name)
+                if private is not None:
+                    taken.append(self._take(private))
+            except (OSError, OutputError) as error:
+                problems[name] = visible(getattr(error, "strerror", None) or str(error))
+        for name, reason in problems.items():
+            # once for as long as it lasts: the folder is looked at every few seconds
+            if self.problems.get(name) != reason:
+                _LOG.warning("%s: not taken (%s)", self.folder / name, reason)
+        self.problems = problems
         return taken
 
-    def _opened(self, name: str) -> BinaryIO | None:
-        """Return a file; None for a link, a pipe or a folder, and for one that is gone."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        try:
-            number = os.open(self.folder / name, flags)
-        except OSError as error:
-            _LOG.warning("%s: not taken (%s)", self.folder / name, error.strerror)
-            return None
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            os.close(number)
-            return None
-        return os.fdopen(number, "rb")
+    def _has_begun(self) -> bool:
+        return (self.folder / IN_PROGRESS).is_dir()
 
-    def _take(self, name: str, file: BinaryIO) -> TakenFile:
-        counts: dict[str, int] = {}
-        folder = self.folder / TAKEN
+    def _names(self, folder: Path) -> list[str]:
+        try:
+            return sorted(path.name for path in folder.iterdir() if _is_taken(path.name))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(
+                f"{folder}: the folder cannot be read ({reason}): make it, or name another"
+            ) from error
+
+    @staticmethod
+    def _make(folder: Path) -> None:
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
-        is_whole = True
-        with atomic_files(folder / f"{name}{ANSWERS}") as (output,):
+
+    def _claim(self, name: str) -> str | None:
+        """Rename a file into `IN_PROGRESS`; give its name there, or None for one that is gone.
+
+        Raises:
+            OSError: it is no file, or cannot be renamed.
+        """
+        try:
+            mode = (self.folder / name).lstat().st_mode
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(mode):
+            raise OSError(0, "found no file but a link, a pipe or a folder, expected a file")
+        size = len(os.fsencode(name))
+        if size > _MAX_NAME_BYTES:
+            expected = f"expected at most {_MAX_NAME_BYTES}"
+            raise OSError(0, f"found a name of {size} bytes, {expected}: choose a shorter one")
+        private = next(filter(self._is_free, _names_like(name)))
+        (self.folder / name).rename(self.folder / IN_PROGRESS / private)
+        for folder in (self.folder / IN_PROGRESS, self.folder):
+            _sync_folder(folder)
+        return private
+
+    def _is_free(self, name: str) -> bool:
+        taken = self.folder / TAKEN
+        paths = (self.folder / IN_PROGRESS / name, taken / name, taken / f"{name}{ANSWERS}")
+        return not any(map(os.path.lexists, paths))
+
+    def _opened(self, name: str) -> BinaryIO:
+        """Return a file of `IN_PROGRESS`.
+
+        Raises:
+            OSError: it is none.
+        """
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        number = os.open(self.folder / IN_PROGRESS / name, flags)
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            raise OSError(0, "found no file but a pipe or a folder, expected a file")
+        return os.fdopen(number, "rb")
+
+    def _take(self, name: str) -> TakenFile:
+        """Take the lines of a file of `IN_PROGRESS`, and move it to `TAKEN`.
+
+        Raises:
+            OSError: it cannot be read or moved.
+            OutputError: its answers cannot be written.
+            StoreError: the intake cannot be written.
+        """
+        counts: dict[str, int] = {}
+        folder, is_whole = self.folder / TAKEN, True
+        self._make(folder)
+        with (
+            self._opened(name) as file,
+            atomic_files(folder / f"{name}{ANSWERS}") as (output,),
+        ):
             for answer in self._answers(file):
                 counts[answer.status] = counts.get(answer.status, 0) + 1
                 is_whole = is_whole and answer.code != FULL
                 output.write(answer.to_json())
         if is_whole:
-            try:
-                (self.folder / name).replace(folder / name)
-            except OSError as error:
-                raise OutputError(f"{folder / name}: cannot be moved ({error.strerror})") from error
+            (self.folder / IN_PROGRESS / name).rename(folder / name)
         return TakenFile(name, counts, is_whole)
 
     def _answers(self, file: BinaryIO) -> Iterator[Answer]:
@@ -144,6 +209,22 @@ class FolderSource:
             yield from self.intake.take(lines, number).result()
             number += len(lines)
         yield from self.intake.take(splitter.rest(), number).result()
+
+
+def _names_like(name: str) -> Iterator[str]:
+    """Yield a name, and then the same with numbers before its end."""
+    yield name
+    stem = name.removesuffix(SUFFIX)
+    for number in count(2):
+        yield f"{stem}.{number}{SUFFIX}"
+
+
+def _sync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def _is_taken(name: str) -> bool:

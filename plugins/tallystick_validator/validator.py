@@ -457,10 +457,14 @@ class Validator:
         taken = self._records.take_all(lambda: stop is not None and stop.is_set())
         for file in taken:
             _LOG.info("took a file of records", extra={"file": file.name, **file.answers})
-        if all(file.is_whole for file in taken):
-            return None
-        message = "found more records than the intake may keep, expected closed epochs"
-        self.watch.put("records", [Problem.of("intake-full", message, failing=True)])
+        problems = [
+            Problem.of("record-file", visible(f"{name}: not taken ({reason})"))
+            for name, reason in [*self._records.problems.items()][:_MOST_TOLD]
+        ]
+        if not all(file.is_whole for file in taken):
+            message = "found more records than the intake may keep, expected closed epochs"
+            problems.append(Problem.of("intake-full", message, failing=True))
+        self.watch.put("records", problems)
         return _TOLD
 
     def _look_at_disk(self) -> _Told | None:
