@@ -24,6 +24,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "adoption-refused": "correct the file in the folder of adoptions, or take it away",
         "blocks-behind": "wait while it catches up; where it does not, look at its log",
         "chain-unreachable": "look at the endpoint and the network",
+        "chain-went-back": "name an endpoint of the chain as it was; where the chain was begun "
+        "again, begin with another folder and state; nothing is closed until then",
         "closing-failed": "do what the message says; the epoch is tried again",
         "disk": "make room on the disk of the folder and of the state",
         "intake": "look at the disk and at the rights of the folder",

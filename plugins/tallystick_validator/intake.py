@@ -48,6 +48,7 @@ Status = Literal["recorded", "duplicate", "rejected"]
 _APPLICATION_ID = 0x7A11_1A7E
 _VERSION = 1
 _NETWORK_FILE = "network file"
+_NOTE = "note "
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -252,6 +253,25 @@ class Intake:
             StoreError: the file cannot be read.
         """
         return self._call(self._counts)
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a note, in place of an earlier one of the name.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        insert = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+        self._call(lambda: self._db.execute(insert, (_NOTE + name, value)))
+
+    def noted(self, name: str) -> str | None:
+        """Return the note of a name; None without one.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        select = "SELECT value FROM meta WHERE name = ?"
+        row = self._call(lambda: self._db.execute(select, (_NOTE + name,)).fetchone())
+        return None if row is None else str(row[0])
 
     def close(self) -> None:
         """Answer what was given, and close the file."""
