@@ -41,6 +41,8 @@ ANSWERS = ".answers.jsonl"
 """End of the name of the answers to a file."""
 MAX_CONNECTIONS = 64
 """Maximum number of connections of the socket, and of posts, at a time."""
+MAX_REJECTS = 1000
+"""Number of rejected lines of a post after which the rest is not looked at."""
 STALL_SECONDS = 60.0
 """Longest time for the rest of a line that was begun, or to take an answer, in seconds."""
 CONTENT_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
@@ -136,7 +138,10 @@ class FolderSource:
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{folder}: cannot be made ({error.strerror})") from error
+            raise OutputError(
+                f"{folder}: cannot be made ({error.strerror}): take away what has its name, or "
+                "give this user the right to write there"
+            ) from error
 
     def _claim(self, name: str) -> str | None:
         """Rename a file into `IN_PROGRESS`; give its name there, or None for one that is gone.
@@ -231,6 +236,25 @@ def _is_taken(name: str) -> bool:
     return name.endswith(SUFFIX) and not name.startswith(".")
 
 
+def _file_of(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_dev, status.st_ino
+
+
+def _is_answered(path: Path) -> bool:
+    """Return whether somebody listens on a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        # a queue that is full is somebody's, too
+        client.setblocking(False)
+        try:
+            client.connect(os.fspath(path))
+        except BlockingIOError:
+            return True
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        return True
+
+
 class SocketSource:
     """A Unix socket: JSONL in, an answer for each line out, in order, as soon as it is durable."""
 
@@ -252,10 +276,11 @@ class SocketSource:
             )
         self.path, self._intake, self._stall_seconds = path, intake, stall_seconds
         self._server: asyncio.Server | None = None
+        self._file: tuple[int, int] | None = None
         self._clients: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen; a socket that a killed daemon left is replaced, as nobody else has its folder.
+        """Listen; a socket that a killed daemon left is replaced.
 
         Raises:
             InputError: something else has the name, or it cannot be made.
@@ -263,6 +288,11 @@ class SocketSource:
         try:
             if self.path.exists() and not self.path.is_socket():
                 raise InputError(f"{self.path}: found a file, expected nothing or a socket")
+            if _is_answered(self.path):
+                raise InputError(
+                    f"{self.path}: found a socket that another process listens on, expected "
+                    "nobody: stop the other daemon first, or name another socket"
+                )
             with suppress(FileNotFoundError):
                 self.path.unlink()
             # nobody else may send records in the name of this validator
@@ -270,9 +300,13 @@ class SocketSource:
             # before it has a name
             os.fchmod(bound.fileno(), 0o600)
             bound.bind(os.fspath(self.path))
+            self._file = _file_of(self.path)
             self._server = await asyncio.start_unix_server(self._serve, sock=bound)
         except OSError as error:
-            raise InputError(f"{self.path}: cannot listen ({error.strerror})") from error
+            raise InputError(
+                f"{self.path}: cannot listen ({error.strerror}): make its folder, give this user "
+                "the right to write there, or name another socket"
+            ) from error
 
     async def stop(self) -> None:
         """Listen no longer; lines that were sent and not answered may be sent again."""
@@ -283,7 +317,9 @@ class SocketSource:
             client.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
         with suppress(OSError):
-            self.path.unlink()
+            # by now the name may be another daemon's
+            if _file_of(self.path) == self._file:
+                self.path.unlink()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -332,28 +368,38 @@ class SocketSource:
         await asyncio.wait_for(writer.wait_closed(), self._stall_seconds)
 
 
-async def answered(intake: Intake, blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def answered(
+    intake: Intake, blocks: AsyncIterator[bytes], most_rejects: int | None = None
+) -> AsyncIterator[bytes]:
     """Yield the answers to the lines of a stream, as JSONL, as soon as they are durable.
 
     Args:
         intake: where the lines go.
         blocks: the stream; none of them is empty.
+        most_rejects: the number of rejected lines after which no more is taken; None: any.
 
     Raises:
         StoreError: the intake cannot be written.
     """
-    splitter, number = Splitter(), 1
-    async for block in blocks:
-        if lines := splitter.lines(block):
-            yield await _taken(intake, lines, number)
-            number += len(lines)
-    if rest := splitter.rest():
-        yield await _taken(intake, rest, number)
+    splitter, number, rejects = Splitter(), 1, 0
 
+    async def parts() -> AsyncIterator[list[bytes]]:
+        async for block in blocks:
+            lines = splitter.lines(block)
+            for start in range(0, len(lines), MAX_REJECTS):
+                yield lines[start : start + MAX_REJECTS]
+        if rest := splitter.rest():
+            yield rest
 
-async def _taken(intake: Intake, lines: list[bytes], first: int) -> bytes:
-    answers = await asyncio.wrap_future(intake.take(lines, first))
-    return b"".join(answer.to_json() for answer in answers)
+    async for lines in parts():
+        if most_rejects is not None and rejects >= most_rejects:
+            expected = f"at most {most_rejects} of them: correct the lines from here on"
+            yield Answer(number, "rejected", "too-many-rejects", "", "", expected).to_json()
+            return
+        answers = await asyncio.wrap_future(intake.take(lines, number))
+        yield b"".join(answer.to_json() for answer in answers)
+        number += len(lines)
+        rejects += sum(answer.status == "rejected" for answer in answers)
 
 
 class PostSource:
@@ -385,7 +431,7 @@ class PostSource:
         async def answers() -> AsyncIterator[bytes]:
             self._open += 1
             try:
-                async for lines in answered(self._intake, _blocks_of(body)):
+                async for lines in answered(self._intake, _blocks_of(body), MAX_REJECTS):
                     yield lines
             finally:
                 self._open -= 1

@@ -335,6 +335,30 @@ def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
     asyncio.run(run())
 
 
+def test_a_socket_that_somebody_listens_on_stays(place: Path, intake: Intake) -> None:
+    async def run() -> None:
+        async with listening(place, intake):
+            with pytest.raises(InputError, match="stop the other daemon first"):
+                await SocketSource(place, intake).start()
+            (answer,) = await exchanged(place, ROWS[0] + b"\n")
+            assert answer["status"] == "recorded"
+
+    asyncio.run(run())
+
+
+def test_the_end_leaves_the_socket_of_another(place: Path, intake: Intake) -> None:
+    async def run() -> None:
+        async with listening(place, intake):
+            place.unlink()
+            other = SocketSource(place, intake)
+            await other.start()
+        assert place.is_socket()
+        await other.stop()
+        assert not place.exists()
+
+    asyncio.run(run())
+
+
 def test_a_name_that_no_socket_can_have_is_refused(tmp_path: Path, intake: Intake) -> None:
     with pytest.raises(InputError, match="choose a shorter one"):
         SocketSource(tmp_path / ("x" * 120), intake)
@@ -365,6 +389,10 @@ def test_posts_are_answered_line_by_line(ledger: Ledger, intake: Intake) -> None
             status, answers = await post(posted, port, b"\n".join([*ROWS, b"{"]))
             assert status == 200
             assert [answer["status"] for answer in answers] == ["recorded"] * 6 + ["rejected"]
+            status, answers = await post(posted, port, b"{\n" * 1999 + ROWS[0])
+            assert status == 200
+            assert len(answers) == 1001
+            assert (answers[-1]["line"], answers[-1]["code"]) == (1001, "too-many-rejects")
             status, answers = await post(posted, port, ROWS[0], "text/plain")
             assert (status, answers[0]["code"]) == (415, "content-type")
             status, answers = await post(posted, port, ROWS[0], X_Forwarded_For="198.51.100.7")
