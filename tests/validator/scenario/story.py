@@ -96,6 +96,7 @@ class Story:
         late: the epoch whose end one validator misses; None: none.
         cut: the epochs in which another is cut off from its peers.
         away: the epochs in which a third is down.
+        again: the share of those that are begun again and killed while they begin.
     """
 
     subnet: Subnet
@@ -105,6 +106,7 @@ class Story:
     late: int | None = None
     cut: range = range(0)
     away: range = range(0)
+    again: float = 0.1
     pending: dict[str, list[bytes]] = attrs.field(factory=dict)
     sent: set[tuple[str, str]] = attrs.field(factory=set)
     due: set[tuple[str, int]] = attrs.field(factory=set)
@@ -194,7 +196,7 @@ class Story:
                     continue
                 self.stays_down.pop(who, None)
                 house.begin()
-                if self.chance.random() < 0.1 and self.kills:
+                if self.chance.random() < self.again:
                     _later(Kill(0, 0, who, "starting", self.chance.uniform(0, 2), 0), house.kill)
             elif who in self.stays_down:
                 del self.stays_down[who]
@@ -223,8 +225,9 @@ class Story:
             for who, house in enumerate(self.houses):
                 if (epoch, hop) == (self.adopts_at - 2 - 2 * who, 60):
                     _adopt(house, self.adopts_at)
-            if (epoch, hop) == (self.adopts_at, 200):
-                # a uid is taken over
+            if (epoch, hop) == (self.adopts_at + 1, WEIGHTS_AT):
+                # a uid is taken over: a row has the uids of the moment at which it is sent, so it
+                # happens when none of the epoch before can be sent any more
                 uid = len(self.houses) + 1
                 self.subnet.control.do("register", netuid=NETUID, hotkey=MINERS[-1] + "x", uid=uid)
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import attrs
 from chain.processes import simulated
+from cli.command import run
 from state.subnet import Record, record
 from validator.scenario.wires import Mode, Wire, eventually
 
@@ -317,12 +318,8 @@ class House:
         """The entries of its state, by its own export."""
         path = self.folder / "export.jsonl"
         path.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tallystick", "state", "export", str(path)]
-        subprocess.run(
-            [*command, "--state", str(self.folder / "subnet.db")],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        finished = run("state", "export", path, "--state", self.folder / "subnet.db")
+        assert finished.status == 0, finished.err
         with path.open() as file:
             return [json.loads(line) for line in file][1:]
 

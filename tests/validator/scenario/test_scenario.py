@@ -34,6 +34,6 @@ def test_thirty_epochs_with_kills_end_in_one_state(tmp_path: Path, commit_reveal
 def test_three_epochs_with_kills_end_in_one_state(tmp_path: Path) -> None:
     chance = random.Random("short")
     with subnet(tmp_path) as made:
-        story = Story(made, chance, kills(chance, range(2), 3, 3), adopts_at=None, late=1)
+        story = Story(made, chance, kills(chance, range(2), 3, 3), again=0)
         story.run(3, flush=1)
         assert story.check(3)["records"] == 3 * 3 * RECORDS
