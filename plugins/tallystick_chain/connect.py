@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from urllib.parse import urlsplit
 
 from tallystick.io.text import visible
 from tallystick_chain.chain import Chain, ChainError, Refusal
@@ -34,10 +35,34 @@ def connect(url: str, key: str | Signer) -> Chain:
     kind, colon, network = url.partition(":")
     module = SDKS.get(kind)
     if not colon or not network or module is None:
-        message = (
-            f"found the chain {visible(url)!r}, expected {SCHEME}HOST:PORT, sdk11:NETWORK or "
-            "sdk10:NETWORK"
-        )
-        raise ChainError(message, Refusal.UNREACHABLE)
+        raise ChainError(not_a_url(url), Refusal.UNREACHABLE)
     chain: Chain = import_module(module).connect(network, key)
     return chain
+
+
+def not_a_url(url: str) -> str:
+    """Return the message about a URL that is none of a chain."""
+    return (
+        f"found the chain {visible(url)!r}, expected {SCHEME}HOST:PORT, sdk11:NETWORK or "
+        "sdk10:NETWORK"
+    )
+
+
+def is_url(url: str) -> bool:
+    """Return whether a URL can be one of a chain; nobody is asked.
+
+    Args:
+        url: as `connect` takes it.
+    """
+    kind, _, network = url.partition(":")
+    if kind in SDKS and "://" not in network:
+        return bool(network)
+    node = network if kind in SDKS else url
+    try:
+        parts = urlsplit(node)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if kind in SDKS:
+        return parts.scheme in {"ws", "wss"} and bool(host) and port != 0
+    return url.startswith(SCHEME) and bool(host) and bool(port)

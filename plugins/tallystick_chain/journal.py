@@ -204,9 +204,12 @@ class Journal:
     def _other(self, entry: Mapping[str, Any], begin: Mapping[str, Any]) -> JournalError:
         names = sorted({*entry, *begin})
         name = next(name for name in names if entry.get(name) != begin.get(name))
+        remedy = "name another file"
+        if name == "network":
+            remedy = "put back the network file, or begin with another folder"
         message = (
             f"{self.path}: found a journal of {name} {str(entry.get(name))[:80]!r}, expected "
-            f"{str(begin.get(name))[:80]!r}: name another file"
+            f"{str(begin.get(name))[:80]!r}: {remedy}"
         )
         return JournalError(message, code="other-journal")
 

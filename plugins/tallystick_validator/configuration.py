@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from tallystick.errors import InputError
 from tallystick.io.paths import PathLike, path_of
+from tallystick.io.text import visible
+from tallystick_chain.connect import is_url, not_a_url
 from tallystick_chain.toml_source import TomlSource
 from tallystick_validator.chain_calls import DEADLINE_SECONDS
 from tallystick_validator.intake import MAX_WAITING_BYTES
@@ -210,12 +213,33 @@ def _configuration(file: Path, tables: Mapping[str, Any]) -> Configuration:
     )
 
 
+_PLACES = (
+    ("validator", "state"),
+    ("validator", "network"),
+    ("validator", "folder"),
+    ("validator", "adoptions"),
+    ("chain", "wallet"),
+    ("intake", "folder"),
+    ("intake", "socket"),
+    ("checkpoints", "folder"),
+    ("checkpoints", "key"),
+    ("checkpoints", "password_file"),
+)
+
+
 def _check(configuration: Configuration, source: TomlSource) -> None:
-    """Refuse values that do not go together.
+    """Refuse values that no daemon can use, or that do not go together.
 
     Raises:
         InputError: the first of them.
     """
+    for table, key in _PLACES:
+        place = source.tables.get(table, {}).get(key, "")
+        if place.startswith("~"):
+            expected = "a path without ~, which a shell alone knows: write the folder out"
+            raise source.error((table, key), f"found {visible(place)!r}, expected {expected}")
+    if not is_url(configuration.url):
+        raise source.error(("chain", "url"), not_a_url(configuration.url))
     signers = [name for name in _SIGNERS if getattr(configuration, name) is not None]
     if len(signers) != 1:
         found = " and ".join(signers) or "none"
@@ -237,6 +261,9 @@ def reread(current: Configuration) -> tuple[Configuration, tuple[str, ...], tupl
     Raises:
         InputError: the file cannot be read: nothing changes.
     """
+    if not current.path.is_file():
+        # a pipe would be waited for
+        raise InputError(f"{current.path}: found no file, expected {_EXPECTED}: put it back")
     newer = Configuration.load(current.path)
     live, rest = current.changed(newer)
     return current.with_live(newer), live, rest

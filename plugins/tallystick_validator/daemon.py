@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from tallystick.cli.locked import Held
-from tallystick.errors import TallystickError
+from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
 from tallystick_chain.network import Network
@@ -87,6 +87,7 @@ class Daemon:
         self._supervisor = Supervisor.of()
         signer = configuration.signer()
         network = Network.load(configuration.network)
+        _check_exchange(configuration, network)
         self.validator = Validator(
             configuration.state,
             network,
@@ -108,6 +109,7 @@ class Daemon:
             deadline_s=configuration.deadline_seconds,
         )
         self._is_ended = False
+        self._reading: asyncio.Future[None] | None = None
 
     def _exchange(self, parts: Parts) -> Agreement:
         from tallystick_validator.exchange import BatchExchange
@@ -174,7 +176,12 @@ class Daemon:
         routes: list[Any] = [*validator.agreement.routes()]
         if configuration.takes_posts:
             routes.append(PostSource(validator.intake).route())
-        listener = bound(host, configuration.port)
+        try:
+            listener = bound(host, configuration.port)
+        except InputError as error:
+            what = str(error).partition(": choose others")[0]
+            expected = "choose others as host and port under [service]"
+            raise InputError(f"{configuration.path}: {what}: {expected}") from error
         # another ledger: what the service reads is none of the loop's business
         with listener, Ledger.open(configuration.state) as ledger:
             app = application(
@@ -231,10 +238,17 @@ class Daemon:
         self.validator.stop()
 
     def _reload(self) -> None:
-        """Read the configuration again, and change what can be changed."""
+        """Read the configuration again, after what is read already."""
+        self._reading = asyncio.ensure_future(self._read_again(self._reading))
+
+    async def _read_again(self, before: asyncio.Future[None] | None) -> None:
+        """Read the configuration, in a thread, and change what can be changed."""
+        if before is not None:
+            await before
         self._supervisor.reloading()
         try:
-            self.configuration, live, rest = reread(self.configuration)
+            read = await asyncio.to_thread(reread, self.configuration)
+            self.configuration, live, rest = read
         except TallystickError as error:
             _LOG.error("the configuration stays: %s", visible(str(error)))
         else:
@@ -256,6 +270,31 @@ class Daemon:
         validator.wake()
 
 
+def _check_exchange(configuration: Configuration, network: Network) -> None:
+    """Refuse a configuration that does not go with the network's exchange.
+
+    Raises:
+        InputError: there are peers and no exchange, or others reach the service of a daemon that
+            has no key.
+    """
+    if network.exchange is None:
+        if configuration.peers:
+            raise InputError(
+                f"{configuration.path}: exchange.peers: found peers, expected none with the "
+                f"network file {configuration.network}, which has no [exchange]: take them out, "
+                "or take the network file of the others"
+            )
+        return
+    is_open = configuration.serves and configuration.host not in _LOOPBACK
+    if is_open and configuration.wallet is None and configuration.simulated is None:
+        raise InputError(
+            f"{configuration.path}: service.host: found {visible(configuration.host)} and no key, "
+            "expected a loopback address, or a key by which peers know this validator: name the "
+            "wallet under [chain], or another host"
+        )
+
+
+_LOOPBACK = ("127.0.0.1", "::1", "[::1]", "localhost")
 _ANY_HOST = ("0.0.0.0", "::")  # noqa: S104  # compared
 
 

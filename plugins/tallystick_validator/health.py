@@ -24,6 +24,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "adoption-refused": "correct the file in the folder of adoptions, or take it away",
         "blocks-behind": "wait while it catches up; where it does not, look at its log",
         "chain-unreachable": "look at the endpoint and the network",
+        "chain-went-back": "name an endpoint of the chain as it was; where the chain was begun "
+        "again, begin with another folder and state; nothing is closed until then",
         "closing-failed": "do what the message says; the epoch is tried again",
         "disk": "make room on the disk of the folder and of the state",
         "intake": "look at the disk and at the rights of the folder",
@@ -32,6 +34,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "no-weights": "look at the records and the rules: no row is ever made up",
         "not-locked": "lock the rules by tallystick lock, or take the version that is locked",
         "peers": "look at the address and the network; the daemon goes on with the others",
+        "record-file": "correct the file, or take it away; the others are taken meanwhile",
         "state": "do what the message says, and start the daemon again",
         "weights": "do what the message says; the next epoch's row is sent in any case",
     }

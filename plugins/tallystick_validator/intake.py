@@ -47,6 +47,8 @@ Status = Literal["recorded", "duplicate", "rejected"]
 
 _APPLICATION_ID = 0x7A11_1A7E
 _VERSION = 1
+_NETWORK_FILE = "network file"
+_NOTE = "note "
 _MOST_LINES = 4096
 """Maximum number of lines of one transaction, so that the first does not wait long."""
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
@@ -147,12 +149,13 @@ class Intake:
     Every method may be called from any thread; the work is done in one of its own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # limits, and whose file it is
         self,
         path: Path,
         admission: Admission,
         *,
         network: str = "",
+        network_file: str = "",
         waiting_bytes: int = MAX_WAITING_BYTES,
         batch_bytes: int = MAX_BATCH_BYTES,
     ) -> None:
@@ -162,11 +165,13 @@ class Intake:
             path: the file.
             admission: the judge of lines; it may be replaced at any time.
             network: the name of the network, by which the file of another one is refused.
+            network_file: the digest of the network file, by which another content is refused;
+                empty: it is not compared.
             waiting_bytes: the most that may wait.
             batch_bytes: the most that a batch may have.
 
         Raises:
-            InputError: the file is of another validator or network.
+            InputError: the file is of another validator, network or network file.
             StoreError: it cannot be used, or is damaged.
         """
         self.path, self.admission = path, admission
@@ -177,6 +182,7 @@ class Intake:
             self._db = _opened(path)
         try:
             self._begin({"validator": admission.validator, "network": network})
+            self._check_network_file(network_file)
         except BaseException:
             self._db.close()
             raise
@@ -247,6 +253,25 @@ class Intake:
             StoreError: the file cannot be read.
         """
         return self._call(self._counts)
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a note, in place of an earlier one of the name.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        insert = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+        self._call(lambda: self._db.execute(insert, (_NOTE + name, value)))
+
+    def noted(self, name: str) -> str | None:
+        """Return the note of a name; None without one.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        select = "SELECT value FROM meta WHERE name = ?"
+        row = self._call(lambda: self._db.execute(select, (_NOTE + name,)).fetchone())
+        return None if row is None else str(row[0])
 
     def close(self) -> None:
         """Answer what was given, and close the file."""
@@ -460,6 +485,30 @@ class Intake:
                     f"{self.path}: found the intake of the {name} {json.dumps(known.get(name))}, "
                     f"expected that of {json.dumps(value)}: give each validator a folder of its own"
                 )
+
+    def _check_network_file(self, digest: str) -> None:
+        """Keep the digest of the network file of the first start; refuse another one.
+
+        Blocks and rounds of epochs are as the network file says: with another one, epochs would be
+        closed at once that nobody else closes.
+
+        Raises:
+            InputError: it is another one.
+            StoreError: the file cannot be used.
+        """
+        if not digest:
+            return
+        with self._transaction():
+            insert = "INSERT OR IGNORE INTO meta VALUES (?, ?)"
+            self._db.execute(insert, (_NETWORK_FILE, digest))
+            select = "SELECT value FROM meta WHERE name = ?"
+            (begun,) = self._db.execute(select, (_NETWORK_FILE,)).fetchone()
+        if begun != digest:
+            raise InputError(
+                f"{self.path}: found a folder that was begun with the network file {begun}, "
+                f"expected the file in use, {digest}: put back the network file, or begin with "
+                "another folder"
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -41,6 +41,7 @@ from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
 from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
+from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
 from tallystick_validator.exclusive import exclusive
@@ -256,7 +257,8 @@ class Validator:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self.folder}: cannot be made ({error.strerror})") from error
+            found = f"{self.folder}: cannot be made ({error.strerror})"
+            raise InputError(f"{found}: name another folder") from error
         stack.enter_context(exclusive(self.folder / LOCK, "this folder"))
         self.ledger = stack.enter_context(Ledger.open(self._state))
         store = self.ledger.store.path
@@ -275,9 +277,11 @@ class Validator:
                 self.folder / INTAKE,
                 admission,
                 network=self.network.name,
+                network_file=self.network.digest,
                 waiting_bytes=self.options.waiting_bytes,
             )
         )
+        self._history = ChainHistory(self.chain, self.intake)
         self._records = None
         if self.options.records is not None:
             self._records = FolderSource(self.options.records, self.intake)
@@ -410,11 +414,13 @@ class Validator:
         finalized: int | None = await self._stage("chain", self._in_calls, self._look)
         await self._stage("adoptions", self._in_state, self._adopt)
         await self._stage("intake", self._in_peers, self._settle_closed)
-        waits = False
+        waits = finalized is not None and not await self._stage(
+            "history", self._in_calls, self._is_same_chain, finalized
+        )
         opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
         if opened:
             await self._stage("checkpoints", self._in_state, self._publish, opened - 1)
-        if finalized is not None and opened is not None:
+        if finalized is not None and opened is not None and not waits:
             await self._stage("agreement", self._in_peers, self._advance, finalized, opened)
             waits = not await self._close_all(finalized, opened, closed)
             await self._stage("weighing", self._in_state, self._weigh)
@@ -458,7 +464,7 @@ class Validator:
             self._fail(name, "internal", error)
         else:
             self._failures.pop(name, None)
-            if not isinstance(result, _Told):
+            if not isinstance(result, _Told) and result is not False:
                 self.watch.put(name)
             self._took(name, time.monotonic() - began)
             return result
@@ -483,10 +489,14 @@ class Validator:
         taken = self._records.take_all(lambda: stop is not None and stop.is_set())
         for file in taken:
             _LOG.info("took a file of records", extra={"file": file.name, **file.answers})
-        if all(file.is_whole for file in taken):
-            return None
-        message = "found more records than the intake may keep, expected closed epochs"
-        self.watch.put("records", [Problem.of("intake-full", message, failing=True)])
+        problems = [
+            Problem.of("record-file", visible(f"{name}: not taken ({reason})"))
+            for name, reason in [*self._records.problems.items()][:_MOST_TOLD]
+        ]
+        if not all(file.is_whole for file in taken):
+            message = "found more records than the intake may keep, expected closed epochs"
+            problems.append(Problem.of("intake-full", message, failing=True))
+        self.watch.put("records", problems)
         return _TOLD
 
     def _look_at_disk(self) -> _Told | None:
@@ -509,6 +519,12 @@ class Validator:
         admission.newest_epoch = 0 if newest is None else newest + 1
         self.watch.know(best=head.best, endpoint=head.endpoint)
         return head.finalized
+
+    def _is_same_chain(self, finalized: int) -> bool:
+        """Return whether the finalized blocks that were acted on are still there."""
+        problems = self._history.look(finalized)
+        self.watch.put("history", problems)
+        return not problems
 
     def _adopt(self) -> _Told | None:
         problems = () if self._adoptions is None else self._adoptions.apply(self.ledger)

@@ -1,5 +1,6 @@
 """The configuration of a daemon: each mistake is told with its file, line and path."""
 
+import os
 from pathlib import Path
 
 import attrs
@@ -84,6 +85,16 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
         ('state = "subnet.db"\n', "", ":2: validator", 'found no "state"'),
         ('folder = "daemon"', "folder = 5", ":5: validator.folder", "found 5"),
         ('"simulate://127.0.0.1:9944"', '""', ":8: chain.url", 'found ""'),
+        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1", ":8: chain.url", "HOST:PORT"),
+        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:70000", ":8: chain.url", "HOST:PORT"),
+        ("simulate://127.0.0.1:9944", "simulate://127.0.0.1:0", ":8: chain.url", "HOST:PORT"),
+        ("simulate://127.0.0.1:9944", "http://node", ":8: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk12:finney", ":8: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk11:", ":8: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk11:http://node", ":8: chain.url", "found the chain"),
+        ("simulate://127.0.0.1:9944", "sdk11:ws://node:99999", ":8: chain.url", "found the chain"),
+        ('folder = "daemon"', 'folder = "~/daemon"', ":5: validator.folder", "without ~"),
+        ('socket = "in.sock"', 'socket = "~/in.sock"', ":14: intake.socket", "without ~"),
         ("poll_seconds = 0.5", "poll_seconds = 0", ":10: chain.poll_seconds", "found 0"),
         ("poll_seconds = 0.5", "poll_seconds = nan", ":10: chain.poll_seconds", "found nan"),
         ("poll_seconds = 0.5", "poll_seconds = 2026-01-01", ":10: chain.poll_seconds", "no dates"),
@@ -138,3 +149,27 @@ def test_a_second_look_at_a_bad_file_changes_nothing(tmp_path: Path) -> None:
     written(tmp_path, "format = 9")
     with pytest.raises(InputError):
         reread(current)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["simulate://[::1]:9944", "sdk11:finney", "sdk10:ws://node:9944", "sdk11:wss://node/path"],
+)
+def test_urls_of_chains_are_taken(tmp_path: Path, url: str) -> None:
+    path = written(tmp_path, WHOLE.replace("simulate://127.0.0.1:9944", url))
+    assert Configuration.load(path).url == url
+
+
+def test_a_second_look_waits_for_no_pipe(tmp_path: Path) -> None:
+    current = Configuration.load(written(tmp_path, WHOLE))
+    current.path.unlink()
+    os.mkfifo(current.path)
+    with pytest.raises(InputError, match="found no file"):
+        reread(current)
+
+
+def test_peers_need_a_restart(tmp_path: Path) -> None:
+    current = Configuration.load(written(tmp_path, WHOLE))
+    written(tmp_path, WHOLE.replace("198.51.100.7", "198.51.100.8"))
+    _, live, rest = reread(current)
+    assert (live, rest) == ((), ("peers",))

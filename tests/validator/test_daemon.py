@@ -195,6 +195,49 @@ def test_two_daemons_share_neither_a_folder_nor_a_state(house: House) -> None:
         assert "stop the other one first" in second.seen[-2]["event"]
 
 
+def test_another_network_file_is_refused_before_an_epoch_is_closed(
+    house: House, chain: ServedChain
+) -> None:
+    chain.advance(EPOCH_BLOCKS + LAG)
+    house.begin("--once")
+    assert house.ended() == 0
+    assert house.open_epoch() == 1
+    chain.advance(EPOCH_BLOCKS - 1)
+    file = house.folder / "network.toml"
+    begun = file.read_text()
+    file.write_text(begun.replace("rounds = 3", "rounds = 1"))
+    house.begin("--once")
+    assert house.ended() == 2
+    assert any("put back the network file" in entry["event"] for entry in house.seen)
+    assert house.open_epoch() == 1
+    file.write_text(begun)
+    house.begin("--once")
+    assert house.ended() == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "exchange", "message"),
+    [
+        ('[exchange]\npeers = ["http://198.51.100.7:8090"]\n', "", "exchange.peers: found peers"),
+        (
+            '[service]\nhost = "0.0.0.0"\nport = 0\n',
+            "[exchange]\ncommit_by = 1\nvote_by = 2\n",
+            "service.host: found 0.0.0.0 and no key",
+        ),
+        ('[service]\nhost = "198.51.100.7"\n', "", "host and port under [service]"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_refused(
+    tmp_path: Path, chain: ServedChain, more: str, exchange: str, message: str
+) -> None:
+    house = House(tmp_path / "h", chain.url, VALIDATOR, more)
+    with (house.folder / "network.toml").open("a") as file:
+        file.write(exchange)
+    house.begin("--once")
+    assert house.ended() == 2
+    assert any(message in entry["event"] for entry in house.seen)
+
+
 def test_once_does_what_is_due_and_ends(house: House, chain: ServedChain) -> None:
     house.begin("--once")
     assert house.ended() == 0

@@ -24,6 +24,7 @@ from tallystick_validator.admission import Admission
 from tallystick_validator.intake import Intake
 from tallystick_validator.sources import (
     ANSWERS,
+    IN_PROGRESS,
     MAX_CONNECTIONS,
     TAKEN,
     FolderSource,
@@ -91,7 +92,63 @@ def test_files_are_taken_by_name_and_others_stay(folder: FolderSource) -> None:
     for name in ("b.jsonl", "a.jsonl", ".c.jsonl", "d.jsonl.part", "e.txt"):
         written(folder.folder / name, ROWS[:1])
     assert [file.name for file in folder.take_all()] == ["a.jsonl", "b.jsonl"]
-    assert {p.name for p in folder.folder.iterdir()} == {".c.jsonl", "d.jsonl.part", "e.txt", TAKEN}
+    others = {".c.jsonl", "d.jsonl.part", "e.txt"}
+    assert {p.name for p in folder.folder.iterdir()} == {*others, TAKEN, IN_PROGRESS}
+
+
+def test_a_file_that_is_replaced_while_it_is_taken_is_taken_too(
+    folder: FolderSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, take = written(folder.folder / "a.jsonl", ROWS[:2]), folder.intake.take
+
+    def replacing(sent: list[bytes], first: int = 1) -> Any:  # noqa: ANN401  # of take
+        monkeypatch.undo()
+        written(folder.folder / ".next", ROWS[2:]).rename(path)
+        return take(sent, first)
+
+    monkeypatch.setattr(folder.intake, "take", replacing)
+    assert [file.answers for file in folder.take_all()] == [{"recorded": 2}]
+    assert [file.answers for file in folder.take_all()] == [{"recorded": 4}]
+    assert kept(folder.intake) == {*ROWS}
+    archive = folder.folder / TAKEN
+    assert (archive / "a.jsonl").read_bytes().splitlines() == ROWS[:2]
+    assert (archive / "a.2.jsonl").read_bytes().splitlines() == ROWS[2:]
+    assert len((archive / f"a.jsonl{ANSWERS}").read_bytes().splitlines()) == 2
+    assert len((archive / f"a.2.jsonl{ANSWERS}").read_bytes().splitlines()) == 4
+
+
+def test_a_kill_while_a_file_is_taken_resumes_with_it(
+    folder: FolderSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(folder.folder / "a.jsonl", ROWS)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder.intake, "take", killed)
+    with pytest.raises(KeyboardInterrupt):
+        folder.take_all()
+    monkeypatch.undo()
+    written(folder.folder / "a.jsonl", ROWS[:1])
+    resumed = FolderSource(folder.folder, folder.intake).take_all()
+    assert [file.answers for file in resumed] == [{"recorded": 6}, {"duplicate": 1}]
+
+
+def test_a_file_that_cannot_be_taken_stops_no_other(
+    folder: FolderSource, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = "a" * 245 + ".jsonl"
+    written(folder.folder / long, ROWS[:1])
+    (folder.folder / "b.jsonl").symlink_to(folder.folder / long)
+    written(folder.folder / "c.jsonl", ROWS)
+    assert [file.name for file in folder.take_all()] == ["c.jsonl"]
+    assert folder.take_all() == []
+    assert {*folder.problems} == {long, "b.jsonl"}
+    assert "choose a shorter one" in folder.problems[long]
+    assert len(caplog.messages) == 2
+    (folder.folder / "b.jsonl").unlink()
+    folder.take_all()
+    assert {*folder.problems} == {long}
 
 
 def test_what_is_no_file_is_passed_over(folder: FolderSource, tmp_path: Path) -> None:
@@ -118,7 +175,8 @@ def test_a_file_stays_while_the_intake_is_full(
     path = written(folder.folder / "a.jsonl", ROWS)
     (taken,) = folder.take_all()
     assert not taken.is_whole
-    assert path.exists()
+    assert not path.exists()
+    assert (folder.folder / IN_PROGRESS / "a.jsonl").exists()
     monkeypatch.undo()
     (taken,) = folder.take_all()
     assert taken.is_whole
@@ -277,6 +335,30 @@ def test_a_socket_that_a_kill_left_is_replaced_and_a_file_is_not(
     asyncio.run(run())
 
 
+def test_a_socket_that_somebody_listens_on_stays(place: Path, intake: Intake) -> None:
+    async def run() -> None:
+        async with listening(place, intake):
+            with pytest.raises(InputError, match="stop the other daemon first"):
+                await SocketSource(place, intake).start()
+            (answer,) = await exchanged(place, ROWS[0] + b"\n")
+            assert answer["status"] == "recorded"
+
+    asyncio.run(run())
+
+
+def test_the_end_leaves_the_socket_of_another(place: Path, intake: Intake) -> None:
+    async def run() -> None:
+        async with listening(place, intake):
+            place.unlink()
+            other = SocketSource(place, intake)
+            await other.start()
+        assert place.is_socket()
+        await other.stop()
+        assert not place.exists()
+
+    asyncio.run(run())
+
+
 def test_a_name_that_no_socket_can_have_is_refused(tmp_path: Path, intake: Intake) -> None:
     with pytest.raises(InputError, match="choose a shorter one"):
         SocketSource(tmp_path / ("x" * 120), intake)
@@ -307,6 +389,10 @@ def test_posts_are_answered_line_by_line(ledger: Ledger, intake: Intake) -> None
             status, answers = await post(posted, port, b"\n".join([*ROWS, b"{"]))
             assert status == 200
             assert [answer["status"] for answer in answers] == ["recorded"] * 6 + ["rejected"]
+            status, answers = await post(posted, port, b"{\n" * 1999 + ROWS[0])
+            assert status == 200
+            assert len(answers) == 1001
+            assert (answers[-1]["line"], answers[-1]["code"]) == (1001, "too-many-rejects")
             status, answers = await post(posted, port, ROWS[0], "text/plain")
             assert (status, answers[0]["code"]) == (415, "content-type")
             status, answers = await post(posted, port, ROWS[0], X_Forwarded_For="198.51.100.7")

@@ -144,6 +144,65 @@ def test_a_fork_changes_nothing_that_is_closed(validator: Validator, chain: Simu
     asyncio.run(run())
 
 
+def test_a_chain_that_was_begun_again_closes_nothing(
+    tmp_path: Path, state: Path, chain: SimulatedChain
+) -> None:
+    # its blocks have other hashes
+    other = chain_of([ALICE], seed=99)
+    chains = [chain]
+
+    class Switched:
+        """A chain by an endpoint behind which another one may come."""
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # as a chain has it
+            return getattr(chains[-1].as_hotkey(ALICE), name)
+
+    daemon = tmp_path / "daemon"
+
+    async def run() -> None:
+        async with Validator(state, NETWORK, Switched(), daemon, hotkey=ALICE) as validator:
+            chain.advance(3 * EPOCH_BLOCKS + LAG)
+            assert (await validator.step()).closed == (0, 1, 2)
+            chains.append(other)
+            step = await validator.step()
+            assert (step.closed, step.waits) == ((), True)
+            assert "chain-went-back" in codes(validator)
+            assert validator.health().status == "failing"
+        other.advance(5 * EPOCH_BLOCKS + LAG)
+        # it is known after a start, too
+        async with Validator(state, NETWORK, Switched(), daemon, hotkey=ALICE) as validator:
+            assert (await validator.step()).closed == ()
+            (problem,) = (p for p in validator.health().problems if p.code == "chain-went-back")
+            assert "found the hash" in problem.message
+            chains.pop()
+            chain.advance(EPOCH_BLOCKS)
+            assert (await validator.step()).closed == (3,)
+            assert "chain-went-back" not in codes(validator)
+
+    asyncio.run(run())
+
+
+def test_a_node_that_lags_a_little_fails_nothing(
+    validator: Validator, chain: SimulatedChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        async with validator:
+            chain.advance(EPOCH_BLOCKS + LAG)
+            await validator.step()
+            head = validator.chain.head()
+            monkeypatch.setattr(
+                validator.chain, "head", lambda: attrs.evolve(head, finalized=head.finalized - 1)
+            )
+            assert (await validator.step()).waits
+            assert "chain-went-back" in codes(validator)
+            assert validator.health().status == "degraded"
+            monkeypatch.undo()
+            await validator.step()
+            assert "chain-went-back" not in codes(validator)
+
+    asyncio.run(run())
+
+
 def killed_between(
     tmp_path: Path, chain: SimulatedChain, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> str:
