@@ -4,6 +4,7 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -70,9 +71,31 @@ def test_a_host_that_is_not_ours_is_refused(service: Live, host: str) -> None:
     assert status_of(service.raw(get("/api/v1/state", host))) in {400, 421}
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:1", "localhost.", "[::1]:8640"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:{}", "localhost.", "[::1]:{}"])
 def test_a_host_that_is_ours_is_answered(service: Live, host: str) -> None:
+    host = host.format(service.place[1])
     assert status_of(service.raw(get("/api/v1/state", host))) == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost:9999", "[::1]:80"])
+def test_a_port_that_is_not_ours_is_refused(service: Live, host: str) -> None:
+    reply = service.ask("/api/v1/state", {"host": host})
+    assert (reply.status, reply.code) == (421, "other-host")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"proxies": ("127.0.0.1",), "hosts": ("board.example",)},
+        {"hosts": ("board.example:8443",)},
+        {"origins": ("https://board.example:8443",)},
+    ],
+    ids=str,
+)
+def test_a_port_of_what_stands_before_it_is_answered(state: Path, more: dict[str, Any]) -> None:
+    with live(state, Settings(**more)) as service:
+        assert service.ask("/healthz", {"host": "board.example:8443"}).status == 200
+        assert service.ask("/healthz", {"host": "other.example:8443"}).status == 421
 
 
 @pytest.mark.parametrize("more", [("Host: evil.example",), ("Host: 127.0.0.1",)])
