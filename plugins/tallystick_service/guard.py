@@ -8,7 +8,6 @@ no encoded slash ends a part.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
 import time
 from collections import Counter, OrderedDict
@@ -22,6 +21,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.clients import client_of
 from tallystick_service.origins import Origins
 from tallystick_service.settings import Settings
 
@@ -44,8 +44,6 @@ _PATH = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)")
 _BAD_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?")
 _LONGEST_PATH = 4096
-_IPV6_SUBNET = 64
-"""Bits of an IPv6 address that tell clients apart: one client has all addresses of a subnet."""
 LARGEST_HEAD = 16 * 1024
 """Maximum size of the headers of a request, in bytes."""
 _LENGTH_DIGITS = 20
@@ -121,13 +119,7 @@ class Guard:
             forwarded = ",".join(headers.getlist("x-forwarded-for")).split(",")
             # the last one is what our proxy saw; those before it are what strangers say
             address = forwarded[-1].strip() or address
-        try:
-            ip = ipaddress.ip_address(address)
-        except ValueError:
-            return "unknown"
-        if ip.version == 6 and ip.ipv4_mapped is None:  # the version
-            return str(ipaddress.ip_network((ip, _IPV6_SUBNET), strict=False))
-        return str(getattr(ip, "ipv4_mapped", None) or ip)
+        return client_of(address)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Return the body of a request, whole.

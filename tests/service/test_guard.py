@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.clients import client_of
 from tallystick_service.guard import SECURITY_HEADERS, Buckets, check_host, check_path
 from tallystick_service.settings import MIB, Settings
 
@@ -317,6 +318,34 @@ def test_one_client_has_so_many_connections(hurried: Live) -> None:
     assert 0 in answers
     assert 200 in answers
     assert hurried.ask("/healthz").status == 200
+
+
+@pytest.mark.parametrize(("proxies", "most"), [((), 3), (("127.0.0.1",), 12)])
+def test_the_connections_of_a_proxy_are_those_of_many_clients(
+    state: Path, proxies: tuple[str, ...], most: int
+) -> None:
+    settings = Settings(rate=1e4, burst=10_000, client_connections=3, proxies=proxies)
+    answered, connections = 0, list[socket.socket]()
+    with live(state, settings) as service:
+        try:
+            for _ in range(12):
+                connection = socket.create_connection(service.place, timeout=60)
+                connections.append(connection)
+                try:
+                    # it stays open
+                    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                    answered += connection.recv(65536).startswith(b"HTTP/1.1 200")
+                except (BrokenPipeError, ConnectionResetError):
+                    continue
+        finally:
+            for connection in connections:
+                connection.close()
+    assert answered == most
+
+
+def test_a_subnet_of_ipv6_is_one_client() -> None:
+    assert client_of("2001:db8::1") == client_of("2001:db8::ffff:2") != client_of("2001:db8:0:1::1")
+    assert client_of("::ffff:192.0.2.1") == client_of("192.0.2.1") != client_of("192.0.2.2")
 
 
 def test_too_many_requests_are_refused_and_said_when_to_ask_again(state: Path) -> None:
