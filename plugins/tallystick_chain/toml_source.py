@@ -85,13 +85,13 @@ class TomlSource:
             InputError: the first problem.
         """
         tables, known = self._plain(self.tables, ()), _schema(schema)
-        for path, number in _numbers(self.tables, known, known, ()):
+        for place, number in _numbers(self.tables, known, known, ()):
             expected = f"a whole number: write {number:f}".partition(".")[0]
-            raise self.error(path, f"found {number}, expected {expected}")
+            raise self.error(place, f"found {number}, expected {expected}")
         problem = first_problem(schema, tables)
         if problem is not None:
-            for path, keys in _misspelt(tables, known, known, ()):
-                raise self.error(path, keys)
+            for place, keys in _misspelt(tables, known, known, ()):
+                raise self.error(place, keys)
             paths = {dotted(path): path for path in self.positions.lines}
             path = problem.path
             # a key that lacks in a table of an array has no place of its own
