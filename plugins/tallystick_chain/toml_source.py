@@ -6,18 +6,22 @@ Errors have the file, the line, the path of the value, and what was expected the
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from tallystick.errors import InputError, RuleSetError
-from tallystick.io.documents import read_text
+from tallystick.io.documents import read_json, read_text
 from tallystick.io.json_schema import first_problem
+from tallystick.resources import schema_path
 from tallystick.rules.findings import dotted, shown
 from tallystick.rules.toml import KeyPath, Positions, UnusableNumber, parse, scan
+
+_MOST_NAMES = 5
 
 
 @attrs.frozen
@@ -80,8 +84,14 @@ class TomlSource:
         Raises:
             InputError: the first problem.
         """
-        problem = first_problem(schema, self._plain(self.tables, ()))
+        tables, known = self._plain(self.tables, ()), _schema(schema)
+        for place, number in _numbers(self.tables, known, known, ()):
+            expected = f"a whole number: write {number:f}".partition(".")[0]
+            raise self.error(place, f"found {number}, expected {expected}")
+        problem = first_problem(schema, tables)
         if problem is not None:
+            for place, keys in _misspelt(tables, known, known, ()):
+                raise self.error(place, keys)
             paths = {dotted(path): path for path in self.positions.lines}
             path = problem.path
             # a key that lacks in a table of an array has no place of its own
@@ -108,3 +118,59 @@ class TomlSource:
             expected = "a number of at most nine decimal places, or text: no dates"
             raise self.error(path, f"found {shown(value)}, expected {expected}")
         return float(value) if isinstance(value, Decimal) else value
+
+
+def _numbers(
+    value: object, schema: Mapping[str, Any], root: Mapping[str, Any], path: KeyPath
+) -> Iterator[tuple[KeyPath, Decimal]]:
+    """Yield the numbers with a point that are whole where a schema has whole numbers alone.
+
+    For JSON they are whole numbers, and no reader of tables takes them for such.
+    """
+    schema = _resolved(schema, root)
+    if isinstance(value, Decimal):
+        is_whole = schema.get("type") == "integer" or type(schema.get("const")) is int
+        if is_whole and value == value.to_integral_value():
+            yield path, value
+        return
+    for step, part, of_part in _parts(value, schema):
+        yield from _numbers(part, of_part, root, (*path, step))
+
+
+def _misspelt(
+    value: object, schema: Mapping[str, Any], root: Mapping[str, Any], path: KeyPath
+) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the tables that lack keys and have others, with what is wrong about them."""
+    schema = _resolved(schema, root)
+    if isinstance(value, dict) and "properties" in schema:
+        missing = [name for name in schema.get("required", ()) if name not in value]
+        unknown = [name for name in value if name not in schema["properties"]]
+        if missing and unknown:
+            found = ", ".join(shown(name) for name in unknown[:_MOST_NAMES])
+            names = ", ".join(shown(name) for name in missing[:_MOST_NAMES])
+            yield path, f"found {found} and no {names}, expected the keys of the format"
+    for step, part, of_part in _parts(value, schema):
+        yield from _misspelt(part, of_part, root, (*path, step))
+
+
+def _parts(
+    value: object, schema: Mapping[str, Any]
+) -> Iterator[tuple[str | int, object, Mapping[str, Any]]]:
+    """Yield the parts of a table or a list that a schema describes, with their schemas."""
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        yield from ((name, part, known[name]) for name, part in value.items() if name in known)
+    elif isinstance(value, list) and "items" in schema:
+        yield from ((index, part, schema["items"]) for index, part in enumerate(value))
+
+
+@cache
+def _schema(name: str) -> Mapping[str, Any]:
+    schema: Mapping[str, Any] = read_json(schema_path(name))
+    return schema
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    found: Mapping[str, Any] = root["$defs"][name] if name else schema
+    return found

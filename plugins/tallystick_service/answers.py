@@ -28,11 +28,11 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Problem(_Answer):
-    """One thing that is wrong, and what to do about it."""
+    """One thing that is wrong, and what to do about it; the message is the operator's alone."""
 
     code: str
-    message: str
     remedy: str
+    message: str = ""
 
 
 class HealthAnswer(_Answer):

@@ -75,6 +75,7 @@ def application(  # noqa: PLR0913  # what a daemon gives beside
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        site.scoring.warm()
         try:
             yield
         finally:
@@ -217,7 +218,8 @@ class _Desk:
 
 def _has_tag(headers: Headers, etag: str) -> bool:
     tags = [tag.strip() for value in headers.getlist("if-none-match") for tag in value.split(",")]
-    return any(tag.removeprefix("W/") in {etag, "*"} for tag in tags)
+    # no "*": what this asker may not see, or is not there, has no answer that it could hold
+    return any(tag.removeprefix("W/") == etag for tag in tags)
 
 
 def values_of(row: Route, request: Request) -> dict[str, str]:

@@ -51,6 +51,11 @@ def part(name: str) -> str:
     return quote(name, safe="")
 
 
+def has_address(name: str) -> bool:
+    """Return whether a name can be a part of an address; the guard refuses one that cannot."""
+    return name not in {"", ".", ".."} and "\0" not in name
+
+
 def words(name: str) -> str:
     """Return the name of a skill type, an axis or a tier with spaces."""
     return name.replace("_", " ")
@@ -91,6 +96,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
         beginning,
         change,
         exact,
+        has_address,
         instant,
         number,
         of_decimal,

@@ -8,11 +8,10 @@ no encoded slash ends a part.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -22,6 +21,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tallystick_service.answer import Answer, RefusedQuestionError, json_answer
+from tallystick_service.clients import client_of
+from tallystick_service.origins import Origins
 from tallystick_service.settings import Settings
 
 CONTENT_SECURITY_POLICY = (
@@ -43,8 +44,6 @@ _PATH = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)")
 _BAD_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?")
 _LONGEST_PATH = 4096
-_IPV6_SUBNET = 64
-"""Bits of an IPv6 address that tell clients apart: one client has all addresses of a subnet."""
 LARGEST_HEAD = 16 * 1024
 """Maximum size of the headers of a request, in bytes."""
 _LENGTH_DIGITS = 20
@@ -58,7 +57,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, answered: Counter[str]) -> None:
         """Guard an application, and count its answers by status."""
         self._app, self._settings, self._answered = app, settings, answered
-        self._hosts = {host.lower().rstrip(".") for host in settings.hosts}
+        self._origins = dict[int | None, Origins]()
         self._buckets = Buckets(settings.rate, settings.burst, settings.clients)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,12 +86,14 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        check_host(headers.getlist("host"), self._hosts)
+        origins = self._origins_at(scope.get("server"))
+        host = check_host(headers.getlist("host"), origins.hosts)
+        check_port(host, origins)
         check_head(scope["headers"])
         scope["path"] = check_path(scope.get("raw_path", b""))
         client = scope.get("client")
         name = self._client(client[0] if client else "", headers)
-        scope.setdefault("state", {})["client"] = name
+        scope.setdefault("state", {}).update(client=name, origins=origins.allowed)
         wait = self._buckets.wait(name)
         if wait > 0:
             seconds = max(1, ceil(wait))
@@ -105,19 +106,20 @@ class Guard:
                 {"retry-after": str(seconds)},
             )
 
+    def _origins_at(self, server: tuple[str, int | None] | None) -> Origins:
+        """Return the origins of the listener that a request came by."""
+        port = server[1] if server else None
+        if port not in self._origins:
+            self._origins[port] = Origins(self._settings, port)
+        return self._origins[port]
+
     def _client(self, address: str, headers: Headers) -> str:
         """Return the name of a client: its address, or that which a trusted proxy says."""
         if address in self._settings.proxies:
             forwarded = ",".join(headers.getlist("x-forwarded-for")).split(",")
             # the last one is what our proxy saw; those before it are what strangers say
             address = forwarded[-1].strip() or address
-        try:
-            ip = ipaddress.ip_address(address)
-        except ValueError:
-            return "unknown"
-        if ip.version == 6 and ip.ipv4_mapped is None:  # the version
-            return str(ipaddress.ip_network((ip, _IPV6_SUBNET), strict=False))
-        return str(getattr(ip, "ipv4_mapped", None) or ip)
+        return client_of(address)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Return the body of a request, whole.
@@ -209,7 +211,7 @@ def check_head(headers: Iterable[tuple[bytes, bytes]]) -> None:
         )
 
 
-def check_host(values: list[str], hosts: set[str]) -> str:
+def check_host(values: list[str], hosts: Collection[str]) -> str:
     """Return the host that a request names, with its port.
 
     Raises:
@@ -225,6 +227,27 @@ def check_host(values: list[str], hosts: set[str]) -> str:
             "have the service allow it: tallystick serve --allow-host NAME",
         )
     return values[0].lower()
+
+
+def check_port(host: str, origins: Origins) -> None:
+    """Refuse a host with a port by which the service is not asked.
+
+    Args:
+        host: which `check_host` returns.
+        origins: of the service.
+
+    Raises:
+        RefusedQuestionError: it has one.
+    """
+    match = _HOST.fullmatch(host)
+    if match is None or not origins.has_port(match[1], match[2] or ""):
+        raise RefusedQuestionError(
+            HTTPStatus.MISDIRECTED_REQUEST,
+            "other-host",
+            f"the host {host[:100]}",
+            f"the port {origins.port}",
+            "have the service allow it: tallystick serve --allow-host NAME:PORT, or --origin",
+        )
 
 
 def check_path(raw: bytes) -> str:

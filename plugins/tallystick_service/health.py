@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 import attrs
 
+from tallystick_service.access import Viewer
+
 
 @attrs.frozen
 class Problem:
@@ -14,7 +16,7 @@ class Problem:
 
     Attributes:
         code: its stable name.
-        message: what was found, and what was expected.
+        message: what was found, and what was expected; empty where it is not for the reader.
         remedy: what to do.
     """
 
@@ -35,6 +37,17 @@ class Health:
 
     status: Literal["ok", "degraded", "failing"] = "ok"
     problems: tuple[Problem, ...] = ()
+
+    def seen_by(self, viewer: Viewer) -> Health:
+        """Return the health as somebody sees it.
+
+        Messages have paths of this machine, and addresses of the chain and of peers: they are the
+        operator's alone.
+        """
+        if viewer.kind == "operator":
+            return self
+        problems = (attrs.evolve(problem, message="") for problem in self.problems)
+        return attrs.evolve(self, problems=tuple(problems))
 
 
 HealthSource: TypeAlias = Callable[[], Health]

@@ -8,10 +8,9 @@ import hmac
 import ipaddress
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tallystick.errors import TrustError
 from tallystick_service.access import OPERATOR, PUBLIC, Viewer
@@ -45,18 +44,19 @@ def viewer_of(request: Request, settings: Settings) -> Viewer:
     if len(values) > 1 or len(values[0]) > _LONGEST:
         raise _bad("several proofs, or a long one", "one")
     if scheme.lower() == SCHEME.lower():
-        return _miner(rest, request.headers.get("host", ""), settings)
+        return _miner(rest, request.state.origins, settings)
     if scheme.lower() in {"basic", "bearer"}:
         return _operator(scheme.lower(), rest.strip(), request, settings)
     raise _bad(f"the scheme {scheme[:30]}", f"{SCHEME}, or Basic or Bearer of an operator")
 
 
-def _miner(text: str, host: str, settings: Settings) -> Viewer:
+def _miner(text: str, origins: Collection[str], settings: Settings) -> Viewer:
     fields = _fields(text)
     challenge, signature = _challenge(fields)
-    origin = urlsplit(challenge.origin)
-    if origin.scheme not in {"http", "https"} or challenge.origin != f"{origin.scheme}://{host}":
-        raise _bad(f"a proof for {challenge.origin}", f"one for {host}", "sign its origin")
+    # the guard's, of the listener: the host that a request names is its sender's choice
+    if challenge.origin.lower() not in origins:
+        expected = f"one for {' or '.join(sorted(origins))}"
+        raise _bad(f"a proof for {challenge.origin}", expected, "sign its origin")
     left = challenge.expires - time.time()
     if not 0 < left <= settings.proof_seconds:
         expected = f"one that ends within {settings.proof_seconds} s"

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from tallystick_service.clients import client_of
+from tallystick_service.settings import Settings
 
 
 class DeadlineProtocol(H11Protocol):
@@ -20,11 +24,13 @@ class DeadlineProtocol(H11Protocol):
     Attributes:
         seconds: for the head of a request, and to take what is written.
         most: connections of one client.
+        proxies: addresses whose connections are those of many clients.
         clients: open connections by client.
     """
 
     seconds: ClassVar[float]
     most: ClassVar[int]
+    proxies: ClassVar[Collection[str]]
     clients: ClassVar[Counter[str]]
     _deadline: asyncio.TimerHandle | None = None
     _client_name: str | None = None
@@ -32,7 +38,12 @@ class DeadlineProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin a connection, or end it at once where its client has too many."""
         super().connection_made(transport)
-        self._client_name = self.client[0] if self.client else ""
+        address = self.client[0] if self.client else ""
+        if address in self.proxies:
+            # the connections of all its clients
+            self._start()
+            return
+        self._client_name = client_of(address)
         self.clients[self._client_name] += 1
         if self.clients[self._client_name] > self.most:
             transport.abort()
@@ -82,7 +93,12 @@ class DeadlineProtocol(H11Protocol):
             self._deadline = None
 
 
-def protocol_of(seconds: float, most: int) -> type[Any]:
+def protocol_of(settings: Settings) -> type[Any]:
     """Return the class of the connections of one server."""
-    values = {"seconds": seconds, "most": most, "clients": Counter[str]()}
+    values = {
+        "seconds": settings.seconds,
+        "most": settings.client_connections,
+        "proxies": frozenset(settings.proxies),
+        "clients": Counter[str](),
+    }
     return type("ServerProtocol", (DeadlineProtocol,), values)

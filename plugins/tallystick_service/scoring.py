@@ -64,6 +64,19 @@ class ScoringProcesses:
         self._free: list[asyncio.subprocess.Process] = []
         self._turn: asyncio.Semaphore | None = None
         self._waiting = 0
+        self._warming: asyncio.Task[None] | None = None
+
+    def warm(self) -> None:
+        """Start a process in the background, which loads the rules of the state.
+
+        The first record that is posted then takes no longer than the next.
+        """
+        self._warming = asyncio.create_task(self._warmed())
+
+    async def _warmed(self) -> None:
+        # a record that is none; one that comes meanwhile waits no longer than for its own process
+        with suppress(RefusedQuestionError, OSError):
+            await self.score(Order(do="explain", record=b"{}"))
 
     async def score(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
         """Return the JSON value of the scores, or of the error, of a record.
@@ -83,6 +96,10 @@ class ScoringProcesses:
             self._waiting -= 1
 
     async def _scored(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
+        warming = self._warming
+        if not self._free and warming is not None and warming is not asyncio.current_task():
+            # the process that starts already is ready sooner than another
+            await asyncio.wait({warming})
         process = self._free.pop() if self._free else await self._started()
         seconds = self._settings.scoring_seconds
         try:
@@ -129,6 +146,9 @@ class ScoringProcesses:
 
     async def close(self) -> None:
         """End every process that is free; those at work end with their records."""
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait({self._warming})
         while self._free:
             await _end(self._free.pop())
 

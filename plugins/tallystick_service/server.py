@@ -102,7 +102,7 @@ async def serving(
 
     config = uvicorn.Config(
         app,
-        http=protocol_of(settings.seconds, settings.client_connections),
+        http=protocol_of(settings),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -18,8 +18,12 @@ class Settings:
     """Settings of the service.
 
     Attributes:
-        hosts: names by which it may be asked, without a port; a request that names another host is
-            refused, as a page of strangers may have led a browser here.
+        hosts: names by which it may be asked; a request that names another host is refused, as a
+            page of strangers may have led a browser here. One with a port is asked by that port,
+            where something before the listener has another one.
+        origins: by which those who prove who they are ask it, such as ``https://board.example``,
+            where a proxy is before it; beside those of loopback. By default they follow from
+            ``hosts`` and the port of the listener; `tallystick_service.origins` has them.
         shows: ``public``: what the rule set lets the asker see; ``all``: everything to everyone,
             which is for made-up networks alone.
         operator: the secret by which a local operator sees everything; None where nobody does.
@@ -47,6 +51,7 @@ class Settings:
     """
 
     hosts: tuple[str, ...] = LOOPBACK
+    origins: tuple[str, ...] = ()
     shows: Literal["public", "all"] = "public"
     operator: str | None = attrs.field(default=None, repr=False)
     embargo: int = 1

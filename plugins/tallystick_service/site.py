@@ -210,7 +210,8 @@ class Site:
 
     def etag(self, state: Version, viewer: Viewer) -> str:
         """Return the strong tag of every answer to somebody about a version of the state."""
-        parts = (state.log, state.digest, state.rules, viewer.key, self.build)
+        shown = f"{self.settings.shows} {self.settings.embargo}"
+        parts = (state.log, state.digest, state.rules, viewer.key, self.build, shown)
         return f'"{hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"'
 
     def seen_as(self, viewer: Viewer) -> Viewer:

@@ -1,7 +1,7 @@
 """Tables as CSV: what a page shows, for whoever computes with it.
 
 Cells are as the command line writes them for spreadsheets: what a program would take for a formula
-is text. Numbers of the field have nine places.
+is text, and a character that cannot be seen is its code. Numbers of the field have nine places.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import csv
 import io
 from collections.abc import Collection, Iterable, Sequence
 
-from tallystick.io.text import spreadsheet_cell
+from tallystick.io.text import escaped, spreadsheet_cell
 from tallystick.numbers.nano import to_text
 from tallystick_service.answer import CSV, Answer
 
@@ -43,4 +43,4 @@ def _cell(cell: object, is_nano: bool) -> str:
         return ""
     if is_nano and isinstance(cell, int):
         return to_text(cell)
-    return spreadsheet_cell(cell) if isinstance(cell, str) else str(cell)
+    return spreadsheet_cell(escaped(cell)) if isinstance(cell, str) else str(cell)

@@ -9,6 +9,7 @@ with the state, and the entries after it are the records.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from tallystick_allocation.rules import ALLOCATION, EMISSION, QUALITY, Collect
 from tallystick_state.carry import carried_names
 from tallystick_state.event import StateEvent
 from tallystick_state.genesis import CARRIED, Carry
-from tallystick_state.miners import check_hotkey
+from tallystick_state.miners import LONGEST_HOTKEY, check_hotkey
 from tallystick_state.model import MinerEntry, State
 from tallystick_state.reputation import initial_reputation
 from tallystick_state.sections.reputation import REPUTATION
@@ -39,6 +40,7 @@ MAX_CARRY_BYTES = 1 << 28
 CODE = "bad-carry"
 """Code of the refusal of a carry file that its rule sets cannot begin with."""
 _SCHEMA = "carry-1"
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 @attrs.frozen
@@ -68,7 +70,9 @@ class CarryFile:
                 f"{path}: a carry file cannot be read ({reason}): check the name"
             ) from error
         except ValueError as error:
-            raise InputError(f"{path}: found {error}, expected a carry file in JSON") from None
+            # some reasons say what they expect
+            rest = "" if ", expected " in str(error) else ", expected a carry file in JSON"
+            raise InputError(f"{path}: found {error}{rest}") from None
         problem = first_problem(_SCHEMA, value)
         if problem is not None:
             raise InputError(f"{path}: {problem.path or 'the whole'}: {problem.message}")
@@ -96,11 +100,16 @@ class CarryFile:
         return Carry.of(state, records), tuple(records)
 
     def _miner(self, rules: EpochRules, hotkey: str) -> MinerEntry:
-        place, value = f"miners.{hotkey}", self.value["miners"][hotkey]
+        # what is no hotkey may be long, and the end of the message is to be read
+        place, value = f"miners.{hotkey[:LONGEST_HOTKEY]}", self.value["miners"][hotkey]
         try:
             check_hotkey(hotkey)
         except StateError as error:
             raise self._bad(place, str(error)) from error
+        if _CONTROL.search(hotkey):
+            raise self._bad(
+                place, f"found the hotkey {shown(hotkey)}, expected text without control characters"
+            )
         types = tuple(sorted(value["types"]))
         stated = value.get("reputation", {})
         for name in (*types, *stated):

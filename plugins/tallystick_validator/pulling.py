@@ -93,11 +93,11 @@ def check_url(url: str) -> SplitResult:
     Raises:
         InputError: it is no plain address of HTTP.
     """
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         is_plain = bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_plain = False
+        parts, is_plain = urlsplit(""), False
     # no secret in an address, as it is logged; no query, as paths are added
     extra = parts.query or parts.fragment or parts.username or parts.password
     if parts.scheme not in {"http", "https"} or not is_plain or extra:

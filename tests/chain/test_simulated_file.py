@@ -97,6 +97,10 @@ def test_an_option_counts_more_than_the_file() -> None:
         ("", "file: the file: found no 'format', expected it"),
         ("format = 2", "file:1: format: found 2, expected"),
         ("format = 1\nmore = 1", "file: the file: found 'more', expected none but"),
+        (
+            "format = 1\n[chain]\nseed = 5.0",
+            "file:3: chain.seed: found 5.0, expected a whole number",
+        ),
         ("format = 1\n[chain]\nseed = -1", "file:3: chain.seed: found -1, expected"),
         ("format = 1\n[chain]\nblock_time = 0", "file:3: chain.block_time: found 0, expected"),
         ("format = 1\n[chain]\nblock_time = nan", "file:3: chain.block_time"),

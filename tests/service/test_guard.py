@@ -4,6 +4,7 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tallystick_service.answer import RefusedQuestionError
+from tallystick_service.clients import client_of
 from tallystick_service.guard import SECURITY_HEADERS, Buckets, check_host, check_path
 from tallystick_service.settings import MIB, Settings
 
@@ -70,9 +72,31 @@ def test_a_host_that_is_not_ours_is_refused(service: Live, host: str) -> None:
     assert status_of(service.raw(get("/api/v1/state", host))) in {400, 421}
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:1", "localhost.", "[::1]:8640"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:{}", "localhost.", "[::1]:{}"])
 def test_a_host_that_is_ours_is_answered(service: Live, host: str) -> None:
+    host = host.format(service.place[1])
     assert status_of(service.raw(get("/api/v1/state", host))) == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost:9999", "[::1]:80"])
+def test_a_port_that_is_not_ours_is_refused(service: Live, host: str) -> None:
+    reply = service.ask("/api/v1/state", {"host": host})
+    assert (reply.status, reply.code) == (421, "other-host")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"proxies": ("127.0.0.1",), "hosts": ("board.example",)},
+        {"hosts": ("board.example:8443",)},
+        {"origins": ("https://board.example:8443",)},
+    ],
+    ids=str,
+)
+def test_a_port_of_what_stands_before_it_is_answered(state: Path, more: dict[str, Any]) -> None:
+    with live(state, Settings(**more)) as service:
+        assert service.ask("/healthz", {"host": "board.example:8443"}).status == 200
+        assert service.ask("/healthz", {"host": "other.example:8443"}).status == 421
 
 
 @pytest.mark.parametrize("more", [("Host: evil.example",), ("Host: 127.0.0.1",)])
@@ -294,6 +318,34 @@ def test_one_client_has_so_many_connections(hurried: Live) -> None:
     assert 0 in answers
     assert 200 in answers
     assert hurried.ask("/healthz").status == 200
+
+
+@pytest.mark.parametrize(("proxies", "most"), [((), 3), (("127.0.0.1",), 12)])
+def test_the_connections_of_a_proxy_are_those_of_many_clients(
+    state: Path, proxies: tuple[str, ...], most: int
+) -> None:
+    settings = Settings(rate=1e4, burst=10_000, client_connections=3, proxies=proxies)
+    answered, connections = 0, list[socket.socket]()
+    with live(state, settings) as service:
+        try:
+            for _ in range(12):
+                connection = socket.create_connection(service.place, timeout=60)
+                connections.append(connection)
+                try:
+                    # it stays open
+                    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                    answered += connection.recv(65536).startswith(b"HTTP/1.1 200")
+                except (BrokenPipeError, ConnectionResetError):
+                    continue
+        finally:
+            for connection in connections:
+                connection.close()
+    assert answered == most
+
+
+def test_a_subnet_of_ipv6_is_one_client() -> None:
+    assert client_of("2001:db8::1") == client_of("2001:db8::ffff:2") != client_of("2001:db8:0:1::1")
+    assert client_of("::ffff:192.0.2.1") == client_of("192.0.2.1") != client_of("192.0.2.2")
 
 
 def test_too_many_requests_are_refused_and_said_when_to_ask_again(state: Path) -> None:

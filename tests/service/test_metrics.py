@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from service.conftest import OPERATOR
 from service.live import EPOCHS, Live, live
 
 from tallystick_service.health import Health, Problem
 from tallystick_service.metrics import Observations
+from tallystick_service.settings import Settings
 
 HOSTILE = 'peer"\n\\} 1\u202e'
 
@@ -27,7 +29,8 @@ def one(found: dict[Any, float], name: str, **labels: str) -> float:
 
 
 def test_metrics_are_what_the_state_has(service: Live) -> None:
-    found, state = samples(service), service.ask("/api/v1/state").json()
+    # the first answer is one that the second counts
+    state, found = service.ask("/api/v1/state").json(), samples(service)
     assert all(name.startswith("tallystick_") for name, _ in found)
     assert one(found, "epochs_closed") == EPOCHS
     digests = {"state_digest": state["digest"], "rules_digest": state["rules_digest"]}
@@ -66,10 +69,26 @@ def test_health_is_what_the_daemon_says(state: Path, status: Any, http: int) -> 
         reply, found = service.ask("/healthz"), samples(service)
     assert reply.status == http
     assert reply.json()["status"] == status
-    assert len(reply.json()["problems"]) == len(health.problems)
+    # a message may have paths and addresses
+    shown = [{"code": problem.code, "remedy": problem.remedy} for problem in health.problems]
+    assert reply.json()["problems"] == shown
     assert one(found, "health", status=status) == 1
     if health.problems:
         assert one(found, "problem", code="peer-differs") == 1
+
+
+def test_the_messages_of_health_are_the_operators(state: Path) -> None:
+    problem = Problem("chain", "found no answer of ws://10.0.0.7 (/srv/x)", "look at the chain")
+    health = Health("degraded", (problem,))
+    with live(state, Settings(operator=OPERATOR), health=lambda: health) as service:
+        secret = {"authorization": f"Bearer {OPERATOR}"}
+        for address in ("/healthz", "/network/validators"):
+            seen, whole = service.ask(address), service.ask(address, secret)
+            assert b"look at the chain" in seen.body
+            assert b"10.0.0.7" not in seen.body
+            assert b"10.0.0.7" in whole.body
+        wrong = service.ask("/healthz", {"authorization": "Bearer x"})
+    assert wrong.status == 401
 
 
 def test_observations_are_a_copy(observations: Observations) -> None:

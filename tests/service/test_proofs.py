@@ -73,6 +73,40 @@ def test_a_proof_for_another_service_is_refused(service: Live, state: Path) -> N
         assert other.ask(ADDRESS, other.proof()).status == 200
 
 
+@pytest.mark.parametrize(
+    "origin", ["http://127.0.0.1:9999", "https://localhost", "http://localhost"]
+)
+def test_no_host_that_the_sender_names_makes_a_proof_hold(
+    service: Live, state: Path, origin: str
+) -> None:
+    """Who had a miner sign in to another service on the same name cannot use the proof here."""
+    named = {"host": origin.partition("//")[2]}
+    reply = service.ask(ADDRESS, {**service.proof(origin=origin), **named})
+    assert reply.status in {401, 421}
+    with live(state, Settings(proxies=("127.0.0.1",))) as proxied:
+        reply = proxied.ask(ADDRESS, {**proxied.proof(origin=origin), **named})
+        assert (reply.status, reply.code) == (401, "bad-proof")
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[", "http://[::1", "https://]", "http://:99999999", "//"]
+)
+def test_an_origin_that_is_none_is_refused(service: Live, origin: str) -> None:
+    reply = service.ask(ADDRESS, service.proof(origin=origin))
+    assert (reply.status, reply.code) == (401, "bad-proof")
+
+
+def test_a_proof_holds_for_each_origin_that_the_settings_name_and_for_loopback(
+    state: Path,
+) -> None:
+    origins = ("https://board.example", "https://other.example:8443")
+    with live(state, Settings(origins=origins, proxies=("127.0.0.1",))) as service:
+        for origin in (*origins, service.address, "HTTPS://Board.Example"):
+            assert service.ask(ADDRESS, service.proof(origin=origin)).status == 200
+        for origin in ("http://board.example", "https://other.example", "https://127.0.0.1"):
+            assert service.ask(ADDRESS, service.proof(origin=origin)).status == 401
+
+
 def test_a_proof_of_a_proxied_service_names_its_own_origin(state: Path) -> None:
     settings = Settings(hosts=("board.example",))
     with live(state, settings) as service:

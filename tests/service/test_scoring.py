@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,26 @@ def test_no_process_outlives_its_service(state: Path, monkeypatch: pytest.Monkey
             assert post(service, RECORD).status == 200
         assert [process.returncode for process in started] == [None]
     assert [process.returncode for process in started] != [None]
+
+
+def test_a_process_is_ready_before_a_record_is_posted(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, start = threading.Event(), ScoringProcesses._started
+
+    async def told(self: ScoringProcesses) -> asyncio.subprocess.Process:
+        process = await start(self)
+        started.set()
+        return process
+
+    monkeypatch.setattr(ScoringProcesses, "_started", told)
+    with live(state) as service:
+        assert service.ask("/healthz").status == 200
+        assert started.wait(600)
+        started.clear()
+        assert post(service, RECORD).status == 200
+        # it was scored by the one that was there
+        assert not started.is_set()
 
 
 def test_a_posted_rule_set_scores() -> None:

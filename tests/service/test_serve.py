@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from cli.command import COMMAND, run
-from service.live import Live
+from service.live import OWN, Live
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # what the command warns of
 _START_S = 600
@@ -60,6 +60,25 @@ def test_it_serves_a_state_until_a_signal(state: Path, number: signal.Signals) -
             process.send_signal(number)
             out, err = process.communicate(timeout=_START_S)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["board.example", "https://board.example/", "https://board.example:443", "ftp://a", "http://["],
+)
+def test_an_origin_that_is_none_is_refused(state: Path, origin: str) -> None:
+    arguments = ("serve", "--state", str(state), "--origin", origin)
+    done = run(*arguments)
+    assert done.status == 2
+    assert f"found the --origin {origin}, expected one such as" in " ".join(done.err.split())
+
+
+def test_a_proof_for_the_origin_of_the_option_holds(state: Path) -> None:
+    more = ("--origin", "https://board.example", "--proxy", "127.0.0.1")
+    with served("--state", str(state), *more) as (service, _said, _process):
+        proof = service.proof(origin="https://board.example")
+        address = f"/api/v1/miners/{OWN}/epochs"
+        assert service.ask(address, {**proof, "host": "board.example"}).status == 200
 
 
 def test_each_start_has_another_secret(state: Path) -> None:

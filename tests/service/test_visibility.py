@@ -190,3 +190,19 @@ def test_without_an_embargo_the_last_weights_are_public(state: Path) -> None:
         assert service.ask(f"/api/v1/epochs/{EPOCHS}/weights").code == "no-such-epoch"
     with live(state, Settings(embargo=EPOCHS)) as service:
         assert service.ask("/api/v1/epochs/0/weights").code == "embargo"
+
+
+def test_no_tag_tells_of_what_is_not_shown(service: Live) -> None:
+    """A star would be met by whatever is there, and by what is not."""
+    star = {"if-none-match": "*"}
+    for address in ("/api/v1/miners", "/api/v1/epochs/99", f"/api/v1/epochs/{EPOCHS - 1}/weights"):
+        assert service.ask(address, star).status == service.ask(address).status >= 400
+    assert service.ask("/api/v1/state", star).status == 200
+
+
+def test_a_tag_holds_for_one_embargo(state: Path) -> None:
+    tags = set()
+    for embargo in (0, 1):
+        with live(state, Settings(embargo=embargo)) as service:
+            tags.add(service.ask("/api/v1/state").headers["etag"])
+    assert len(tags) == 2

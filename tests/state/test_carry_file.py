@@ -329,6 +329,8 @@ BAD_VALUES = [
         changed("miners", "hk-1", value={"uid": 0, "types": [PYTHON]}),
         'hk-1.uid: found the uid 0 of "hk-0"',
     ),
+    (changed("miners", "a\0b", value={"types": [PYTHON]}), "expected text without control char"),
+    (changed("miners", "a\x9b", value={"types": [PYTHON]}), "expected text without control char"),
     (changed("miners", "h" * 65, value={"types": [PYTHON]}), "of 65 characters"),
     (
         changed("thresholds", PYTHON, "other", value="0.100000000"),
@@ -367,6 +369,28 @@ def test_columns_of_who_has_left_are_refused(tmp_path: Path) -> None:
     del value["miners"]["hk-0"]["uid"]
     with pytest.raises(StateError, match="without a uid"):
         Ledger.create(tmp_path / "state.db", SKILLS, carry=written(tmp_path, value))
+
+
+def test_a_number_with_a_point_is_refused_and_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "carry.json"
+    path.write_text('{"format": 1.0, "miners": {}}', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        CarryFile.read(path)
+    assert str(caught.value) == f"{path}: found the number 1.0, expected whole ones"
+
+
+def test_more_miners_than_slots_are_refused_with_the_limit(tmp_path: Path) -> None:
+    miners = {f"hk-{number}": {"types": [PYTHON]} for number in range(65537)}
+    with pytest.raises(InputError, match="expected at most 65536 miners, by hotkey"):
+        CarryFile.read(written(tmp_path, {"format": 1, "miners": miners}))
+
+
+def test_the_end_of_a_message_about_a_long_hotkey_is_there(tmp_path: Path) -> None:
+    path = written(tmp_path, changed("miners", "h" * 100_000, value={"types": [PYTHON]}))
+    done = run("state", "init", "--rules", SKILLS, "--state", tmp_path / "s.db", "--carry", path)
+    assert done.status == 2
+    assert "of 100000 characters, expected 1 to 64" in done.err
+    assert len(done.err) < 1000
 
 
 def test_a_text_that_is_no_json_is_refused_by_its_line(tmp_path: Path) -> None:

@@ -106,6 +106,14 @@ def test_paths_are_of_the_folder_of_the_file(tmp_path: Path) -> None:
             "found hotkey and wallet",
         ),
         ('"http://198.51.100.7:8090"', '"ftp://x"', ":18: exchange.peers", 'found "ftp://x"'),
+        ("port = 0", "port = 0.0", ":27: service.port", "found 0.0, expected a whole number"),
+        ("format = 1", "format = 1.0", ":1: format", "found 1.0, expected a whole number: write 1"),
+        (
+            'state = "',
+            'stat = "',
+            ":2: validator",
+            'found "stat" and no "state", expected the keys',
+        ),
         ("port = 0", "port = 70000", ":27: service.port", "found 70000"),
         ('level = "debug"', 'level = "loud"', ":30: log.level", 'found "loud"'),
         ('key = "key.pem"\n', "", ":23: checkpoints.password_file", "expected none without"),
@@ -121,6 +129,11 @@ def test_a_mistake_is_told_by_its_place(
         Configuration.load(path)
     assert f"{path}{place}" in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_seconds_may_have_a_point(tmp_path: Path) -> None:
+    text = WHOLE.replace("poll_seconds = 0.5", "poll_seconds = 6.0")
+    assert Configuration.load(written(tmp_path, text)).poll_seconds == 6
 
 
 def test_posts_need_the_service(tmp_path: Path) -> None:

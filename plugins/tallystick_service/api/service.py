@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+import attrs
 from anyio import to_thread
 
 from tallystick.errors import TallystickError
-from tallystick.json_values import JsonObject, json_value
+from tallystick.json_values import JsonObject
 from tallystick_service.answer import Answer, json_answer
 from tallystick_service.answers import HealthAnswer
 from tallystick_service.exposition import CONTENT_TYPE, exposition
@@ -33,7 +34,11 @@ async def _health(question: Question) -> Answer:
         health = Health("failing", (_UNREADABLE, *health.problems))
     is_failing = health.status == "failing"
     status = HTTPStatus.SERVICE_UNAVAILABLE if is_failing else HTTPStatus.OK
-    return json_answer(json_value(health), status)
+    problems = [
+        {name: text for name, text in attrs.asdict(problem).items() if text}
+        for problem in health.seen_by(question.viewer).problems
+    ]
+    return json_answer({"status": health.status, "problems": problems}, status)
 
 
 def _metrics(question: Question) -> Answer:

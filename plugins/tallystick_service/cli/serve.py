@@ -20,6 +20,7 @@ from tallystick.cli.progress import working
 from tallystick.cli.settings import Setting
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import OutputError
+from tallystick.io.text import visible
 from tallystick_state.cli.options import signer_options
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PORT = 8640
 _SECRET_BYTES = 24
 _UNPROTECTED = (
     "found the host {host}, which others reach, expected a proxy with TLS before it: a proof can "
-    "be copied on its way; name the proxy with --proxy, and its own name with --allow-host"
+    "be copied on its way; name the proxy with --proxy, and its own address with --origin"
 )
 
 
@@ -42,7 +43,7 @@ _UNPROTECTED = (
         "tallystick serve --demo",
         "tallystick serve --state subnet.db",
         "tallystick serve --operator --state subnet.db",
-        "tallystick serve --allow-host board.example --proxy 127.0.0.1 --state subnet.db",
+        "tallystick serve --origin https://board.example --proxy 127.0.0.1 --state subnet.db",
     ),
 )
 @click.option(
@@ -68,7 +69,14 @@ _UNPROTECTED = (
     "names",
     multiple=True,
     metavar="NAME",
-    help="A name by which the service may be asked; repeat for each.",
+    help="A name, or NAME:PORT, by which the service may be asked; repeat for each.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="URL",
+    help="An origin by which miners ask it, such as https://board.example; repeat for each.",
 )
 @click.option(
     "--proxy",
@@ -99,6 +107,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     port: int,
     operator: bool,
     names: tuple[str, ...],
+    origins: tuple[str, ...],
     proxies: tuple[str, ...],
     embargo: int,
     proofs: Path | None,
@@ -112,6 +121,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
     that is printed shows everything, to this machine alone. With --demo it makes a network up in
     a temporary folder, which is removed at the end. A signer signs the checkpoint. SIGTERM ends it.
     """
+    from tallystick_service.origins import is_origin
     from tallystick_service.server import bound, check_installed, is_loopback
     from tallystick_service.settings import LOOPBACK, Settings
 
@@ -121,6 +131,10 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("found no state, expected --state STATE, or --demo")
     if proofs is not None and not proofs.is_dir():
         raise click.UsageError(f"found no folder {proofs}, expected the one of --proofs")
+    for origin in origins:
+        if not is_origin(origin):
+            expected = "one such as https://board.example, without a path or the usual port"
+            raise click.UsageError(f"found the --origin {visible(origin)}, expected {expected}")
     if operator and not is_loopback(host):
         raise click.UsageError("--operator is for this machine alone: leave out --host")
     check_installed()
@@ -134,6 +148,7 @@ def serve(  # noqa: PLR0913, PLR0917  # one argument for each option
         operator=secrets.token_urlsafe(_SECRET_BYTES) if operator else None,
         embargo=embargo,
         proofs=proofs,
+        origins=tuple(dict.fromkeys(origin.lower() for origin in origins)),
         proxies=proxies,
         store=None if where is None else _place(where),
     )

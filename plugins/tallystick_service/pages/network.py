@@ -139,7 +139,8 @@ def _epoch(question: Question) -> Answer:
 
 async def _validators(question: Question) -> Answer:
     question = await versioned(question)
-    observed, health = question.site.observations.observed(), question.site.health()
+    observed = question.site.observations.observed()
+    health = question.site.health().seen_by(question.viewer)
     return question.page("validators.html", observed=observed, health=health)
 
 

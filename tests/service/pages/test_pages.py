@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlencode
 import pytest
 from cli.command import run
 from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live
+from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live, made
 
 import tallystick
 from tallystick.io.text import printable, visible
@@ -172,6 +172,23 @@ def test_the_csv_of_a_miner_has_every_epoch(service: Live, state: Path) -> None:
         ]
     told = [(row["epoch"], row["skill_type"], row["reputation"]) for row in found]
     assert sorted(told) == sorted(expected)
+
+
+def test_a_miner_whose_name_is_no_part_of_an_address_has_no_link(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with tallystick.Ledger.open(path) as ledger:
+        for number, name in enumerate((".", "..", "a\0b")):
+            ledger.register(name, 240 + number, TYPES)
+    with live(path) as service:
+        found = page(service, "/network")
+    assert found.text.count("no page: no address has this name") >= 3
+    assert not {"/miners/.", "/miners/..", "/miners/a%00b"} & set(found.links)
+
+
+def test_what_cannot_be_seen_is_its_code_in_a_table(service: Live) -> None:
+    text = service.ask(f"/network/leaderboards/{TYPES[0]}.csv").body.decode()
+    assert "\u202e" not in text
+    assert "\\u202eevil" in text.lower()
 
 
 def test_tables_of_the_network_are_those_of_the_command_line(service: Live, state: Path) -> None:

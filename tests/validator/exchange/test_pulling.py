@@ -309,6 +309,7 @@ def test_nobody_listens(shelf: Shelf) -> None:
     [
         *("ftp://peer", "file:///etc/passwd", "peer:80", "http://", "http://peer:0", ""),
         *("http://peer:99999", "http://peer/?a=b", "http://peer/#x", "http://u:p@peer"),
+        *("http://[", "http://[::1", "https://]:80"),
     ],
 )
 def test_what_is_no_plain_address_is_refused(shelf: Shelf, url: str) -> None:
