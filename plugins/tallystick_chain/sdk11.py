@@ -370,9 +370,7 @@ class Sdk11:
 
         async def ask(client: Any) -> Receipt:  # noqa: ANN401  # of the SDK
             call = self._sdk.calls.Commitments.set_commitment(netuid=netuid, info=info)
-            return _receipt(
-                await client.submit_call(call, signer, signer="hotkey", period=PERIOD)
-            )
+            return _receipt(await client.submit_call(call, signer, signer="hotkey", period=PERIOD))
 
         return self._write(ask, signer, deadline_s)
 

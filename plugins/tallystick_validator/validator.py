@@ -47,6 +47,7 @@ from tallystick_validator.closing import EpochClosing, close, epochs_due, row_du
 from tallystick_validator.exclusive import exclusive
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
+from tallystick_validator.membership import check_membership, lengths_of_others
 from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
@@ -266,7 +267,7 @@ class Validator:
             real = Path(os.path.realpath(store))
             lock = real.with_name(f"{real.name}.daemon")
             stack.enter_context(exclusive(lock, f"the state {self.ledger.store.shown}"))
-        self._check_state()
+        check_membership(self.ledger, self.network)
         self._compare_epochs(self.ledger.in_force.at(self.ledger.open_epoch()))
         self._opened, self._weights = stack, dict[int, WeightsToSet]()
         self._rows = None
@@ -306,57 +307,16 @@ class Validator:
         )
         return self._make_agreement(parts)
 
-    def _check_state(self) -> None:
-        """Refuse a state that no validator of this network has.
-
-        Raises:
-            InputError: it began with other rules, or names a validator of its own.
-        """
-        genesis = self.ledger.in_force.at(0).digest
-        if self.network.genesis not in {None, genesis}:
-            raise InputError(
-                f"{self.ledger.store.shown}: found a state that began with the rules {genesis}, "
-                f"expected {self.network.genesis}, the genesis of the network file: take the state "
-                "of this network"
-            )
-        begun_with = self.ledger.in_force.origin.network
-        if begun_with not in {None, self.network.digest}:
-            raise InputError(
-                f"{self.ledger.store.shown}: found a state that began with the network file "
-                f"{begun_with}, expected {self.network.digest}: take the network file of the "
-                "others, or the state"
-            )
-        own = self.ledger.allowed.validator
-        if self.network.exchange is not None and own is not None:
-            raise InputError(
-                f"{self.ledger.store.shown}: found a state of the validator {visible(own)}, "
-                "expected one that names none, as the states of a network are equal: begin it "
-                "without --validator"
-            )
-
     def _compare_epochs(self, rules: EpochRules) -> None:
-        """Tell lines whose epochs have another number of blocks than those of the network file.
-
-        The network file decides: it is what validators share, and rules move to networks whose
-        epochs are of other lengths. So it is a fact and a warning, and no problem for ever.
-        """
-        from tallystick_state.sections.epochs import EPOCHS
-
-        blocks = {line.line: line.rule_set.section(EPOCHS) for line in rules.lines}
-        length = self.network.epoch_blocks
-        others = {
-            line: epochs.blocks
-            for line, epochs in blocks.items()
-            if epochs is not None and epochs.blocks != length
-        }
+        others = lengths_of_others(rules, self.network)
         if others and others != self._other_epochs:
             found = ", ".join(
                 f"{blocks} blocks in {visible(line)}" for line, blocks in others.items()
             )
             message = "found epochs of %s, expected %d as in the network file, which decides"
-            _LOG.warning(message, found, length)
+            _LOG.warning(message, found, self.network.epoch_blocks)
         self._other_epochs = others
-        self.watch.know(epoch_blocks={"network": length, "rules": others})
+        self.watch.know(epoch_blocks={"network": self.network.epoch_blocks, "rules": others})
 
     def stop(self) -> None:
         """End `run` after the step under way; any thread may call it."""

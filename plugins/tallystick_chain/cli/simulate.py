@@ -25,7 +25,7 @@ _LONGEST_BLOCK = 3600
     "simulate",
     epilog=examples(
         "tallystick chain simulate --file simulated.toml",
-        "tallystick chain simulate --file simulated.toml --port 9955 --block-time 0.05",
+        "tallystick chain simulate --file simulated.toml --block-time 0.05",
         "tallystick chain simulate --file simulated.toml --stepped --json",
     ),
 )

@@ -43,7 +43,8 @@ _UNPROTECTED = (
         "tallystick serve --demo",
         "tallystick serve --state subnet.db",
         "tallystick serve --operator --state subnet.db",
-        "tallystick serve --origin https://board.example --proxy 127.0.0.1 --state subnet.db",
+        "tallystick serve --origin https://board.example --proxy 127.0.0.1 \\",
+        "    --state subnet.db",
     ),
 )
 @click.option(

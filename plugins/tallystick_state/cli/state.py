@@ -68,7 +68,8 @@ def state() -> None:
         "    --hear 5Other --state subnet.db",
         "tallystick state init --rules skills@1.2.0 --validator 5Mine \\",
         "    --trust trust.toml --state subnet.db",
-        "tallystick state init --rules skills@1.2.0 --carry carry.json --state subnet.db",
+        "tallystick state init --rules skills@1.2.0 --carry carry.json \\",
+        "    --state subnet.db",
     ),
 )
 @rules_option("Once for each line.", required=True, multiple=True)
