@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tallystick_state.trust.envelope import Envelope
@@ -101,6 +101,9 @@ class Agreement(Protocol):
     def problems(self) -> tuple[Problem, ...]:
         """Return what is wrong now: peers that cannot be reached, that differ, and where."""
 
+    def compared(self) -> Mapping[str, bool]:
+        """Return the peers whose digests were compared, and whether they are ours."""
+
     def routes(self) -> Sequence[Any]:
         """Return the Starlette routes for peers."""
 
@@ -140,6 +143,10 @@ class Alone:
     def problems(self) -> tuple[Problem, ...]:
         """Return nothing: there are no peers."""
         return ()
+
+    def compared(self) -> Mapping[str, bool]:
+        """Return nothing: there are no peers."""
+        return {}
 
     def routes(self) -> Sequence[Any]:
         """Return no route."""

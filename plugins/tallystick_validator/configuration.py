@@ -96,7 +96,7 @@ class Configuration:
     password_file: Path | None = None
     serves: bool = False
     host: str = "127.0.0.1"
-    port: int = 8090
+    port: int = 8640
     allow_hosts: tuple[str, ...] = ()
     log_level: str = "info"
 

@@ -498,6 +498,14 @@ class BatchExchange:
             if peer.url in self._differences:
                 yield self._differences[peer.url]
 
+    def compared(self) -> Mapping[str, bool]:
+        """Return the peers that answered, by their URLs, and whether their digests are ours."""
+        return {
+            visible(peer.url): peer.url not in self._differences
+            for peer in self._puller.peers
+            if peer.status is not None
+        }
+
     def _not_heard(self, epoch: int) -> Problem:
         found = f"found {short(self._hotkey)} without a voice at the end of the epoch {epoch}"
         asks = "a permit" if self._rules.hear is None else "its name under hear"

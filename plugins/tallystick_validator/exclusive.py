@@ -14,6 +14,19 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST = 20
 
 
+def made(folder: Path) -> None:
+    """Make a folder of the daemon, for its owner alone, where it is not there.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        found = f"{folder}: cannot be made ({error.strerror})"
+        raise InputError(f"{found}: name another folder") from error
+
+
 @contextmanager
 def exclusive(path: Path, what: str) -> Iterator[None]:
     """Hold a lock while the block runs; the file stays, with the number of the last process.

@@ -158,6 +158,7 @@ class Intake:
         network_file: str = "",
         waiting_bytes: int = MAX_WAITING_BYTES,
         batch_bytes: int = MAX_BATCH_BYTES,
+        rejected: Callable[[str], None] | None = None,
     ) -> None:
         """Open the file, or begin it.
 
@@ -169,6 +170,7 @@ class Intake:
                 empty: it is not compared.
             waiting_bytes: the most that may wait.
             batch_bytes: the most that a batch may have.
+            rejected: told the code of each line that is rejected.
 
         Raises:
             InputError: the file is of another validator, network or network file.
@@ -176,6 +178,7 @@ class Intake:
         """
         self.path, self.admission = path, admission
         self._waiting_bytes, self._batch_bytes = waiting_bytes, batch_bytes
+        self._rejected = rejected
         self._work: queue.SimpleQueue[_Lines | _Call | None] = queue.SimpleQueue()
         self._closed = False
         with self._errors():
@@ -343,6 +346,9 @@ class Intake:
             return
         for item, answer in zip(items, answers, strict=True):
             item.answers.set_result(answer)
+            for each in answer:
+                if each.code and self._rejected is not None:
+                    self._rejected(each.code)
 
     def _answers(self, item: _Lines) -> list[Answer]:
         numbered = enumerate(item.lines, item.first)

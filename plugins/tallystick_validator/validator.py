@@ -37,6 +37,7 @@ from tallystick_chain.setter import journal_subject
 from tallystick_chain.submission import Outcome
 from tallystick_chain.sync import immune_hotkeys, miner_slots
 from tallystick_chain.weight_rows import WeightsToSet, weights_to_set
+from tallystick_service.metrics import Observations
 from tallystick_validator.admission import Admission, Admitted
 from tallystick_validator.adoptions import AdoptionFolder
 from tallystick_validator.agreement import Agreement, Alone, Counted, Waiting
@@ -44,7 +45,7 @@ from tallystick_validator.chain_calls import DEADLINE_SECONDS, BoundedChain
 from tallystick_validator.chain_history import ChainHistory
 from tallystick_validator.checkpoint_files import NEWEST, checkpoint_of, publish
 from tallystick_validator.closing import EpochClosing, close, epochs_due, row_due
-from tallystick_validator.exclusive import exclusive
+from tallystick_validator.exclusive import exclusive, made
 from tallystick_validator.health import Health, Problem, Watch
 from tallystick_validator.intake import MAX_WAITING_BYTES, Intake
 from tallystick_validator.membership import check_membership, lengths_of_others
@@ -52,7 +53,7 @@ from tallystick_validator.row_sending import RowSender
 from tallystick_validator.sources import FolderSource
 
 if TYPE_CHECKING:
-    from tallystick_service.metrics import Observations, ReceiptKind
+    from tallystick_service.metrics import ReceiptKind
     from tallystick_state.ledger import Ledger
     from tallystick_state.rules import EpochRules
     from tallystick_state.trust.keys import Signer
@@ -149,7 +150,7 @@ class Validator:
         options: what it does beside closing epochs.
         watch: what is wrong now.
         folder: of the daemon's own files.
-        observations: what the service counts; None without it.
+        observations: counts and times for `/metrics`.
         ledger: the state, while it is open.
         intake: its records, while it is open.
         agreement: the batches of all validators, while it is open.
@@ -196,7 +197,7 @@ class Validator:
         self.watch = Watch()
         self._state, self.folder = state, path_of(folder, "the folder of a daemon")
         self._checkpoints = self.options.checkpoints or self.folder / CHECKPOINTS
-        self.observations: Observations | None = None
+        self.observations = Observations()
         self._hotkey, self._signer = hotkey, signer
         self._make_agreement, self._held = agreement, held or NoLock()
         if self.network.exchange is not None and agreement is None:
@@ -255,11 +256,7 @@ class Validator:
     def _open_parts(self, stack: ExitStack) -> None:
         from tallystick_state.ledger import Ledger
 
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            found = f"{self.folder}: cannot be made ({error.strerror})"
-            raise InputError(f"{found}: name another folder") from error
+        made(self.folder)
         stack.enter_context(exclusive(self.folder / LOCK, "this folder"))
         self.ledger = stack.enter_context(Ledger.open(self._state))
         store = self.ledger.store.path
@@ -280,11 +277,13 @@ class Validator:
                 network=self.network.name,
                 network_file=self.network.digest,
                 waiting_bytes=self.options.waiting_bytes,
+                rejected=self.observations.rejected,
             )
         )
         self._history = ChainHistory(self.chain, self.intake)
         self._records = None
         if self.options.records is not None:
+            made(self.options.records)
             self._records = FolderSource(self.options.records, self.intake)
         adoptions = self.options.adoptions
         self._adoptions = None if adoptions is None else AdoptionFolder(adoptions)
@@ -388,6 +387,11 @@ class Validator:
         await self._stage("counts", self._in_peers, self._count_records)
         opened = await self._stage("state", self._in_state, self.ledger.open_epoch)
         self.watch.put("peers", self.agreement.problems())
+        compared = self.agreement.compared()
+        self.observations.peers(
+            (peer for peer, agrees in compared.items() if agrees),
+            (peer for peer, agrees in compared.items() if not agrees),
+        )
         if opened is not None:
             self._open_epoch = opened
         self.watch.know(finalized=finalized, open_epoch=self._open_epoch)
@@ -439,8 +443,7 @@ class Validator:
         self.watch.put(name, [Problem.of(code, message, failing=True)])
 
     def _took(self, name: str, seconds: float) -> None:
-        if self.observations is not None:
-            self.observations.took(name, seconds)
+        self.observations.took(name, seconds)
 
     def _take_records(self) -> _Told | None:
         if self._records is None:
@@ -530,8 +533,7 @@ class Validator:
     def _behind(self, finalized: int, open_epoch: int) -> None:
         behind = max(0, finalized - self.network.closing_block(open_epoch))
         self.watch.know(blocks_behind=behind)
-        if self.observations is not None:
-            self.observations.chain(finalized, behind)
+        self.observations.chain(finalized, behind)
         problems = []
         if behind > self.network.epoch_blocks:
             message = (
@@ -652,7 +654,7 @@ class Validator:
 
     def _row_became(self, outcome: Outcome) -> None:
         kind = _RECEIPTS.get(outcome)
-        if self.observations is not None and kind is not None:
+        if kind is not None:
             self.observations.received(kind)
 
 

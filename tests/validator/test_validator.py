@@ -107,7 +107,15 @@ def test_the_chain_sees_the_row_of_each_epoch_once(
                 await validator.step()
             assert validator.health().facts["rows"] == dict.fromkeys("0123", "set")
 
+            assert validator.intake.take([b"{}"]).result()[0].status == "rejected"
+
     asyncio.run(run())
+    observed = validator.observations.observed()
+    assert observed.last_block is not None
+    assert observed.blocks_behind == 0
+    assert observed.receipts["set"] == 4
+    assert observed.steps["closing"].count >= 4
+    assert sum(observed.rejects.values()) == 1
     rows = [entry for entry in chain.log if entry.kind == "row"]
     assert len(rows) == 4
     assert {entry.version_key for entry in rows} == {1_002_000}

@@ -13,6 +13,7 @@ from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import attrs
 import rfc8785
@@ -332,10 +333,12 @@ def subnet(  # noqa: PLR0913  # what a test changes
                 network=networks[index],
             )
             houses.append(house)
-            stack.enter_context(served(app_of(house), listeners[index]))
+            asked = [urlsplit(wire.url).netloc for (_, who), wire in wires.items() if who == index]
+            stack.enter_context(served(app_of(house, asked), listeners[index]))
         yield Subnet(chain, networks[0], houses, wires)
 
 
-def app_of(house: House) -> ASGIApp:
-    """What a validator gives its peers."""
-    return application(house.exchange.routes(), SETTINGS)
+def app_of(house: House, asked: Iterable[str] = ()) -> ASGIApp:
+    """What a validator gives its peers; they ask it by the ports of the wires, too."""
+    settings = attrs.evolve(SETTINGS, hosts=(*SETTINGS.hosts, *asked))
+    return application(house.exchange.routes(), settings)

@@ -269,6 +269,7 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
             assert "state evidence --epoch 1" in problem.remedy
             assert "tallystick dispute state.db" in problem.remedy
         assert [p.code for p in net.houses[2].exchange.problems()] == ["peer-differs"] * 2
+        assert sorted(net.houses[0].exchange.compared().values()) == [False, True]
 
 
 @pytest.mark.slow

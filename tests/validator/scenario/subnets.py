@@ -131,13 +131,16 @@ class House:
         shutil.copyfile(state, self.folder / "subnet.db")
         (self.folder / "network.toml").write_text(network)
         peers = ", ".join(f'"http://127.0.0.1:{wire.port}"' for wire in self.peers.values())
+        # peers ask it by the ports of the wires between them
+        names = ", ".join(f'"127.0.0.1:{wire.port}"' for wire in self.to_it)
         (self.folder / "validator.toml").write_text(
             f'format = 1\n[validator]\nstate = "subnet.db"\nnetwork = "network.toml"\n'
             f'folder = "daemon"\nadoptions = "adoptions"\n'
             f'[chain]\nurl = "simulate://127.0.0.1:{self.chain.port}"\nsimulated = "{self.name}"\n'
             f"poll_seconds = 0.1\ndeadline_seconds = 20\n"
             f'[intake]\nsocket = "in.sock"\nfolder = "records"\npost = true\n'
-            f"[exchange]\npeers = [{peers}]\n[service]\nport = 0\n{more}"
+            f"[exchange]\npeers = [{peers}]\n[service]\nport = 0\n"
+            f"allow_hosts = [{names}]\n{more}"
         )
 
     # its process
