@@ -68,7 +68,10 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "policy": "the policy of content of a page",
         "secret": "what an operator proves itself by",
     },
-    "tallystick_validator": {"evidence": "a command that exports what a dispute asks for"},
+    "tallystick_validator": {
+        "evidence": "a command that exports what a dispute asks for",
+        "shell": "the program that would expand ~ in a path",
+    },
 }
 """The words of each floor's own subject that rule sets use too, but those of its own files."""
 BY_CHANCE: Mapping[tuple[str, str], str] = {
