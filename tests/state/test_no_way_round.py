@@ -95,11 +95,14 @@ SIGNED: Mapping[str, tuple[Asked, ...]] = {
 OF_LINES = {"share"}
 """Those that are signed too, in a state of several lines: `test_pools` comes with the same."""
 OPERATORS = {"register", "sync_miners", "clear", "accept", "drop", "close_epoch", "select_group"}
+OPERATORS |= {"prune"}
 """Those that write what the operator alone decides, of the subnet or of what waits."""
 BEGINNING = {"create"}
 READING = {
     *("open", "open_epoch", "queries", "scoring", "scorer", "close", "rules", "in_force"),
-    *("verify", "export", "backup"),
+    *("verify", "export", "backup", "plugins", "in_force_of"),
+    # a ledger again, whose changes are one transaction
+    "together",
 }
 OF_LEAVES = {"checkpoint", "epoch_log"}
 """Those that keep what follows from the log, which `verify` computes again."""
@@ -187,7 +190,7 @@ def test_the_log_itself_asks_for_signatures(tmp_path: Path) -> None:
 
 
 RAW = {"append", "put_envelope", "put_events", "put_head", "put_round", "put_snapshot"}
-RAW |= {"put_epoch_leaf"}
+RAW |= {"put_epoch_leaf", "put_pruned", "put_pruned_claims"}
 
 
 def test_every_way_to_write_a_store_itself_is_listed() -> None:
