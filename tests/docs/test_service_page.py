@@ -56,7 +56,7 @@ def test_the_limits_are_those_of_the_settings() -> None:
         f"{limits.rate:g} requests a second",
         f"{limits.burst} at once",
         f"{limits.clients} clients",
-        f"| {limits.connections}, {limits.client_connections} of one client |",
+        f"| {limits.connections}, {limits.client_connections} of one client;",
         f"{limits.seconds:g} s for the head",
         f"| {limits.processes} processes, {limits.scoring_seconds:g} s and {gib} GiB each",
         f"| {limits.body_bytes >> 20} MiB |",
