@@ -43,7 +43,7 @@ def python(release: str) -> Path:
 
 
 def golden() -> Path:
-    """What the source distribution of the newest release records of a chain."""
+    """Return the chain that the source distribution of the newest release has recorded."""
     home = FOLDER / f"golden-{NEWEST}.json"
     if not home.exists():
         with tempfile.TemporaryDirectory(dir=_made(FOLDER)) as folder:
@@ -64,7 +64,7 @@ def golden() -> Path:
 
 
 def answers(release: str, program: Path, question: Any, folder: Path) -> Any:  # noqa: ANN401  # JSON
-    """What a program in the environment of a release answers to a question: JSON both."""
+    """Return the answer of a program in the environment of a release; JSON both ways."""
     done = subprocess.run(
         [python(release), program],
         input=json.dumps({"paths": _paths(), "question": question}),
@@ -109,7 +109,7 @@ def _put(made: Path, home: Path) -> None:
 
 
 def extra() -> str:
-    """What the project's extra asks for."""
+    """Return the requirements of the project's extra."""
     [found] = [
         each
         for each in distribution("tallystick").requires or ()

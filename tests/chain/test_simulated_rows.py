@@ -203,7 +203,7 @@ WRONGS: tuple[tuple[Refusal, Change], ...] = (
     (Refusal.TOO_SOON, lambda chain: chain.set_hyperparameters(NETUID, rate_limit_blocks=99)),
     (Refusal.NO_PERMIT, lambda chain: chain.set_permit(NETUID, 0, permit=False)),
 )
-"""What is wrong about a caller, in the order in which the chain looks."""
+"""Refusals of a caller, in the order in which the chain looks."""
 
 
 @pytest.mark.parametrize("index", range(len(WRONGS)))

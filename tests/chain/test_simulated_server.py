@@ -65,7 +65,7 @@ def raw(url: str) -> socket.socket:
 
 
 def until_closed(connection: socket.socket) -> bytes:
-    """What comes until the other side closes."""
+    """Return the bytes that come until the other side closes."""
     data = b""
     while chunk := connection.recv(1 << 16):
         data += chunk

@@ -61,7 +61,7 @@ def test_the_units_call_commands_that_there_are() -> None:
 
 
 def test_the_daemon_is_asked_and_ended_as_it_promises() -> None:
-    """It notifies, ends within ten seconds of SIGTERM, and reads its file anew on SIGHUP."""
+    """The unit waits for its notice, for ten seconds after SIGTERM, and reloads by SIGHUP."""
     service = unit("tallystick.service")["Service"]
     assert service["Type"] == "notify"
     assert int(service["TimeoutStopSec"]) >= 10

@@ -1,4 +1,4 @@
-"""What watches a validator: alerts, a dashboard, and Prometheus that reads the real metrics."""
+"""Alerts and a dashboard of a validator, and Prometheus that reads the real metrics."""
 
 import json
 import re
@@ -80,7 +80,7 @@ def test_alerts_and_dashboard_name_metrics_that_there_are(metrics: str) -> None:
 
 
 def test_the_dashboard_is_one_by_grafanas_own_types() -> None:
-    """What its types do not know would be lost on the way through them."""
+    """A key that its types do not know would be lost on the way through them."""
     read = json.loads(json.dumps(Dashboard.from_json(dashboard()), cls=JSONEncoder))
     assert_within(dashboard(), read)
     ids = [panel["id"] for panel in dashboard()["panels"]]

@@ -68,7 +68,7 @@ def asked(url: str, method: str, *params: str) -> Any:  # noqa: ANN401  # JSON
 
 
 def normalized(_question: Any) -> Any:  # noqa: ANN401  # JSON
-    """What becomes of every weight that a row can have: of all in one row, and of each alone."""
+    """Return what the SDK makes of every weight: of all in one row, and of each alone."""
     values = list(range(65_536))
     try:
         from bittensor.intents.weights import normalize as convert

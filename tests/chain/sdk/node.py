@@ -285,7 +285,7 @@ class Node:
         await _notify(socket, watched, {"finalized": included})
 
     def _checked(self, data: bytes) -> dict[str, Any]:
-        """What a call says, once its signature is right."""
+        """Return the content of a call, once its signature is right."""
         extrinsic = self.codec.decode_extrinsic(f"0x{data.hex()}")
         call = extrinsic["call"]
         address = str(extrinsic["address"])

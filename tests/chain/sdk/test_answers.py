@@ -1,4 +1,4 @@
-"""What both adapters make of an SDK's answers, by stubs of what it answers with."""
+"""Answers of an SDK, as both adapters read them: by stubs."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""What next: each move is what the engine scores, none is better, none goes the wrong way."""
+"""Moves: each is scored by the engine, none is better, none goes the wrong way."""
 
 import copy
 import json
