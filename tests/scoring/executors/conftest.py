@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,10 +54,27 @@ def mortal() -> Iterator[LocalCluster]:
         yield found
 
 
-def _two_workers() -> LocalCluster:
-    from distributed import LocalCluster  # heavy, and of few tests
+@contextmanager
+def _two_workers() -> Iterator[LocalCluster]:
+    """Start a cluster of two worker processes, and end it within a minute.
 
-    return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    Dask has waited without end for its own scheduler to close. The processes are killed then.
+    """
+    from distributed import LocalCluster, Status  # heavy, and of few tests
+
+    found = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
+    try:
+        yield found
+    finally:
+        workers = [nanny.pid for nanny in found.workers.values() if nanny.pid is not None]
+        try:
+            found.close(timeout=60)
+        except TimeoutError:
+            for worker in workers:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+            # else it would be closed again, and waited for, as the session ends
+            found.status = Status.closed
 
 
 @pytest.fixture(scope="session")
