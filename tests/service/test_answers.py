@@ -163,7 +163,9 @@ def test_a_service_never_writes_its_state(tmp_path: Path) -> None:
         for address in ("/api/v1/state", "/api/v1/checkpoint", "/api/v1/epochs/1"):
             assert service.ask(address).status == 200
     assert path.read_bytes() == before
-    assert not [*tmp_path.glob("*-wal"), *tmp_path.glob("*-journal")]
+    # two connections that end at once may leave an empty one
+    assert not [wal for wal in tmp_path.glob("*-wal") if wal.stat().st_size]
+    assert not [*tmp_path.glob("*-journal")]
 
 
 @given(
