@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from tallystick.canonical import canonical_bytes, digest
 from tallystick.errors import InputError, OutputError, TallystickError
+from tallystick.io.atomic import sync_names
 from tallystick.io.documents import parse_json
 from tallystick.io.paths import PathLike, path_of
 from tallystick_chain.submission import (
@@ -86,7 +87,7 @@ class Journal:
             _lock(file, number)
             journal = cls(file, number, subject)
             if is_new:
-                _sync_folder(file.parent)
+                sync_names(file.parent)
         except BaseException:
             os.close(number)
             raise
@@ -242,11 +243,3 @@ def _lock(path: Path, number: int) -> None:
             "of a hotkey: stop the other",
             code="in-use",
         ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import attrs
 
 from tallystick.errors import InputError, OutputError, StoreError
-from tallystick.io.atomic import atomic_files
+from tallystick.io.atomic import atomic_files, sync_names
 from tallystick.io.lines import Splitter
 from tallystick.io.text import visible
 from tallystick.plugins.logger import logger_of
@@ -162,7 +162,7 @@ class FolderSource:
         private = next(filter(self._is_free, _names_like(name)))
         (self.folder / name).rename(self.folder / IN_PROGRESS / private)
         for folder in (self.folder / IN_PROGRESS, self.folder):
-            _sync_folder(folder)
+            sync_names(folder)
         return private
 
     def _is_free(self, name: str) -> bool:
@@ -222,14 +222,6 @@ def _names_like(name: str) -> Iterator[str]:
     stem = name.removesuffix(SUFFIX)
     for number in count(2):
         yield f"{stem}.{number}{SUFFIX}"
-
-
-def _sync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def _is_taken(name: str) -> bool:

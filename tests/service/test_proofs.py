@@ -79,7 +79,7 @@ def test_a_proof_for_another_service_is_refused(service: Live, state: Path) -> N
 def test_no_host_that_the_sender_names_makes_a_proof_hold(
     service: Live, state: Path, origin: str
 ) -> None:
-    """Who had a miner sign in to another service on the same name cannot use the proof here."""
+    """A proof made for another service on the same name does not hold here."""
     named = {"host": origin.partition("//")[2]}
     reply = service.ask(ADDRESS, {**service.proof(origin=origin), **named})
     assert reply.status in {401, 421}

@@ -292,6 +292,19 @@ def _sync(path: Path) -> None:
         os.close(number)
 
 
+def sync_names(folder: Path) -> None:
+    """Write the names of a folder to the disk.
+
+    Raises:
+        OSError: the folder cannot be opened, or the disk fails.
+    """
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        _sync_folder(number)
+    finally:
+        os.close(number)
+
+
 def _sync_folder(folder: int) -> None:
     try:
         os.fsync(folder)

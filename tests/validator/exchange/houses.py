@@ -339,6 +339,6 @@ def subnet(  # noqa: PLR0913  # what a test changes
 
 
 def app_of(house: House, asked: Iterable[str] = ()) -> ASGIApp:
-    """What a validator gives its peers; they ask it by the ports of the wires, too."""
+    """Return the routes of a validator for its peers, open to the ports of the wires too."""
     settings = attrs.evolve(SETTINGS, hosts=(*SETTINGS.hosts, *asked))
     return application(house.exchange.routes(), settings)

@@ -1,4 +1,4 @@
-"""What a validator gives its peers over HTTP: batches by hash, and nothing that is not theirs."""
+"""Answers of a validator to its peers over HTTP: batches by hash, and nothing else."""
 
 import http.client
 import time

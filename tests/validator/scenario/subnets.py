@@ -197,7 +197,7 @@ class House:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process runs."""
+        """True while the process runs."""
         return self.process is not None and self.process.poll() is None
 
     def kill(self, place: str) -> None:
@@ -256,14 +256,14 @@ class House:
         return {problem["code"] for problem in self.health()["problems"]}
 
     def has_acted(self, finalized: int) -> bool:
-        """Whether it is dead, or has taken a step at a finalized block."""
+        """Return whether the validator is dead, or has taken a step at a finalized block."""
         if not self.is_alive:
             return True
         block = self.health()["facts"].get("finalized")
         return block is not None and block >= finalized
 
     def tell(self) -> str:
-        """What is known of it, for who looks why a test fails."""
+        """Return exit status, health and the last lines of the log, for a failure's message."""
         code = None if self.process is None else self.process.poll()
         tail = "\n".join(map(json.dumps, self.log[-60:]))
         return f"{self.name} (exit status {code}): {json.dumps(self.health())}\n{tail}\n"
@@ -385,7 +385,7 @@ class Subnet:
         self.to(self.finalized + 1)
 
     def tell(self) -> str:
-        """What is known of all, for who looks why a test fails."""
+        """Return the same of every validator, for a failure's message."""
         told = "\n".join(house.tell() for house in self.houses)
         return f"no act on the block {self.finalized}:\n{told}"
 
@@ -448,7 +448,7 @@ def subnet(
 
 
 def tasks(entries: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:
-    """How often a state has each record, by validator and task."""
+    """Count the records of a state by validator and task."""
     return Counter(
         (entry["body"]["validator"], entry["body"]["task_id"])
         for entry in entries
