@@ -11,6 +11,7 @@ its end; the commands of the Makefile ask for it.
 """
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -112,6 +113,19 @@ def pytest_runtest_call() -> Iterator[None]:
 def pytest_runtest_teardown() -> Iterator[None]:
     """And the end of what it asked for."""
     return (yield from _ending_in_time())
+
+
+@pytest.fixture(autouse=True)
+def _no_log_before() -> None:
+    """Take away the log that a command of an earlier test began in the same process."""
+    for name in ("tallystick", None):
+        logger = logging.getLogger(name)
+        for handler in [*logger.handlers]:
+            if type(handler).__module__ == "tallystick.cli.log":
+                logger.removeHandler(handler)
+    engine = logging.getLogger("tallystick")
+    engine.propagate = True
+    engine.setLevel(logging.NOTSET)
 
 
 def _ending_in_time(seconds: float = _DEADLINE, again: float = _AGAIN) -> Iterator[None]:
