@@ -14,12 +14,15 @@ FLOORS = (
     "tallystick_consensus",
     "tallystick_state",
     "tallystick_conformance",
+    "tallystick_simulation",
     "tallystick_governance",
     "tallystick_chain",
     "tallystick_service",
     "tallystick_validator",
 )
 """From the lowest: a floor imports modules of the core, itself and floors below it."""
+NATIVE = "native"
+"""The folder of a distribution of its own, which is no package of the wheel."""
 PACKAGES = (CORE, *sorted((*FLOORS, *SKILL_TYPES)))
 """Every package that the wheel carries."""
 

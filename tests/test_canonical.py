@@ -67,6 +67,15 @@ def test_whole_numbers_of_records_are_doubles() -> None:
     assert canonical_doubles([5, 5.0, -0.0]) == b"[5,5,0]"
 
 
+@pytest.mark.parametrize(
+    "text", [":1.0,", "a:1e5,b", "[2.0]", '"', '\\":1.0,', "é:3.0}", "1234567890123456", ",7.0,"]
+)
+@pytest.mark.parametrize("number", [1.0, -0.0, 0.5, 1e16, 123456789012345.0, 1e-7])
+def test_texts_that_look_like_numbers_keep_their_bytes(text: str, number: float) -> None:
+    value = {"a": text, "b": [number, text, 2.0], text: {"c": number}, "d": 3.0}
+    assert canonical_doubles(value) == rfc8785.dumps(value)
+
+
 @pytest.mark.parametrize("value", [2**53, float("nan"), float("inf"), "\ud800"])
 def test_what_has_no_canonical_form_is_refused(value: object) -> None:
     with pytest.raises(CanonicalError):

@@ -109,11 +109,13 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
     "tallystick.plugins": (
         "commands",
         "entries",
+        "front",
         "generator",
         "logger",
         "property",
         "registry",
         "skill_type",
+        "strategy",
     ),
     "tallystick.records": (
         "decoding",
@@ -121,6 +123,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "extraction",
         "identity",
         "messages",
+        "native",
         "rejects",
         "schema",
         "strict_json",
@@ -144,6 +147,7 @@ FOR_FLOORS: Mapping[str, tuple[str, ...]] = {
         "structure",
         "timeline",
         "toml",
+        "toml_source",
     ),
     "tallystick.scoring": (
         "batch",

@@ -28,9 +28,14 @@ CanonicalError = rfc8785.CanonicalizationError
 
 _LARGEST = 2**53 - 1
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-_NUMBER = re.compile(rb"[:,\[]-?[0-9.]+(?:e|(?<=\.0)[,\]}]|(?<=[0-9]{16})[,\]}])")
-"""A number that RFC 8785 may write in another way than msgspec: 1.0, one with an exponent, or a
-whole one of 16 digits, which no double may hold."""
+_POINT, _ENDS = b".0", b",]}"
+"""The end of a whole number that msgspec writes with a point, and what may follow it."""
+_WHOLE = re.compile(rb"[:,\[](?:0|-?[1-9][0-9]{0,14})$")
+"""Such a number up to its point, and what stands before it; −0 and longer ones are none."""
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+"""Makes every digit a 0, so that fixed bytes can be searched for."""
+_EXPONENT, _LONG = re.compile(rb"0e[-+]?0+[,\]}]"), b"0" * 16
+"""The end of a number with an exponent, and sixteen digits, which no double may hold."""
 _KEY = re.compile(rb'[{,]"(?:[^"\\\x80-\xff]|\\.)*+[\x80-\xff](?:[^"\\]|\\.)*+":')
 """A key that is not ASCII, which RFC 8785 may put in another place."""
 _DOUBLE_EXACT = 1 << 53
@@ -75,12 +80,11 @@ def canonical_doubles(value: Any) -> bytes:  # noqa: ANN401  # what msgspec enco
     """
     import msgspec
 
-    encode, decode = plain_encoder(), msgspec.json.decode
-    data = encode(value)
-    if _may_differ(data):
-        # most have no more than a number such as 1.0, and RFC 8785 in Python takes long
-        data = encode(_with_whole_numbers(decode(data)))
-    return canonical_bytes(_with_doubles(decode(data))) if _may_differ(data) else data
+    data = _with_whole_numbers(plain_encoder()(value))
+    if data is None:
+        # RFC 8785 in Python takes long
+        return canonical_bytes(_with_doubles(msgspec.json.decode(plain_encoder()(value))))
+    return data
 
 
 def digest_of_bytes(data: bytes) -> str:
@@ -119,21 +123,35 @@ def _is_plain(value: object) -> bool:
     return kind is int and -_LARGEST <= value <= _LARGEST  # type: ignore[operator]
 
 
-def _may_differ(data: bytes) -> bool:
-    """Return whether RFC 8785 may write a part of the text in another way."""
-    return bool(_NUMBER.search(data)) or (not data.isascii() and bool(_KEY.search(data)))
+def _with_whole_numbers(data: bytes) -> bytes | None:
+    """Return JSON of msgspec with whole doubles as whole numbers, which RFC 8785 writes alike.
 
+    Most of a record is text, in which a pattern takes longer than a search for fixed bytes. What
+    looks like a number in a text has an odd count of quotes before it.
 
-def _with_whole_numbers(value: Any) -> Any:  # noqa: ANN401  # any JSON value
-    """Return a value with whole doubles as whole numbers, where RFC 8785 writes them alike."""
-    kind = value.__class__
-    if kind is dict:
-        return {key: _with_whole_numbers(item) for key, item in value.items()}
-    if kind is list:
-        return [_with_whole_numbers(item) for item in value]
-    if kind is float and value.is_integer() and abs(value) < _DOUBLE_EXACT:
-        return int(value)
-    return value
+    Returns:
+        None where RFC 8785 may write another part in another way.
+    """
+    digits = data.translate(_DIGITS)
+    if _LONG in digits or _EXPONENT.search(digits):
+        return None
+    if not data.isascii() and _KEY.search(data):
+        return None
+    before, *others = data.split(_POINT)
+    parts, quotes = [before], 0
+    for piece in others:
+        quotes += before.count(b'"')
+        if piece[:1] not in _ENDS:
+            parts.append(_POINT)
+        elif b"\\" in data:
+            return None
+        elif quotes % 2:
+            parts.append(_POINT)
+        elif not _WHOLE.search(before, max(0, len(before) - 17)):
+            return None
+        parts.append(piece)
+        before = piece
+    return b"".join(parts)
 
 
 def _with_doubles(value: Any) -> Any:  # noqa: ANN401  # any JSON value

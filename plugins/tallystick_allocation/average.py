@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import attrs
@@ -10,7 +10,7 @@ import attrs
 from tallystick.numbers import real
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.real import Exact
-from tallystick_allocation.column import Values, column_of, total
+from tallystick_allocation.column import Column, RationalColumn, Values, column_of, over, total
 from tallystick_allocation.rules import Average
 from tallystick_allocation.share import divided
 from tallystick_allocation.step import (
@@ -48,10 +48,13 @@ class AverageStep(AllocationStep):
         """Return the averages; `allocate` rounds them."""
         column = given.flat(self.rules.of)
         carried = given.population.carry.get(self.name, {})
-        averages = column_of(
-            self._average(value, carried.get(key))
-            for key, value in zip(given.keys, column.cells, strict=True)
-        )
+        if isinstance(column, RationalColumn):
+            averages = self._averages(column, [carried.get(key) for key in given.keys])
+        else:
+            averages = column_of(
+                self._average(value, carried.get(key))
+                for key, value in zip(given.keys, column.cells, strict=True)
+            )
         whole = total(averages)
         if not self.rules.normalise or not real.sign(whole):
             return averages
@@ -65,6 +68,28 @@ class AverageStep(AllocationStep):
         """Return that nothing has come so far, or since it was dropped."""
         when = "so far" if self.rules.leaver == "keep" else "in the round"
         return f"no {self.rules.of} above 0 {when}"
+
+    def _averages(self, column: RationalColumn, carried: Sequence[int | None]) -> Column:
+        """Return what `_average` gives for each value, as whole numbers over one denominator."""
+        new = Fraction(self.rules.new)
+        # of a new value, of a previous one in nano, and of 1, over the denominator of all
+        of_new = new.numerator * NANO
+        of_previous = (new.denominator - new.numerator) * column.denominator
+        whole = new.denominator * column.denominator * NANO
+        kept, fresh = self.rules.leaver == "keep", self.rules.newcomer == "new"
+        low = Fraction(self.rules.drop_up_to)
+        least = low.numerator * whole
+        averages: list[int | None] = []
+        for value, previous in zip(column.numerators, carried, strict=True):
+            if value is None:
+                average = whole // NANO * previous if kept and previous is not None else None
+            elif previous is None:
+                average = value * (whole // column.denominator if fresh else of_new)
+            else:
+                average = of_new * value + of_previous * previous
+            is_dropped = average is None or average * low.denominator <= least
+            averages.append(None if is_dropped else average)
+        return over(averages, whole)
 
     def _average(self, value: Exact | None, carried: int | None) -> Exact | None:
         previous = None if carried is None else Fraction(carried, NANO)

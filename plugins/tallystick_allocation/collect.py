@@ -32,6 +32,8 @@ from tallystick_allocation.step import (
 MOST_SAMPLES = 1_000_000
 """Maximum number of samples of a miner that a sum is proved for."""
 _Ratio = tuple[int, int]
+_Shared = tuple[Sample, int]
+"""A sample, and the number of records that count of each of its tasks."""
 _PLAIN = frozenset({"sum", "mean", "last"})
 """Statistics of which one value alone is the result."""
 
@@ -135,12 +137,12 @@ class CollectStep(AllocationStep):
         least, most = ceil(low * NANO), floor(high * NANO)
         for hotkey, samples in held.items():
             for sample in samples:
-                value = sample.value
+                value, many = sample.value, sample.records
                 if isinstance(value, int):
-                    if least <= value <= most:
+                    if least * many <= value <= most * many:
                         continue
                     value = Fraction(value, NANO)
-                if value is not None and not low <= value <= high:
+                if value is not None and not low * many <= value <= high * many:
                     raise AllocationError(
                         f"{self.name} of {escaped(hotkey)}: found {fraction(value)}, expected "
                         f"{fraction(low)} to {fraction(high)}",
@@ -153,32 +155,39 @@ class CollectStep(AllocationStep):
         if len(samples) == 1 and rules.statistic in _PLAIN:
             # most tables have one value a miner
             (only,) = samples
-            if isinstance(only.value, int) and not only.missed:
+            if isinstance(only.value, int) and not only.missed and only.records == 1:
                 return only.value, NANO
-        counted = [sample for sample in samples if _counts(sample, rules.missed == "zero")]
+        counts_missed = rules.missed == "zero"
+        counted = [sample for sample in samples if _counts(sample, counts_missed)]
         if rules.statistic == "weighted_mean":
-            apart = [[sample] for sample in counted] if rules.tasks is None else _tasks(counted)
-            return _weighted_mean(apart, rules.times, rules.over)
+            by_task = _sharing(counted, counts_missed) if rules.tasks == "mean" else _alone(counted)
+            return _weighted_mean(by_task, rules.times, rules.over)
         if not counted:
             return None
-        tasks = _tasks(counted)[-rules.last if rules.last is not None else None :]
-        match rules.statistic:
-            case "count":
-                return len(tasks), 1
-            case "last":
-                return _mean([_mean(map(_value, tasks[-1]))])
-            case "mean":
-                return _mean([_mean(map(_value, task)) for task in tasks])
-        if rules.tasks == "mean":
-            return _sum(_mean(map(_value, task)) for task in tasks)
-        result = _sum(_value(sample) for task in tasks for sample in task)
-        if not self.is_exact and NANO % result[1]:
+        last = 1 if rules.statistic == "last" else rules.last
+        if last is not None:
+            counted = [sample for task in _tasks(counted)[-last:] for sample in task]
+        if rules.statistic == "sum":
+            by_task = _sharing(counted, counts_missed) if rules.tasks == "mean" else _alone(counted)
+            result = _sum(_part(sample, many) for sample, many in by_task)
+            if rules.tasks is None:
+                self._check_sum(result)
+            return result
+        by_task = _sharing(counted, counts_missed)
+        # each of the records that share a task is its part of one
+        tasks, whole = _sum((sample.records, many) for sample, many in by_task)
+        if rules.statistic == "count":
+            return tasks, whole
+        numerator, denominator = _sum(_part(sample, many) for sample, many in by_task)
+        return numerator * whole, denominator * tasks
+
+    def _check_sum(self, total: _Ratio) -> None:
+        if not self.is_exact and NANO % total[1]:
             raise AllocationError(
-                f"{self.name}: found the sum {fraction(Fraction(*result))}, expected values of at "
+                f"{self.name}: found the sum {fraction(Fraction(*total))}, expected values of at "
                 "most nine decimal places: ratios are for exact measures and for means",
                 code="out-of-range",
             )
-        return result
 
 
 def _counts(sample: Sample, missed_count: bool) -> bool:
@@ -201,6 +210,32 @@ def _tasks(samples: Sequence[Sample]) -> list[list[Sample]]:
     return [list(same) for _, same in groupby(ordered, key=lambda each: each.task)]
 
 
+def _alone(samples: Iterable[Sample]) -> list[_Shared]:
+    """Return the samples as if each of their records had a task of its own."""
+    return [(sample, 1) for sample in samples]
+
+
+def _sharing(samples: Sequence[Sample], counts_missed: bool) -> list[_Shared]:
+    """Return the samples, each with the number of records that count of each of its tasks."""
+    shared = [
+        (sample, sample.sharing[0 if counts_missed else 1])
+        for sample in samples
+        if sample.sharing is not None
+    ]
+    if len(shared) == len(samples):
+        return shared
+    for task in _tasks([sample for sample in samples if sample.sharing is None]):
+        many = sum(sample.records for sample in task)
+        shared += [(sample, many) for sample in task]
+    return shared
+
+
+def _part(sample: Sample, many: int) -> _Ratio:
+    """Return the part of a sample in the mean of its task."""
+    value, scale = _value(sample)
+    return value, scale * many
+
+
 def _sum(ratios: Iterable[_Ratio]) -> _Ratio:
     by_divisor: dict[int, int] = {}
     for value, divisor in ratios:
@@ -208,35 +243,27 @@ def _sum(ratios: Iterable[_Ratio]) -> _Ratio:
     if len(by_divisor) == 1:
         ((divisor, value),) = by_divisor.items()
         return value, divisor
-    return sum((Fraction(n, d) for d, n in by_divisor.items()), Fraction()).as_integer_ratio()
+    return _total(by_divisor).as_integer_ratio()
 
 
-def _mean(ratios: Iterable[_Ratio]) -> _Ratio:
-    result = list(ratios)
-    numerator, denominator = _sum(result)
-    return numerator, denominator * len(result)
+def _total(by_divisor: Mapping[int, int]) -> Fraction:
+    return sum((Fraction(value, divisor) for divisor, value in by_divisor.items()), Fraction())
 
 
 def _weighted_mean(
-    tasks: Iterable[Sequence[Sample]], times: Sequence[str], over: Sequence[str]
+    samples: Iterable[_Shared], times: Sequence[str], over: Sequence[str]
 ) -> _Ratio | None:
     """Σ value · Π times / Σ Π over, each the mean of a task; None where the divisor is 0."""
-    numerator, divisor = Fraction(), Fraction()
-    # most tasks have one sample, and most values are nano: sums of whole numbers are fast
-    weighted, below = 0, 0
-    for task in tasks:
-        many = len(task)
-        for sample in task:
-            value, scale = _value(sample)
-            factor = prod(sample.factors[name] for name in times)
-            own = prod(sample.factors[name] for name in over)
-            if many == 1 and (scale == NANO or not value):
-                weighted, below = weighted + value * factor, below + own
-            else:
-                numerator += Fraction(value * factor, scale * many)
-                divisor += Fraction(own, many)
-    divisor += below
-    if not divisor:
+    # most values are nano and most tasks have few records: sums of whole numbers are fast
+    tops, bottoms = dict[int, int](), dict[int, int]()
+    for sample, many in samples:
+        value, scale = _value(sample)
+        factor = prod([sample.factors[name] for name in times])
+        own = prod([sample.factors[name] for name in over]) * sample.records
+        tops[scale * many] = tops.get(scale * many, 0) + value * factor
+        bottoms[many] = bottoms.get(many, 0) + own
+    bottom = _total(bottoms) / Fraction(NANO) ** len(over)
+    if not bottom:
         return None
-    scaled = (Fraction(weighted, NANO) + numerator) / Fraction(NANO) ** len(times)
-    return (scaled / (divisor / Fraction(NANO) ** len(over))).as_integer_ratio()
+    mean: Fraction = _total(tops) / Fraction(NANO) ** len(times) / bottom
+    return mean.as_integer_ratio()

@@ -30,19 +30,24 @@ Task = tuple[int, str, str]
 
 @attrs.frozen
 class Sample:
-    """A value of one record.
+    """A value of one record, or the sum of those of several that are collected alike.
 
     Attributes:
         value: a whole number of nano, or an exact fraction; None where the record has none.
         task: of the record; of a table without tasks each sample is a task of its own.
         missed: whether the deadline was missed.
         factors: what a weighted mean weighs by, in nano, by name.
+        records: the number of records whose values it sums.
+        sharing: of a sum over several tasks, which names none: the number of records that each of
+            these tasks has, where missed deadlines count, and where they do not.
     """
 
     value: int | Fraction | None
     task: Task | None = None
     missed: bool = False
     factors: Mapping[str, int] = attrs.field(factory=dict)
+    records: int = 1
+    sharing: tuple[int, int] | None = None
 
 
 Samples = Mapping[str, Mapping[str, Sequence[Sample]]]

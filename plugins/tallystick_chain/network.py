@@ -19,8 +19,8 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.numbers import ratio
 from tallystick.rules.findings import shown
 from tallystick.rules.toml import KeyPath
+from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.chain import Neuron
-from tallystick_chain.toml_source import TomlSource
 
 SEED_DELAY = 2
 """Blocks before the first of a round whose hash is the seed of its groups, by default."""

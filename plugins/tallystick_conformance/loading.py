@@ -205,13 +205,16 @@ def side_effects() -> Iterator[list[str]]:
     touched, printed = list[str](), io.StringIO()
     # looked up now: an import may replace them
     state_of, names_of = _state, names_of_modules
-    before, names = state_of(), names_of()
+    before, names, threads = state_of(), names_of(), set(threading.enumerate())
     with redirect_stdout(printed):
         yield touched
         if sys.stdout is not printed or printed.closed or printed.getvalue():
             touched.append("the standard output")
     after = state_of()
     touched += [name for name, value in before.items() if after[name] != value]
+    # one that ends meanwhile was begun by another
+    if set(threading.enumerate()) - threads:
+        touched.append("the running threads")
     now = names_of()
     touched += [name for name, value in names.items() if now.get(name) is not value]
 
@@ -234,7 +237,6 @@ def _state() -> Mapping[str, object]:
         "the trace or the profile function": (sys.gettrace(), sys.getprofile()),
         "the state of random": random.getstate(),
         "the context of decimal": (decimal.prec, decimal.rounding, decimal.Emin, decimal.Emax),
-        "the running threads": tuple(threading.enumerate()),
     }
 
 

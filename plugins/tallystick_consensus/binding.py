@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
+from math import ceil, lcm
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import attrs
@@ -57,11 +57,19 @@ class ConsensusEvents(Protocol):
 
 @attrs.frozen
 class AlignmentShares:
-    """Shares of findings, capabilities and the verdict in the likeness of two submissions."""
+    """Shares of findings, capabilities and the verdict in the likeness of two submissions.
 
-    findings: Fraction
-    capabilities: Fraction
-    verdict: Fraction
+    Attributes:
+        findings: the numerator of the share; as the others over one denominator.
+        capabilities: that of capabilities.
+        verdict: that of the verdict.
+        of: the denominator.
+    """
+
+    findings: int
+    capabilities: int
+    verdict: int
+    of: int
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -116,8 +124,9 @@ class BoundConsensus:
     def alignment_shares(self) -> AlignmentShares:
         """The shares in the likeness of two submissions."""
         shares = self.rules.alignment
-        result = (shares.findings, shares.capabilities, shares.verdict)
-        return AlignmentShares(*map(Fraction, result))
+        parts = [*map(Fraction, (shares.findings, shares.capabilities, shares.verdict))]
+        common = lcm(*(part.denominator for part in parts))
+        return AlignmentShares(*(int(part * common) for part in (*parts, Fraction(1))))
 
     @cached_property
     def weights(self) -> Mapping[str, int]:
@@ -203,7 +212,7 @@ class BoundConsensus:
     def _value(self, name: str, tree: Node, before: Mapping[str, FormulaValue]) -> FormulaValue:
         published = {earlier: value.domain for earlier, value in before.items()}
         try:
-            compiled = compile_tree(tree, self.domains, published, _requirements(tree))
+            compiled = compile_tree(tree, self.domains, published, count_requirements(tree))
             check_range(compiled.program, Fraction(), Fraction(1))
         except FormulaError as error:
             raise self._refused(name, error) from error
@@ -224,7 +233,7 @@ def bind_consensus(loaded: LoadedRuleSet, registry: Registry) -> BoundConsensus 
     return None if rules is None else BoundConsensus(loaded, registry, rules)
 
 
-def _requirements(tree: Node) -> list[Node]:
+def count_requirements(tree: Node) -> list[Node]:
     """Return conditions of every count: no item of a member is both agreed and outlying."""
     sets = {path_of(fact) for fact in leaves(tree, "fact")}
     return [

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING
 
 import attrs
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tallystick_consensus.group_record import GroupRecord, Role
 
 _ONE = Fraction(1)
+_SAME = 1, 1
 
 
 def _published(value: Fraction | None) -> str | None:
@@ -231,20 +233,30 @@ def alignment(
     others = [n for n, result in enumerate(roles) if result == role and n != place]
     if not others:
         return _ONE if rules.rules.alignment.missing_side == "one" else None
-    return sum((alike[place][other] for other in others), Fraction()) / len(others)
+    likeness = [alike[place][other] for other in others]
+    # over one denominator: to add fractions one by one takes far longer
+    common = lcm(*(share.denominator for share in likeness))
+    total = sum(share.numerator * (common // share.denominator) for share in likeness)
+    return Fraction(total, common * len(others))
 
 
 def _similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
     shares = rules.alignment_shares
-    same = shares.verdict if one.verdict == other.verdict else 0
-    findings, capabilities = (
+    (findings, of_findings), (capabilities, of_capabilities) = (
         _finding_similarity(one, other, rules),
         _jaccard(one.capabilities, other.capabilities),
     )
-    return shares.findings * findings + shares.capabilities * capabilities + same
+    same = shares.verdict if one.verdict == other.verdict else 0
+    # one fraction, reduced once: this is most of what a group takes
+    return Fraction(
+        shares.findings * findings * of_capabilities
+        + shares.capabilities * capabilities * of_findings
+        + same * of_findings * of_capabilities,
+        shares.of * of_findings * of_capabilities,
+    )
 
 
-def _finding_similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fraction:
+def _finding_similarity(one: Answer, other: Answer, rules: BoundConsensus) -> tuple[int, int]:
     """Return the likeness of items and lines together; each line of the other is a place."""
     distance = rules.rules.finding_lines.lines or 0
     both = len(one.findings & other.findings)
@@ -253,10 +265,10 @@ def _finding_similarity(one: Answer, other: Answer, rules: BoundConsensus) -> Fr
         mine, theirs = one.lines.get(location, ()), other.lines.get(location, ())
         both += matched(mine, [(line, line) for line in theirs], distance)[0]
         every += len(mine) + len(theirs)
-    return Fraction(both, every - both) if every else _ONE
+    return (both, every - both) if every else _SAME
 
 
-def _jaccard(one: AbstractSet[Hashable], other: AbstractSet[Hashable]) -> Fraction:
+def _jaccard(one: AbstractSet[Hashable], other: AbstractSet[Hashable]) -> tuple[int, int]:
     both = len(one & other)
     every = len(one) + len(other) - both
-    return Fraction(both, every) if every else _ONE
+    return (both, every) if every else _SAME

@@ -57,8 +57,22 @@ class TierMove:
     records: int
 
 
+@json_fields(nano=("moved",))
+@attrs.frozen
+class MovedWeight:
+    """The share of weight that changes hands.
+
+    Attributes:
+        moved: half of what all weights move by, in nano of the whole.
+        basis: what it was computed on, as a sentence.
+    """
+
+    moved: int
+    basis: str
+
+
 # most rules carry nothing from epoch to epoch
-@json_fields(empty=("dropped", "begun"), hidden=("bounds",))
+@json_fields(empty=("dropped", "begun"), hidden=("bounds",), none=("weight",))
 @attrs.frozen
 class AdoptionEffect:
     """The effect of an adoption on a state as it is.
@@ -74,6 +88,7 @@ class AdoptionEffect:
         dropped: the carried columns that go, each with how many miners have a value in it.
         begun: the carried columns that begin empty.
         bounds: by skill type that both have with tiers, every threshold before and after.
+        weight: the share of weight that changes hands; None where it was not computed.
     """
 
     epoch: int
@@ -86,6 +101,7 @@ class AdoptionEffect:
     dropped: tuple[tuple[str, int], ...] = ()
     begun: tuple[str, ...] = ()
     bounds: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]] = attrs.field(factory=dict)
+    weight: MovedWeight | None = None
 
 
 @attrs.frozen(eq=False, slots=False)

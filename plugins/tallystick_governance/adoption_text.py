@@ -28,8 +28,11 @@ def as_markdown(found: AdoptionEffect) -> str:
     return "\n".join([*section(title, changes), *paragraph(_ASIDE)]) + "\n"
 
 
-def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:
+def _rows(found: AdoptionEffect) -> Iterator[tuple[str, str]]:  # noqa: C901  # a case for each
     """Yield the changes, each with its kind and its text."""
+    if found.weight is not None:
+        moved = to_text(found.weight.moved)
+        yield "share of weight that changes hands", f"{moved}, {found.weight.basis}"
     for pool in found.pools:
         if pool.enter:
             yield f"enter the pool of {pool.skill_type}", ", ".join(pool.enter)

@@ -19,6 +19,12 @@ COMMANDS = CommandRows(
             example="tallystick rules diff skills@1.2.0 mine.toml --check",
         ),
         Command(
+            ("rules", "gate"),
+            "tallystick_governance.cli.rules_gate:gate_command",
+            "Ask whether the change from OLD to NEW keeps every clause of POLICY.",
+            example="tallystick rules gate default skills@1.2.0 mine.toml",
+        ),
+        Command(
             ("rules", "lint"),
             "tallystick_governance.cli.rules_lint:lint_command",
             "Find likely mistakes in RULES, with figures; exit status 1 if one is an error.",
@@ -35,6 +41,13 @@ COMMANDS = CommandRows(
             "tallystick_governance.cli.rules_set:set_command",
             "Write RULES with other values to a file; every other byte is kept, comments too.",
             example="tallystick rules set skills@1.2.0 axes.NAME.beta=0.8 -o mine.toml",
+        ),
+        Command(
+            ("simulate",),
+            "tallystick_governance.cli.simulate:simulate",
+            "Simulate what each strategy of miners pays under RULES, beside honest work.",
+            heading="govern",
+            example="tallystick simulate mine.toml --against skills@1.2.0 -o simulated",
         ),
         Command(
             ("shadow",),

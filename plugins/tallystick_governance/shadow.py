@@ -157,8 +157,7 @@ class Shadow:
             raise StateError(
                 f"found another consensus of groups in {self.scorer.rule_set.reference} than in "
                 f"{own.rule_set.reference}, expected [consensus] to compute the same components: "
-                "try rules that differ elsewhere, or compare both by tallystick consensus "
-                "--records and tallystick backtest",
+                "try rules that differ elsewhere, or compare both by tallystick backtest --groups",
                 code=OTHER_CONSENSUS,
             )
 

@@ -18,10 +18,13 @@ from tallystick.io.paths import PathLike, path_of
 from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tallystick_state.claims import AllowedValidators
     from tallystick_state.event import StateEvent
     from tallystick_state.store.transaction import Transaction
     from tallystick_state.trust.envelope import Envelope
+    from tallystick_state.trust.gate_receipt import GateReceipt
     from tallystick_state.trust.policy import TrustRoot
 
 
@@ -32,10 +35,13 @@ class Authority:
     Attributes:
         envelope: the signed statement; None where the operator decides alone.
         block: the block that the caller states; None where it states none.
+        gate_receipt: of an adoption, that it passes the policy that the trust file names; None
+            without.
     """
 
     envelope: Envelope | None = None
     block: int | None = None
+    gate_receipt: GateReceipt | None = None
 
     @property
     def statement(self) -> str | None:
@@ -82,8 +88,38 @@ def nothing_to_sign() -> StateError:
     )
 
 
+def read_authority(
+    signed: Path | None, block: int | None = None, gate_receipt: Path | None = None
+) -> Authority:
+    """Return the authority that files hold.
+
+    Args:
+        signed: the envelope; None without.
+        block: the block that is stated; None where none is.
+        gate_receipt: the receipt of a gate; None without.
+
+    Raises:
+        InputError: a file cannot be read.
+        TrustError: a file holds no envelope, or no receipt.
+    """
+    envelope, receipt = None, None
+    if signed is not None:
+        from tallystick_state.trust.encoding import read_file  # where one is given
+        from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
+
+        data = read_file(signed, MAX_ENVELOPE_BYTES, "an envelope")
+        envelope = Envelope.of_json(data, str(signed))
+    if gate_receipt is not None:
+        from tallystick_state.trust.gate_receipt import GateReceipt  # where one is given
+
+        receipt = GateReceipt.read(gate_receipt)
+    return Authority(envelope, block, receipt)
+
+
 OPERATOR = Authority()
 """The operator of the state, who signs nothing."""
+GATE_RECEIPT = "gate_receipt"
+"""Key of an entry with the receipt of a gate."""
 Envelopes = Callable[[str], "Envelope | None"]
 """Function that gives the envelope of a statement by its digest; None without one."""
 
@@ -96,15 +132,21 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
     """Return the authority behind an entry of a log.
 
     Args:
-        body: of the entry, which may name a statement and state a block.
+        body: of the entry, which may name a statement, state a block, and hold a receipt.
         envelopes: those of the log.
 
     Raises:
         DamagedError: the envelope that it names is missing, or another one.
+        TrustError: the receipt is none.
     """
     statement, block = body.get("statement"), body.get("block")
+    receipt = None
+    if GATE_RECEIPT in body:
+        from tallystick_state.trust.gate_receipt import GateReceipt  # where there is one
+
+        receipt = GateReceipt.of(body[GATE_RECEIPT], "the log")
     if statement is None:
-        return Authority(None, block)
+        return Authority(None, block, receipt)
     envelope = envelopes(statement)
     if envelope is None or envelope.statement_digest != statement:
         other = "no envelope" if envelope is None else f"that of {envelope.statement_digest}"
@@ -112,7 +154,7 @@ def authority_of(body: Mapping[str, Any], envelopes: Envelopes) -> Authority:
             f"found {other}, expected the one of {statement:.80}, which an entry names: restore a "
             "copy"
         )
-    return Authority(envelope, block)
+    return Authority(envelope, block, receipt)
 
 
 def stored_envelope(text: str, where: str) -> Envelope:

@@ -7,8 +7,7 @@ slot is dropped: a hotkey that comes back begins anew, and nobody is paid for ha
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from tallystick.errors import AllocationError
 from tallystick.rules.model import RuleSet
@@ -17,10 +16,9 @@ from tallystick_allocation.files import RoundFile
 from tallystick_allocation.population import Miner, Population
 from tallystick_allocation.rules import ALLOCATION, Average
 from tallystick_state.attributes import ATTRIBUTE_CODES, NO_ATTRIBUTES
-from tallystick_state.event import StateEvent
 from tallystick_state.model import Columns, State
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import Records, samples_of
+from tallystick_state.samples import Rounds
 
 
 def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
@@ -30,11 +28,10 @@ def carried_names(rule_set: RuleSet) -> tuple[str, ...]:
     return tuple(step.name for step in steps if isinstance(step, Average))
 
 
-def carried(  # noqa: PLR0913  # what columns come of
+def carried(
     rules: StateRules,
     before: Columns,
-    records: Records,
-    events: Iterable[StateEvent],
+    rounds: Rounds,
     hotkeys: Collection[str],
     *,
     attributes: RoundFile = NO_ATTRIBUTES,
@@ -46,8 +43,7 @@ def carried(  # noqa: PLR0913  # what columns come of
     Args:
         rules: of the line.
         before: the columns as the epoch began.
-        records: those of the line.
-        events: those of the line that the epoch has counted, in any order.
+        rounds: the records of the line that the epoch has counted.
         hotkeys: of the miners with a slot.
         attributes: what the rules ask of the rounds and of miners beside the records.
 
@@ -65,11 +61,8 @@ def carried(  # noqa: PLR0913  # what columns come of
         step.name: {key: nano for key, nano in before.get(step.name, {}).items() if key in keys}
         for step in bound.carried
     }
-    rounds = defaultdict[int, list[StateEvent]](list)
-    for event in events:
-        rounds[event.round].append(event)
-    for number in sorted(rounds):
-        samples = samples_of(steps, records, keys, rounds[number], last=number)
+    for number in rounds.numbers:
+        samples = rounds.samples(steps, keys, number, last=number)
         population = Population(
             miners, samples.of_all, of_round=samples.of_round, round=attributes.round, carry=columns
         )

@@ -118,6 +118,11 @@ class ClaimRegister:
         seen: dict[bytes, list[StateEvent]] = {}
         for index, event in enumerate(events):
             identity = event.identity
+            if identity not in seen and identity not in self._known:
+                # nearly all
+                seen[identity] = [event]
+                new.append(index)
+                continue
             claims = self._known.get(identity, ())
             before = next((earlier for earlier in claims if earlier.event == event), None)
             same = seen.setdefault(identity, [])

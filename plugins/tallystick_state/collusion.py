@@ -5,10 +5,13 @@ The set of rows decides, not their order.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from math import lcm
+from operator import attrgetter
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -19,9 +22,7 @@ from tallystick_state.sections.reputation import REPUTATION
 
 if TYPE_CHECKING:
     from tallystick_state.rules import StateRules
-    from tallystick_state.rules_in_force import RulesInForce
     from tallystick_state.sections.reputation import Collusion
-    from tallystick_state.store.transaction import Transaction
 
 
 @attrs.frozen(order=True)
@@ -48,17 +49,21 @@ def flags_of(
     detection, before = rules.detection, frozenset(flagged)
     above, below = map(from_decimal, (detection.primaries_above, detection.auditors_below))
     start = max(before, default=-1) if rules.flag_window_resets else -1
-    window: list[AlignmentRow] = []
+    every = sorted(rows, key=_AGE)
     flagged_now: list[int] = []
-    for row in sorted(rows):
-        first = max(start, row.round - detection.rounds) + 1
-        window = [earlier for earlier in (*window, row) if earlier.round >= first]
-        if row.round < since or row.round in before or row not in window:
+    for place, row in enumerate(every):
+        if row.round < since or row.round in before:
             continue
-        if _is_colluding(window, detection.minimum_samples, above, below):
+        first = max(start, row.round - detection.rounds) + 1
+        window = every[bisect_left(every, first, hi=place + 1, key=_ROUND) : place + 1]
+        if window and _is_colluding(window, detection.minimum_samples, above, below):
             flagged_now.append(row.round)
             start = row.round if rules.flag_window_resets else start
     return tuple(flagged_now)
+
+
+_ROUND = attrgetter("round")
+_AGE = attrgetter("round", "primaries", "auditors")
 
 
 def _is_colluding(rows: list[AlignmentRow], minimum: int, above: int, below: int) -> bool:
@@ -81,20 +86,42 @@ def rows_of(events: Iterable[StateEvent]) -> list[AlignmentRow]:
         if event.alignment is not None:
             primaries, auditors = map(Fraction, event.alignment)
             sides[event.round].append((primaries, auditors))
-    return [
-        AlignmentRow(
-            number,
-            *(
-                publish(sum(alignments, Fraction()) / len(alignments))
-                for alignments in zip(*pairs, strict=True)
-            ),
-        )
-        for number, pairs in sorted(sides.items())
-    ]
+    return [row_of(number, pairs) for number, pairs in sorted(sides.items())]
+
+
+def row_of(number: int, pairs: Sequence[tuple[Fraction, Fraction]]) -> AlignmentRow:
+    """Return the row of one miner, skill type and round: the published mean over its groups.
+
+    Args:
+        number: of the round.
+        pairs: of each group the agreement with primaries and with auditors, exact; at least one.
+    """
+    primaries, auditors = map(_mean, zip(*pairs, strict=True))
+    return AlignmentRow(number, primaries, auditors)
+
+
+def _mean(values: Sequence[Fraction]) -> int:
+    # over one denominator: to add fractions one by one takes far longer
+    common = lcm(*(value.denominator for value in values))
+    total = sum(value.numerator * (common // value.denominator) for value in values)
+    return publish(Fraction(total, common * len(values)))
+
+
+class AlignedRecords(Protocol):
+    """The records that have an alignment, and the flags that the engine gave for them."""
+
+    def aligned_events(self, counted_in: int, /) -> Iterable[StateEvent]:
+        """Return the records of an epoch."""
+
+    def scored(self, hotkey: str, /) -> Iterable[StateEvent]:
+        """Return the records of a miner, newest first."""
+
+    def flagged_rounds(self, hotkey: str, skill_type: str, /) -> Iterable[int]:
+        """Return the rounds for which a miner was flagged in a skill type."""
 
 
 def collusion_flags(
-    epoch: int, in_force: RulesInForce, transaction: Transaction
+    epoch: int, rules_of: Callable[[str], StateRules | None], records: AlignedRecords
 ) -> list[StateEvent]:
     """Return the flags that the engine gives as an epoch closes, in the order of their identities.
 
@@ -103,21 +130,21 @@ def collusion_flags(
 
     Args:
         epoch: that closes.
-        in_force: its rules.
-        transaction: has its events, and the records of epochs before.
+        rules_of: returns its rules of a skill type; None where they have no such type.
+        records: those of the epoch, and of epochs before.
     """
     first: dict[tuple[str, str], int] = {}
-    for event in transaction.aligned_events(epoch):
+    for event in records.aligned_events(epoch):
         owner = event.hotkey, event.skill_type
         first[owner] = min(event.round, first.get(owner, event.round))
     flags = []
     for (hotkey, skill_type), since in sorted(first.items()):
-        rules = in_force.of_type(skill_type, epoch)
+        rules = rules_of(skill_type)
         collusion = None if rules is None else collusion_of(rules)
         if collusion is None:
             continue
-        own = _since(transaction, hotkey, skill_type, since - collusion.detection.rounds)
-        before = transaction.flagged_rounds(hotkey, skill_type)
+        own = _since(records, hotkey, skill_type, since - collusion.detection.rounds)
+        before = records.flagged_rounds(hotkey, skill_type)
         flagged = flags_of(rows_of(own), collusion, before, since)
         flags += [flag_of(hotkey, skill_type, number, epoch) for number in flagged]
     return flags
@@ -130,10 +157,10 @@ def collusion_of(rules: StateRules) -> Collusion | None:
 
 
 def _since(
-    transaction: Transaction, hotkey: str, skill_type: str, after: int
+    records: AlignedRecords, hotkey: str, skill_type: str, after: int
 ) -> Iterator[StateEvent]:
     """Yield the records of a miner and a type of the rounds after one."""
-    for event in transaction.scored(hotkey):
+    for event in records.scored(hotkey):
         if event.round <= after:
             return
         if event.skill_type == skill_type:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from heapq import nlargest
 from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
@@ -35,6 +35,7 @@ from tallystick_state.reputation import damped, effect, mean_delta
 from tallystick_state.roles import Roles
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.samples import Event, EventRounds, Rounds
 from tallystick_state.sections.epochs import EPOCHS, EpochStep, ThresholdTracking
 from tallystick_state.sections.reputation import REPUTATION
 
@@ -47,6 +48,41 @@ Owner = tuple[str, str]
 """Owner of a reputation: a hotkey and a skill type."""
 RecordKey = tuple[str, str, str, str, int, int]
 """Key of a record: validator, hotkey, skill type, task, round, pinned epoch."""
+Alike = tuple[str, str, str, int, tuple[str, ...]]
+"""Records of one delta: validator, hotkey, skill type, pinned epoch, and events, sorted."""
+
+
+class Results(Protocol):
+    """The qualities of a skill type that feed its thresholds.
+
+    A late submission earns nothing, so it raises nobody's bar either (E96).
+    """
+
+    def qualities(self, roles: Roles) -> Sequence[int]:
+        """Return those of some roles, in nano, in any order."""
+
+    def best(self, roles: Roles) -> Sequence[int]:
+        """Return the best of each miner in some roles, in nano, in any order."""
+
+
+class EpochRecords(Protocol):
+    """The records of an epoch, as the steps of its closing read them.
+
+    There are two: state events (`EventRecords`), and columns.
+    """
+
+    @property
+    def owners(self) -> Collection[Owner]:
+        """The hotkeys and skill types of all events."""
+
+    def alike(self) -> Iterable[tuple[Alike, int]]:
+        """Yield the records of one delta, with their number; one key may come again."""
+
+    def results(self, skill_type: str) -> Results:
+        """Return the results of a skill type."""
+
+    def rounds(self, closing: Closing) -> Rounds:
+        """Return the records by round."""
 
 
 @attrs.frozen
@@ -56,24 +92,83 @@ class Closing:
     Attributes:
         rules: the rules.
         pinned: by epoch, the state at its start.
-        events: those of the epoch.
+        records: those of the epoch.
         state: what becomes of the state.
         base_rules: the rules of the epoch that a round is pinned to, from which a newcomer has its
             reputation there.
-        newest: the records of a miner, newest first, those of earlier epochs too; read where what
-            is carried comes of more than the records of a round.
         attributes: what the rules ask of the rounds and of miners beside the records.
         means: the mean delta of each reputation that moves, in units of 1.
     """
 
     rules: StateRules
     pinned: Mapping[int, State]
-    events: tuple[StateEvent, ...]
+    records: EpochRecords
     state: State
     base_rules: Callable[[int], StateRules]
-    newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
     attributes: RoundFile | None = None
     means: Mapping[Owner, Fraction] = attrs.field(factory=dict)
+
+    def reputation(self, epoch: int, hotkey: str, skill_type: str) -> int:
+        """Return the reputation, in nano, that a round pinned to an epoch has of a miner."""
+        return pinned_reputation(self.pinned.get(epoch), self.base_rules(epoch), hotkey, skill_type)
+
+
+@attrs.frozen
+class EventRecords:
+    """The state events of an epoch.
+
+    Attributes:
+        events: all of them.
+        newest: the records of a miner, newest first, those of earlier epochs too; read where what
+            is carried comes of more than the records of a round.
+    """
+
+    events: tuple[StateEvent, ...]
+    newest: Callable[[str], Iterable[StateEvent]] = lambda _: ()
+
+    @property
+    def owners(self) -> Collection[Owner]:
+        """The hotkeys and skill types of all events."""
+        return {(event.hotkey, event.skill_type) for event in self.events}
+
+    def alike(self) -> Iterator[tuple[Alike, int]]:
+        """Yield each record on its own."""
+        for key, events in _records(self.events).items():
+            validator, hotkey, skill_type, _, _, epoch = key
+            yield (validator, hotkey, skill_type, epoch, events), 1
+
+    def results(self, skill_type: str) -> Results:
+        """Return the results of a skill type."""
+        return EventResults(tuple(e for e in self.events if e.skill_type == skill_type))
+
+    def rounds(self, closing: Closing) -> Rounds:
+        """Return the records by round."""
+        return EventRounds.of(_Records(closing, self.newest), self.events)
+
+
+@attrs.frozen
+class EventResults:
+    """The results among the state events of a skill type."""
+
+    events: Iterable[StateEvent]
+
+    def qualities(self, roles: Roles) -> list[int]:
+        """Return the qualities of some roles."""
+        return [quality for _, quality in self._scored(roles)]
+
+    def best(self, roles: Roles) -> list[int]:
+        """Return the best quality of each miner in some roles."""
+        best: dict[str, int] = {}
+        for hotkey, quality in self._scored(roles):
+            best[hotkey] = max(quality, best.get(hotkey, quality))
+        return [*best.values()]
+
+    def _scored(self, roles: Roles) -> Iterator[tuple[str, int]]:
+        return (
+            (event.hotkey, event.quality)
+            for event in self.events
+            if event.quality is not None and not event.missed and event.role in roles
+        )
 
 
 def close_epoch(  # noqa: PLR0913  # what a closing is made of
@@ -109,30 +204,31 @@ def close_epoch(  # noqa: PLR0913  # what a closing is made of
             something that is not said.
     """
     every = tuple(events)
-    closing = Closing(
-        rules,
-        pinned,
-        every,
-        state,
-        base_rules or (lambda _: rules),
-        newest or partial(_newest, every),
-        attributes,
+    records = EventRecords(every, newest or partial(_newest, every))
+    return closed(
+        Closing(rules, pinned, records, state, base_rules or (lambda _: rules), attributes)
     )
+
+
+def closed(closing: Closing) -> State:
+    """Return the state as the next epoch begins; see `close_epoch`."""
+    rules = closing.rules
     _check(closing)
     epochs = rules.rule_set.section(EPOCHS)
     for step in epochs.steps if epochs is not None else ():
         closing = _STEPS[step](closing)
     closing = carry_columns(closing)
-    return attrs.evolve(closing.state, epoch=state.epoch + 1)
+    return attrs.evolve(closing.state, epoch=closing.state.epoch + 1)
 
 
 def aggregate_deltas(closing: Closing) -> Closing:
     """Return the mean delta of each reputation over all records that take part (E27 to E29)."""
     if closing.rules.rule_set.section(REPUTATION) is None:
         return closing
-    records = _records(closing.events)
-    changes, unit = _changes(closing.rules, set(records.values()))
-    sums = _sums(records, changes, _bases(closing, records))
+    records = [*closing.records.alike()]
+    changes, unit = _changes(closing.rules, {events for (*_, events), _ in records})
+    bases = _bases(closing, {(epoch, hotkey, name) for (_, hotkey, name, epoch, _), _ in records})
+    sums = _sums(records, changes, bases)
     means = {
         owner: mean
         for owner, of_validators in sums.items()
@@ -141,16 +237,19 @@ def aggregate_deltas(closing: Closing) -> Closing:
     return attrs.evolve(closing, means=means)
 
 
-def record_deltas(closing: Closing) -> Mapping[RecordKey, tuple[Fraction, bool]]:
-    """Return by record its delta of the reputation it is pinned to, and whether it takes part.
+def record_deltas(
+    closing: Closing, events: Iterable[StateEvent]
+) -> Mapping[RecordKey, tuple[Fraction, bool]]:
+    """Return by record of some events its delta, and whether it takes part.
 
-    The delta is exact, in units of 1; see `record_delta`. There are none where the rules have no
+    The delta is of the reputation that a record is pinned to, exact, in units of 1; see
+    `record_delta`. There are none where the rules have no
     reputation.
     """
     if closing.rules.rule_set.section(REPUTATION) is None:
         return {}
-    records = _records(closing.events)
-    bases = _bases(closing, records)
+    records = _records(events)
+    bases = _bases(closing, {_base(key) for key in records})
     effects = {events: effect(closing.rules, events) for events in set(records.values())}
     delta = cache(lambda events, base: effects[events].delta(base))
     return {
@@ -194,13 +293,16 @@ def carry_columns(closing: Closing) -> Closing:
     state, line = closing.state, closing.rules.line
     hotkeys = {miner.hotkey for miner in state.miners.values() if miner.uid is not None}
     before = state.carry.get(line, {})
-    records = _Records(closing)
-    if closing.events and hotkeys:
+    if closing.records.owners and hotkeys:
         check_attributes(closing.rules, closing.attributes)
     attributes = closing.attributes or NO_ATTRIBUTES
     try:
         after = carried(
-            closing.rules, before, records, closing.events, hotkeys, attributes=attributes
+            closing.rules,
+            before,
+            closing.records.rounds(closing),
+            hotkeys,
+            attributes=attributes,
         )
     except AllocationError as error:
         raise not_carried(error) from error
@@ -212,15 +314,12 @@ class _Records:
     """The records that carried columns come of; see `samples.Records`."""
 
     closing: Closing
+    newest: Callable[[str], Iterable[StateEvent]]
 
-    def newest(self, hotkey: str) -> Iterable[StateEvent]:
-        return self.closing.newest(hotkey)
+    def reputation(self, event: Event) -> int:
+        return self.closing.reputation(event.epoch, event.hotkey, event.skill_type)
 
-    def reputation(self, event: StateEvent) -> int:
-        pinned = self.closing.pinned.get(event.epoch)
-        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
-
-    def rules_of(self, event: StateEvent) -> StateRules:
+    def rules_of(self, event: Event) -> StateRules:
         return self.closing.base_rules(event.epoch)
 
 
@@ -247,7 +346,7 @@ _STEPS: Mapping[EpochStep, Callable[[Closing], Closing]] = MappingProxyType(
 
 def _check(closing: Closing) -> None:
     miners = closing.state.miners
-    for hotkey, skill_type in sorted({(s.hotkey, s.skill_type) for s in closing.events}):
+    for hotkey, skill_type in sorted(closing.records.owners):
         if hotkey not in miners:
             raise StateError(
                 f"found an event of the hotkey {shown(hotkey)}, expected a registered miner"
@@ -308,10 +407,9 @@ def _changes(
     return changes, common * NANO
 
 
-def _bases(closing: Closing, records: Iterable[RecordKey]) -> Mapping[_Base, int]:
+def _bases(closing: Closing, bases: Collection[_Base]) -> Mapping[_Base, int]:
     """Return the reputations that the rounds were pinned to, in nano."""
     pinned = closing.pinned
-    bases = {_base(key) for key in records}
     epochs = sorted({epoch for epoch, _, _ in bases})
     for epoch in (epoch for epoch in epochs if epoch not in pinned):
         raise StateError(
@@ -328,19 +426,19 @@ def _base_rules(closing: Closing, epoch: int) -> StateRules:
 
 
 def _sums(
-    records: Mapping[RecordKey, _Events],
+    records: Iterable[tuple[Alike, int]],
     changes: Mapping[_Events, _Change],
     bases: Mapping[_Base, int],
 ) -> Mapping[Owner, Mapping[str, tuple[int, int]]]:
     """Return by reputation and validator the sum of the deltas and the number of records."""
     sums: dict[Owner, dict[str, tuple[int, int]]] = defaultdict(dict)
-    for (validator, hotkey, skill_type, _, _, epoch), events in records.items():
+    for (validator, hotkey, skill_type, epoch, events), many in records:
         if events in changes:
             slope, added = changes[events]
             delta = bases[epoch, hotkey, skill_type] * slope + added
             of_owner = sums[hotkey, skill_type]
             total, count = of_owner.get(validator, (0, 0))
-            of_owner[validator] = (total + delta, count + 1)
+            of_owner[validator] = (total + delta * many, count + many)
     return sums
 
 
@@ -348,33 +446,28 @@ def _with(miner: MinerEntry, reputation: Mapping[str, int]) -> MinerEntry:
     return attrs.evolve(miner, reputation={**miner.reputation, **reputation})
 
 
-_Next = Callable[[StateRules, str, Thresholds, list[StateEvent]], Thresholds]
+_Next = Callable[[StateRules, str, Thresholds, Results], Thresholds]
 
 
 def _with_thresholds(closing: Closing, following: _Next) -> Closing:
     """Return the closing with the next thresholds of every type with tiers."""
     rules, state = closing.rules, closing.state
-    scored: dict[str, list[StateEvent]] = defaultdict(list)
-    for event in closing.events:
-        # a late submission earns nothing, so it raises nobody's bar either (E96)
-        if event.quality is not None and not event.missed:
-            scored[event.skill_type].append(event)
     thresholds = dict(state.thresholds)
     for name, seeds in rules.seeds.items():
         old = {**seeds, **state.thresholds.get(name, {})}
-        thresholds[name] = {**old, **following(rules, name, old, scored[name])}
+        thresholds[name] = {**old, **following(rules, name, old, closing.records.results(name))}
     return attrs.evolve(closing, state=attrs.evolve(state, thresholds=thresholds))
 
 
 def _next_thresholds(
-    rules: StateRules, skill_type: str, old: Thresholds, events: list[StateEvent]
+    rules: StateRules, skill_type: str, old: Thresholds, results: Results
 ) -> Thresholds:
     names = rules.epochs.thresholds
-    return {name: next_threshold(rules, skill_type, name, old, events) for name in names}
+    return {name: next_threshold(rules, skill_type, name, old, results) for name in names}
 
 
 def next_baselines(
-    rules: StateRules, skill_type: str, old: Thresholds, events: Iterable[StateEvent]
+    rules: StateRules, skill_type: str, old: Thresholds, results: Results
 ) -> Thresholds:
     """Return the baseline of a skill type after an epoch, by threshold name, in nano.
 
@@ -382,7 +475,7 @@ def next_baselines(
         rules: the rules.
         skill_type: one with tiers.
         old: the thresholds that the state tracks.
-        events: those of the epoch of this type that feed thresholds; what is not scored does not.
+        results: those of the epoch of this type.
 
     Returns:
         The median quality of the epoch, published once, or the seed, as the rule set says; the
@@ -394,14 +487,14 @@ def next_baselines(
     tracking, names = rules.epochs.baseline, rules.tiers[skill_type].tracked
     if tracking is not None and tracking.mode == "published":
         return {name: rules.seeds[skill_type][name] for name in names}
-    results = _qualities(events, tracking.roles) if tracking is not None else []
-    if not results:
+    qualities = results.qualities(tracking.roles) if tracking is not None else ()
+    if not qualities:
         return {name: old[name] for name in names}
-    return dict.fromkeys(names, median(results))
+    return dict.fromkeys(names, median(qualities))
 
 
 def next_threshold(
-    rules: StateRules, skill_type: str, name: str, old: Thresholds, events: Iterable[StateEvent]
+    rules: StateRules, skill_type: str, name: str, old: Thresholds, results: Results
 ) -> int:
     """Return a tracked threshold of a skill type after an epoch, in nano (E20, E21).
 
@@ -413,13 +506,14 @@ def next_threshold(
         skill_type: one with tiers.
         name: of a threshold that the rule set tracks.
         old: the thresholds that the state tracks, with the new baseline.
-        events: those of the epoch of this type that feed thresholds; what is not scored does not.
+        results: those of the epoch of this type.
 
     Raises:
         StateError: the rule set has no epochs.
     """
     tracking, tiers = rules.epochs.thresholds[name], rules.tiers[skill_type]
-    best = nlargest(tracking.best, _results(tracking, events))
+    counted = results.best if tracking.per_miner else results.qualities
+    best = nlargest(tracking.best, counted(tracking.roles))
     enough = len(best) >= tracking.minimum
     floor = tiers.thresholds({baseline: old[baseline] for baseline in tiers.tracked})[name]
     return max(floor, _smoothed(tracking, best, old[name]) if enough else old[name])
@@ -430,21 +524,6 @@ def _smoothed(tracking: ThresholdTracking, best: Sequence[int], old: int) -> int
     middle = Fraction(best[(len(best) - 1) // 2] + best[len(best) // 2], 2)
     exact = Fraction(tracking.new) * middle + Fraction(tracking.old) * old
     return round_half_even(exact.numerator, exact.denominator)
-
-
-def _results(tracking: ThresholdTracking, events: Iterable[StateEvent]) -> Iterable[int]:
-    """Return the results that count: all, or the best of each miner."""
-    if not tracking.per_miner:
-        return _qualities(events, tracking.roles)
-    best: dict[str, int] = {}
-    for event in events:
-        if event.quality is not None and event.role in tracking.roles:
-            best[event.hotkey] = max(event.quality, best.get(event.hotkey, event.quality))
-    return best.values()
-
-
-def _qualities(events: Iterable[StateEvent], roles: Roles) -> list[int]:
-    return [s.quality for s in events if s.quality is not None and s.role in roles]
 
 
 def next_epoch(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache, cached_property
 from operator import attrgetter
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import attrs
 import msgspec
@@ -36,8 +36,13 @@ Number = Annotated[int, msgspec.Meta(ge=0, lt=NUMBER_LIMIT)]
 _Round = Annotated[int, msgspec.Meta(gt=-NUMBER_LIMIT, lt=NUMBER_LIMIT)]
 """The round of an event in a log: below 0 of a carried record alone."""
 
+_Text = TypeVar("_Text")
+_Value = TypeVar("_Value")
+
 # keys are ASCII and numbers are whole
 _json = plain_encoder()
+# the fields of a struct stand in order
+_line_json = msgspec.json.Encoder(order="deterministic").encode
 
 
 @attrs.frozen
@@ -124,15 +129,12 @@ class StateEvent:
 
     def to_line(self) -> str:
         """Return the canonical JSON of the event."""
-        fields = {name: value for name in _FIELDS if (value := getattr(self, name)) is not None}
-        for name in _DECIMALS:
-            if name in fields:
-                fields[name] = to_text(fields[name])
-        if self.measures:
-            fields[_MEASURES] = measure_texts(self.measures)
-        else:
-            del fields[_MEASURES]
-        return _json(fields).decode()
+        values: list[Any] = [*_values_in_order(self)]
+        for place in _ORDERED_DECIMALS:
+            if values[place] is not None:
+                values[place] = to_text(values[place])
+        values[_ORDERED_MEASURES] = measure_texts(self.measures) if self.measures else None
+        return _line_json(_line()(*values)).decode()
 
     @classmethod
     def from_line(cls, line: str) -> StateEvent:
@@ -141,21 +143,96 @@ class StateEvent:
         Raises:
             DamagedError: the text is no such line.
         """
-        try:
-            values = _line_values(line)
-            for index in _PLACES_OF_DECIMALS:
-                if values[index] is not None:
-                    values[index] = _nano(values[index])
-            values[_PLACE_OF_MEASURES] = measures_of(values[_PLACE_OF_MEASURES] or {})
-        except (msgspec.MsgspecError, NumberError) as error:
-            raise DamagedError(
-                f"found an event in the log that cannot be read ({error}), expected what "
-                "tallystick wrote: the log is damaged, so take it back from a copy"
-            ) from error
-        return cls(*values)
+        return cls(*_read(_field_values, line))
+
+
+class SampledEvent(msgspec.Struct, gc=False):
+    """The fields of a state event that an allocation reads, decoded from its line.
+
+    An epoch has many events, and carried columns read few of their fields: the others are skipped,
+    and decimals stay text until they are asked for. Which line it is, its checksum has told.
+
+    Attributes:
+        hotkey: the miner.
+        skill_type: of the task.
+        task_id: the task.
+        round: of the dispatch.
+        epoch: whose snapshot the round is pinned to.
+        id: of an event that came alone; None for a record.
+        missed: whether the record says that the deadline was missed.
+        group: the group of the miner, as in `StateEvent`.
+        quality_text: the quality as the line has it.
+        emission_text: the emission as the line has it.
+        measure_texts: the measures as the line has them.
+    """
+
+    hotkey: str
+    skill_type: str
+    task_id: str
+    round: _Round
+    epoch: Number
+    id: str | None = None
+    missed: bool = False
+    group: str | None = None
+    quality_text: str | None = msgspec.field(default=None, name="quality")
+    emission_text: str | None = msgspec.field(default=None, name="emission")
+    measure_texts: dict[str, str] | None = msgspec.field(default=None, name=_MEASURES)
+
+    @property
+    def is_record(self) -> bool:
+        """True for a record; False for an event that came alone."""
+        return self.id is None
+
+    @property
+    def quality(self) -> int | None:
+        """The quality in nano; None without a submission."""
+        return None if self.quality_text is None else _read(_nano, self.quality_text)
+
+    @property
+    def emission(self) -> int | None:
+        """The emission in nano; None where it does not apply."""
+        return None if self.emission_text is None else _read(_nano, self.emission_text)
+
+    @property
+    def measures(self) -> Mapping[str, int | Fraction]:
+        """The measures that apply."""
+        return _read(measures_of, self.measure_texts) if self.measure_texts else {}
+
+    @classmethod
+    def from_line(cls, line: str) -> SampledEvent:
+        """Return what is read of the event that `StateEvent.to_line` wrote.
+
+        Raises:
+            DamagedError: the text is no such line.
+        """
+        return _read(_sampled_decoder(), line)
+
+
+@cache
+def _sampled_decoder() -> Callable[[str], SampledEvent]:
+    return msgspec.json.Decoder(SampledEvent).decode
+
+
+def _read(reader: Callable[[_Text], _Value], text: _Text) -> _Value:
+    """Read a line of a log, or a part of it.
+
+    Raises:
+        DamagedError: it is none.
+    """
+    try:
+        return reader(text)
+    except (msgspec.MsgspecError, NumberError) as error:
+        raise DamagedError(
+            f"found an event in the log that cannot be read ({error}), expected what "
+            "tallystick wrote: the log is damaged, so take it back from a copy"
+        ) from error
 
 
 _FIELDS = tuple(field.name for field in attrs.fields(StateEvent))
+_ORDERED = sorted(_FIELDS)
+_values_in_order = attrgetter(*_ORDERED)
+_ORDERED_DECIMALS = tuple(map(_ORDERED.index, _DECIMALS))
+_ORDERED_MEASURES = _ORDERED.index(_MEASURES)
 _PLACES_OF_DECIMALS = tuple(_FIELDS.index(name) for name in _DECIMALS)
 _PLACE_OF_MEASURES = _FIELDS.index(_MEASURES)
 
@@ -197,9 +274,14 @@ def events_digest(lines: Iterable[str]) -> str:
     return PREFIX + sha256.hexdigest()
 
 
-def _line_values(line: str) -> list[Any]:
-    """Return the values of the fields in the canonical line of an event, decimals still as text."""
-    return list(msgspec.structs.astuple(_decoder()(line)))
+def _field_values(line: str) -> list[Any]:
+    """Return the values of the fields of an event from its canonical line."""
+    values = list(msgspec.structs.astuple(_decoder()(line)))
+    for index in _PLACES_OF_DECIMALS:
+        if values[index] is not None:
+            values[index] = _nano(values[index])
+    values[_PLACE_OF_MEASURES] = measures_of(values[_PLACE_OF_MEASURES] or {})
+    return values
 
 
 @cache
@@ -208,6 +290,17 @@ def _decoder() -> Callable[[str], msgspec.Struct]:
     fields = list(_line_fields())
     line = msgspec.defstruct("Line", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
     return msgspec.json.Decoder(line).decode
+
+
+@cache
+def _line() -> Callable[..., msgspec.Struct]:
+    """Return the same struct to be encoded: its fields in the order of keys."""
+    optional = {name for name, _, *default in _line_fields() if default}
+    # a value is never unset, so that of the others none is left out
+    fields: list[tuple[str, Any, Any]] = [
+        (name, Any, None if name in optional else msgspec.UNSET) for name in _ORDERED
+    ]
+    return msgspec.defstruct("Line", fields, omit_defaults=True, gc=False)
 
 
 def _line_fields() -> Iterator[tuple[str, Any] | tuple[str, Any, None]]:

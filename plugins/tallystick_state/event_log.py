@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,7 @@ class EventLog:
             if index not in sifted.raised:
                 new.append((entry.seq, batch[index]))
         self.transaction.append(entries)
+        self.transaction.remember(new)
         self._apply(register.settle(new, sifted.raised.values(), rank, epoch))
         raised = {index: claim.seq for index, claim in sifted.raised.items()}
         return RecordedBatch(tuple(places), raised, sifted.duplicates, sifted.refused)
@@ -344,7 +346,8 @@ class EventLog:
     def flag_colluders(self) -> None:
         """Write the flags that follow from the alignments of the open epoch."""
         epoch, flags = self.state.epoch, Counter[tuple[str, str]]()
-        for event in collusion_flags(epoch, self.in_force, self.transaction):
+        rules_of = partial(self.in_force.of_type, epoch=epoch)
+        for event in collusion_flags(epoch, rules_of, self.transaction):
             entry = self._chained("flag", event.to_line())
             self.transaction.append([entry])
             self.transaction.put_events([(entry.seq, event, epoch)], Rank.OWN)
@@ -374,6 +377,7 @@ class EventLog:
             seq=self.entries + 1,
             statement=authority.statement,
             signed_by=signed_by,
+            gate_receipt=authority.gate_receipt,
         )
         self._write_stating(ADOPTION, json_value(adoption), authority)
         self._follow(self.in_force.adopted(adoption))

@@ -91,7 +91,9 @@ def is_selectable(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool
     Raises:
         StateError: the rule set has no groups.
     """
-    return _is_eligible(rules, miner, skill_type) and not _is_below(rules, miner, skill_type)
+    return _is_eligible(rules, miner, skill_type) and not _is_below(
+        miner, skill_type, _minimum(rules)
+    )
 
 
 def candidate_pool(
@@ -105,6 +107,17 @@ def candidate_pool(
     Raises:
         StateError: the rule set has no groups, or the round is outside [0, 2**64).
     """
+    selectable, _ = _split_by_reputation(state, skill_type, rules)
+    return _ordered(selectable, skill_type, rules, round)
+
+
+def _ordered(
+    selectable: Iterable[MinerEntry],
+    skill_type: str,
+    rules: StateRules,
+    round: int,  # noqa: A002  # the field's word
+) -> tuple[str, ...]:
+    """Return the hotkeys of miners in the order in which groups are selected, the best first."""
     by_digest = rules.groups.ties == "round_and_hotkey_digest"
     prefix = _number("round", round)
 
@@ -113,11 +126,6 @@ def candidate_pool(
         tie = hashlib.sha256(prefix + hotkey).digest() if by_digest else hotkey
         return -miner.reputation[skill_type], tie
 
-    selectable = (
-        candidate
-        for candidate in state.miners.values()
-        if is_selectable(rules, candidate, skill_type)
-    )
     return tuple(miner.hotkey for miner in sorted(selectable, key=place))
 
 
@@ -131,8 +139,8 @@ def recovery_pool(state: State, skill_type: str, rules: StateRules) -> tuple[str
     """
     if not rules.groups.recovery.enabled:
         return ()
-    eligible = (miner for miner in state.miners.values() if _is_eligible(rules, miner, skill_type))
-    return tuple(sorted(miner.hotkey for miner in eligible if _is_below(rules, miner, skill_type)))
+    _, below = _split_by_reputation(state, skill_type, rules)
+    return tuple(sorted(miner.hotkey for miner in below))
 
 
 def auditor_pool(
@@ -177,14 +185,18 @@ def select_group(  # noqa: PLR0913  # what a group follows from
         StateError: the rule set has no groups, the round is outside its range, or the seed is no
             Unicode text.
     """
-    pool = candidate_pool(state, skill_type, rules, round)
+    selectable, below = _split_by_reputation(state, skill_type, rules)
+    pool = _ordered(selectable, skill_type, rules, round)
     primaries, rest = _split(pool, rules, auditor_streaks)
-    below = recovery_pool(state, skill_type, rules)
+    recovering = [miner.hotkey for miner in below] if rules.groups.recovery.enabled else []
+    drawn = _draw(skill_type, round, seed)
 
     def ticket(hotkey: str) -> bytes:
-        return draw_ticket(hotkey, skill_type, round=round, seed=seed)
+        own = drawn.copy()
+        own.update(hotkey.encode())
+        return own.digest()
 
-    auditors = _auditors(sorted(rest, key=ticket), sorted(below, key=ticket), rules)
+    auditors = _auditors(sorted(rest, key=ticket), sorted(recovering, key=ticket), rules)
     enough = len(primaries) + len(auditors) >= rules.groups.consensus.minimum_members
     return Group(primaries, auditors, enough)
 
@@ -201,13 +213,27 @@ def draw_ticket(
     Raises:
         StateError: the round is outside [0, 2**64), or the seed is no Unicode text.
     """
+    drawn = _draw(skill_type, round, seed)
+    drawn.update(hotkey.encode())
+    return drawn.digest()
+
+
+def _draw(
+    skill_type: str,
+    round: int,  # noqa: A002  # the field's word
+    seed: str,
+) -> hashlib._Hash:
+    """Return the hash of all of a ticket but the hotkey.
+
+    Raises:
+        StateError: as `draw_ticket`.
+    """
     try:
         texts = [text.encode() for text in (seed, skill_type)]
     except UnicodeEncodeError:
         raise StateError(f"found the seed {seed!a:.60}, expected Unicode text") from None
     framed = b"".join(_number("length", len(text)) + text for text in texts)
-    encoded = DRAW.encode() + _number("round", round) + framed + hotkey.encode()
-    return hashlib.sha256(encoded).digest()
+    return hashlib.sha256(DRAW.encode() + _number("round", round) + framed)
 
 
 def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
@@ -222,6 +248,17 @@ def auditor_streak(roles: Iterable[tuple[int, Role]]) -> int:
     return len({number for number, _ in rounds if number > latest_as_primary})
 
 
+def _split_by_reputation(
+    state: State, skill_type: str, rules: StateRules
+) -> tuple[list[MinerEntry], list[MinerEntry]]:
+    """Return the miners in the candidate pool, and those that miss nothing but the reputation."""
+    minimum, selectable, below = _minimum(rules), list[MinerEntry](), list[MinerEntry]()
+    for miner in state.miners.values():
+        if _is_eligible(rules, miner, skill_type):
+            (below if _is_below(miner, skill_type, minimum) else selectable).append(miner)
+    return selectable, below
+
+
 def _is_eligible(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
     """Return whether nothing but its reputation may keep the miner out of the pool."""
     declared = miner.uid is not None and skill_type in miner.types
@@ -229,8 +266,12 @@ def _is_eligible(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
     return declared and not is_ejected(rules, miner) and skill_type in rules.rule_set.skill_types
 
 
-def _is_below(rules: StateRules, miner: MinerEntry, skill_type: str) -> bool:
-    return miner.reputation[skill_type] < from_decimal(rules.groups.minimum_reputation)
+def _minimum(rules: StateRules) -> int:
+    return from_decimal(rules.groups.minimum_reputation)
+
+
+def _is_below(miner: MinerEntry, skill_type: str, minimum: int) -> bool:
+    return miner.reputation[skill_type] < minimum
 
 
 def _split(

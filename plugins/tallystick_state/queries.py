@@ -43,6 +43,7 @@ from tallystick_state.pruned import PrunedPoint
 from tallystick_state.round_scores import round_epoch, round_scores
 from tallystick_state.rules import EpochRules, StateRules
 from tallystick_state.rules_in_force import RulesInForce
+from tallystick_state.samples import Event
 from tallystick_state.sections.groups import GROUPS
 from tallystick_state.store.transaction import LogHead, Transaction
 from tallystick_state.weights import (
@@ -510,11 +511,11 @@ class StateQueries:
         types = self.in_force.types_apart(line)
         return self._transaction.last_closed_round(types=types)
 
-    def _reputation_of(self, event: StateEvent) -> int:
+    def _reputation_of(self, event: Event) -> int:
         pinned, rules = self.pinned(event.epoch), self._own_rules(event)
         return pinned_reputation(pinned, rules, event.hotkey, event.skill_type)
 
-    def _own_rules(self, event: StateEvent) -> StateRules:
+    def _own_rules(self, event: Event) -> StateRules:
         """Return the rules of the epoch that an event is pinned to."""
         return self.in_force.at(event.epoch).of_type(event.skill_type)
 

@@ -129,6 +129,7 @@ class _Rules(_Stating):
     epoch: Number
     rule_set: _RuleSet
     major: NotRequired[bool]
+    gate_receipt: NotRequired[dict[str, Any]]
 
 
 class _Withdrawal(_Stating):

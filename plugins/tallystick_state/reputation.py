@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from tallystick.numbers.nano import NANO, from_decimal, publish, to_decimal, to_fraction
+from tallystick.numbers.nano import NANO, publish, to_decimal, to_fraction
 from tallystick.records.decoding import MISSED
 from tallystick_state.rules import StateRules
 from tallystick_state.sections.reputation import REPUTATION
@@ -49,7 +49,7 @@ def initial_reputation(rules: StateRules) -> int:
     Raises:
         StateError: the rule set has no reputation.
     """
-    return from_decimal(rules.reputation.initial)
+    return rules.initial_reputation
 
 
 def clamped(rules: StateRules, reputation: int) -> int:
@@ -58,8 +58,8 @@ def clamped(rules: StateRules, reputation: int) -> int:
     Raises:
         StateError: the rule set has no reputation.
     """
-    floor, ceiling = rules.reputation.floor, rules.reputation.ceiling
-    return max(from_decimal(floor), min(from_decimal(ceiling), reputation))
+    floor, ceiling = rules.reputation_bounds
+    return max(floor, min(ceiling, reputation))
 
 
 def consensus_event(rules: StateRules | BoundRules, consensus: int) -> str | None:

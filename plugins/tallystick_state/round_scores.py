@@ -7,7 +7,7 @@ half-even once; like an emission it may exceed 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 
 import attrs
@@ -17,7 +17,10 @@ from tallystick_allocation.collect import CollectStep
 from tallystick_allocation.rules import ALLOCATION, UNGROUPED, AllocationRules, Collect, round_score
 from tallystick_state.event import StateEvent
 from tallystick_state.rules import StateRules
-from tallystick_state.samples import samples_of
+from tallystick_state.samples import Event, EventRounds, Rounds
+
+_THE_ROUND = 0
+"""The key of events that are all of one round, whichever it is."""
 
 
 def round_epoch(events: Iterable[StateEvent]) -> int | None:
@@ -32,9 +35,9 @@ def round_epoch(events: Iterable[StateEvent]) -> int | None:
 def round_scores(
     events: Iterable[StateEvent],
     rules: StateRules,
-    reputation_of: Callable[[StateEvent], int],
+    reputation_of: Callable[[Event], int],
     *,
-    own_rules: Callable[[StateEvent], StateRules] | None = None,
+    own_rules: Callable[[Event], StateRules] | None = None,
 ) -> dict[str, int]:
     """Return the round scores, in nano, by hotkey; empty where the rule set has none.
 
@@ -50,6 +53,26 @@ def round_scores(
     Raises:
         StateError: a record has no emission, although it was not missed.
     """
+    own = [*events]
+    records = _OfRound(reputation_of, own_rules or (lambda _: rules))
+    rounds = EventRounds(records, {_THE_ROUND: own})
+    return scores_of_round(rules, rounds, _THE_ROUND, {event.hotkey for event in own})
+
+
+def scores_of_round(
+    rules: StateRules, rounds: Rounds, number: int, hotkeys: Collection[str]
+) -> dict[str, int]:
+    """Return the scores of some miners in a round, in nano; see `round_scores`.
+
+    Args:
+        rules: the rules of the round.
+        rounds: the records by round.
+        number: of the round.
+        hotkeys: of the miners.
+
+    Raises:
+        StateError: as `round_scores`.
+    """
     step, allocation = round_score(rules.rule_set), rules.rule_set.section(ALLOCATION)
     # with groups there is no one score of a miner
     if step is None or (allocation is not None and allocation.groups):
@@ -62,11 +85,9 @@ def round_scores(
         groups=(UNGROUPED,),
         grouping="",
     )
-    own = [*events]
-    records = _OfRound(reputation_of, own_rules or (lambda _: rules))
-    collected = samples_of(AllocationRules((step,)), records, {event.hotkey for event in own}, own)
+    collected = rounds.samples(AllocationRules((step,)), hotkeys, number)
     samples = collected.of_round.get(step.value, {}).get(UNGROUPED, {})
-    ratios = {hotkey: collect.ratio(event) or _empty(step) for hotkey, event in samples.items()}
+    ratios = {hotkey: collect.ratio(own) or _empty(step) for hotkey, own in samples.items()}
     return {hotkey: publish(Fraction(*ratio)) for hotkey, ratio in ratios.items() if ratio}
 
 
@@ -78,8 +99,8 @@ def _empty(step: Collect) -> tuple[int, int] | None:
 class _OfRound:
     """The records of a round, whose steps look no further back."""
 
-    reputation: Callable[[StateEvent], int]
-    rules_of: Callable[[StateEvent], StateRules]
+    reputation: Callable[[Event], int]
+    rules_of: Callable[[Event], StateRules]
 
     def newest(self, hotkey: str) -> Iterable[StateEvent]:
         """Return no records: the score of a round reads that round alone."""

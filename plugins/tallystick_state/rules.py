@@ -135,7 +135,7 @@ class StateRules:
         seeds = {name: rules.baseline for name, rules in types}
         return {name: from_decimal(seed) for name, seed in seeds.items() if seed is not None}
 
-    @property
+    @cached_property
     def reputation(self) -> Reputation:
         """The rules of reputations.
 
@@ -144,7 +144,25 @@ class StateRules:
         """
         return self._section(self.rule_set.section(REPUTATION), "reputation")
 
-    @property
+    @cached_property
+    def reputation_bounds(self) -> tuple[int, int]:
+        """The floor and the ceiling of reputations, in nano.
+
+        Raises:
+            StateError: the rule set does not say.
+        """
+        return from_decimal(self.reputation.floor), from_decimal(self.reputation.ceiling)
+
+    @cached_property
+    def initial_reputation(self) -> int:
+        """The reputation of a newcomer, in nano.
+
+        Raises:
+            StateError: the rule set does not say.
+        """
+        return from_decimal(self.reputation.initial)
+
+    @cached_property
     def groups(self) -> Groups:
         """The rules by which groups are selected.
 
@@ -153,7 +171,7 @@ class StateRules:
         """
         return self._section(self.rule_set.section(GROUPS), "groups")
 
-    @property
+    @cached_property
     def epochs(self) -> Epochs:
         """The rules of the end of an epoch.
 

@@ -23,6 +23,7 @@ from tallystick.plugins.registry import Plugins, installed_plugins
 from tallystick.rules.reading import read_again
 from tallystick.rules.timeline import Timeline
 from tallystick_state.authority import (
+    GATE_RECEIPT,
     OPERATORS,
     ROTATION,
     Authority,
@@ -43,6 +44,7 @@ from tallystick_state.sections.epochs import EPOCHS
 if TYPE_CHECKING:
     from tallystick.io.paths import PathLike
     from tallystick.plugins.registry import Registry
+    from tallystick_state.trust.gate_receipt import GateReceipt
     from tallystick_state.trust.policy import TrustRoot
     from tallystick_state.trust.statement import Action, Statement
 
@@ -55,6 +57,7 @@ ADOPTION, WITHDRAWAL = "rules", "withdraw"
     JsonKey("block", left_out="none"),
     JsonKey("statement", left_out="none"),
     JsonKey("major", left_out="empty"),
+    JsonKey(GATE_RECEIPT, left_out="none"),
 )
 @attrs.frozen
 class Adoption:
@@ -71,6 +74,7 @@ class Adoption:
         seq: the number of its entry.
         statement: the digest of the statement that was signed; None where the operator decided.
         signed_by: the names of those who signed it, as the trust file of then calls them.
+        gate_receipt: that it passes the policy that the trust file of then names; None without.
     """
 
     line: str
@@ -83,6 +87,7 @@ class Adoption:
     seq: int
     statement: str | None = None
     signed_by: tuple[str, ...] = ()
+    gate_receipt: GateReceipt | None = attrs.field(default=None, repr=False)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -218,12 +223,22 @@ class RulesInForce:
     ) -> tuple[str, ...]:
         """Refuse to adopt or withdraw rules unless it is signed as the trust file says.
 
+        An adoption has to pass the policy too that the trust file names.
+
         Returns:
             The names of those who signed; empty without a trust file.
 
         Raises:
-            TrustError: too few have signed, or something else; or nothing says who has to.
+            TrustError: too few have signed, or something else; nothing says who has to; or the
+                receipt of the gate is not the one that is asked for.
         """
+        policy = None if self.root is None else self.root.gate
+        if action == "adopt" and (policy is not None or authority.gate_receipt is not None):
+            from tallystick_state.trust.gate_receipt import check_gate  # where one is asked for
+
+            # of the log itself, as a forged entry may say anything
+            previous = self.lines[adoption.line].at(adoption.epoch).digest
+            check_gate(policy, authority.gate_receipt, previous, adoption.rules.digest)
         return self._authorised(
             "rules", action, self.statement(action, adoption, sequence), authority
         )
@@ -544,7 +559,8 @@ def _with_entry(
         statement=body.get("statement"),
     )
     signed_by = in_force.check("adopt", adoption, sequence, authority)
-    return in_force.adopted(attrs.evolve(adoption, signed_by=signed_by))
+    receipt = authority.gate_receipt
+    return in_force.adopted(attrs.evolve(adoption, signed_by=signed_by, gate_receipt=receipt))
 
 
 def _with_pools(

@@ -43,6 +43,7 @@ from tallystick.numbers.nano import from_text, to_text
 from tallystick_state.adoption import adopt
 from tallystick_state.epoch import (
     Closing,
+    EventRecords,
     Owner,
     aggregate_deltas,
     recompute_baselines,
@@ -171,11 +172,15 @@ class Counted:
     pinned: Mapping[int, State]
     scores: Mapping[tuple[str, str], Share]
 
+    def own(self, line: str) -> tuple[StateEvent, ...]:
+        """Return the events of a line."""
+        return tuple(event for event in self.events if self.line_of(event.skill_type) == line)
+
     def closings(self) -> Iterable[Closing]:
         """The closing of each line; its state has the reputations and thresholds of before."""
         for line, rules in self.rules.items():
-            own = tuple(event for event in self.events if self.line_of(event.skill_type) == line)
-            yield Closing(rules, self.pinned, own, self.before, self.rules_at[line])
+            records = EventRecords(self.own(line))
+            yield Closing(rules, self.pinned, records, self.before, self.rules_at[line])
 
 
 @attrs.frozen
@@ -214,7 +219,11 @@ def step_rows(counted: Counted) -> dict[RootedStep, list[bytes] | None]:
         if keeps_facts
         else None,
         "results": sorted_rows(result_row(event) for event in events),
-        "deltas": sorted_rows(row for event in counted.closings() for row in delta_rows(event)),
+        "deltas": sorted_rows(
+            row
+            for closing in counted.closings()
+            for row in delta_rows(closing, counted.own(closing.rules.line))
+        ),
         "reputations": sorted_rows(_reputation_rows(counted)),
         "thresholds": sorted_rows(_threshold_rows(counted)),
         "weights": sorted_rows(
@@ -286,9 +295,9 @@ def event_of(row: LeafRow) -> StateEvent:
     )
 
 
-def delta_rows(closing: Closing) -> Iterable[LeafRow]:
-    """Yield the rows of the deltas of a line, by record."""
-    for key, (delta, takes_part) in record_deltas(closing).items():
+def delta_rows(closing: Closing, events: Iterable[StateEvent]) -> Iterable[LeafRow]:
+    """Yield the rows of the deltas of the events of a line, by record."""
+    for key, (delta, takes_part) in record_deltas(closing, events).items():
         validator, hotkey, skill_type, task, number, epoch = key
         value = {"delta": str(delta), "takes_part": takes_part}
         yield (hotkey, skill_type, validator, number, task, epoch, value)

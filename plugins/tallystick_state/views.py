@@ -180,7 +180,14 @@ def adoption(adopted: Adoption, in_force: RulesInForce) -> View:
         "major": adopted.major,
         "statement": adopted.statement,
         "signed_by": list(adopted.signed_by),
+        **_gate_receipt(adopted),
     }
+
+
+def _gate_receipt(adopted: Adoption | None) -> View:
+    """Return the digest of the receipt with which rules were adopted, where there was one."""
+    receipt = None if adopted is None else adopted.gate_receipt
+    return {} if receipt is None else {"gate_receipt": receipt.digest}
 
 
 def rules_in_force(in_force: RulesInForce, epoch: int) -> View:
@@ -239,6 +246,7 @@ def _spans(in_force: RulesInForce, line: str, epoch: int) -> list[View]:
                 "sequence": None if adopted is None else adopted.sequence,
                 "statement": None if adopted is None else adopted.statement,
                 "signed_by": [] if adopted is None else list(adopted.signed_by),
+                **_gate_receipt(adopted),
             }
         )
     return views

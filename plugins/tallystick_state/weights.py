@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 import attrs
 
@@ -37,14 +38,16 @@ from tallystick_allocation.step import AllocationStep, BoundAllocation, Given
 from tallystick_allocation.uint16 import dropped, to_uint16
 from tallystick_state.attributes import IMMUNE, NO_ATTRIBUTES
 from tallystick_state.carry import carried
-from tallystick_state.event import StateEvent
+from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.miners import begun_anew, pinned_reputation, without_former
 from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.pools import Pools
 from tallystick_state.rules import StateRules
 from tallystick_state.rules_in_force import RulesInForce
-from tallystick_state.samples import Records, samples_of
+from tallystick_state.samples import Event, EventRounds, Rounds
 from tallystick_state.store.transaction import Transaction
+
+_E = TypeVar("_E", StateEvent, SampledEvent)
 
 
 @attrs.frozen
@@ -71,18 +74,18 @@ class Weighing:
 
     Attributes:
         rules: which give them.
-        records: of the line.
+        rounds: the records of the line.
         hotkeys: of the miners with a slot.
-        of_round: the events of the round that steps collect of which read one alone.
+        number: the round that steps collect of which read one alone; None for no round.
         carry: the columns that are carried, after all that counts.
         immune: the hotkeys of miners that the chain still protects.
         attributes: the attributes of miners, beside that, and of the round.
     """
 
     rules: StateRules
-    records: Records
+    rounds: Rounds
     hotkeys: Collection[str]
-    of_round: Iterable[StateEvent]
+    number: int | None
     carry: Columns = attrs.field(factory=dict)
     immune: Collection[str] = ()
     attributes: RoundFile = attrs.field(factory=RoundFile)
@@ -90,7 +93,7 @@ class Weighing:
     def population(self, rules: AllocationRules) -> Population:
         """Return the miners, and what is known of them."""
         hotkeys = {*self.hotkeys}
-        samples = samples_of(rules, self.records, hotkeys, self.of_round)
+        samples = self.rounds.samples(rules, hotkeys, self.number)
         if is_of_round(self.rules.rule_set):
             hotkeys = samples.hotkeys
         return Population(
@@ -276,16 +279,16 @@ class LineRecords:
         first = begun_anew(self.miners, hotkey)
         return self.own(self.transaction.scored(hotkey, self.counted_by, first))
 
-    def reputation(self, event: StateEvent) -> int:
+    def reputation(self, event: Event) -> int:
         """Return the reputation, in nano, that the round of a record pins."""
         pinned = self.state(event.epoch)
         return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
 
-    def rules_of(self, event: StateEvent) -> StateRules:
+    def rules_of(self, event: Event) -> StateRules:
         """Return the rules of the epoch that a record names."""
         return self.timeline.at(event.epoch)
 
-    def own(self, events: Iterable[StateEvent]) -> Iterator[StateEvent]:
+    def own(self, events: Iterable[_E]) -> Iterator[_E]:
         """Return the events of the line."""
         return (event for event in events if self.in_force.line_of(event.skill_type) == self.line)
 
@@ -324,11 +327,12 @@ class LineRecords:
         state = None if last is None else self.state(last)
         if last is None or state is None:
             return {}
-        events = self.own(self.transaction.events(last))
+        events = self.own(self.transaction.sampled_events(last))
         counted = (event for event in events if begun_anew(self.miners, event.hotkey) <= last)
         before = without_former(state.carry.get(self.line, {}), self.miners, last)
         attributes = self.attributes(last)
-        return carried(rules, before, self, counted, hotkeys, attributes=attributes)
+        rounds = EventRounds.of(self, counted)
+        return carried(rules, before, rounds, hotkeys, attributes=attributes)
 
     def weighed(
         self,
@@ -354,9 +358,9 @@ class LineRecords:
         return weigh(
             Weighing(
                 rules=rules,
-                records=self,
+                rounds=EventRounds(self, {} if number is None else {number: self.of_round(number)}),
                 hotkeys=hotkeys,
-                of_round=self.of_round(number),
+                number=number,
                 carry=carry,
                 immune=immune,
                 attributes=self.attributes(epoch),

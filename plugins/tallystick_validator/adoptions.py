@@ -15,8 +15,8 @@ import attrs
 
 from tallystick.errors import InputError, TallystickError
 from tallystick.io.text import visible
-from tallystick_chain.toml_source import TomlSource
-from tallystick_state.authority import OPERATOR, Authority
+from tallystick.rules.toml_source import TomlSource
+from tallystick_state.authority import Authority, read_authority
 from tallystick_state.rules import StateRules
 from tallystick_validator.health import Problem
 
@@ -38,6 +38,7 @@ class ScheduledRules:
         major: whether it may take away what others name.
         signed: the file with the signed statement; None where the operator decides alone.
         block: the block that the statement is stated with.
+        gate_receipt: the file with the receipt of a gate; None without.
     """
 
     file: Path
@@ -46,6 +47,7 @@ class ScheduledRules:
     major: bool = False
     signed: Path | None = None
     block: int | None = None
+    gate_receipt: Path | None = None
 
     @classmethod
     def read(cls, file: Path) -> ScheduledRules:
@@ -58,6 +60,7 @@ class ScheduledRules:
         source.check("validator-adoption-1")
         table = source.tables["adoption"]
         named, signed = table["rules"], table.get("signed")
+        receipt = table.get("gate_receipt")
         # as in a configuration, a path is one by its form
         rules = file.parent / named if named.endswith(SUFFIX) or "/" in named else named
         return cls(
@@ -67,22 +70,17 @@ class ScheduledRules:
             table.get("major", False),
             None if signed is None else file.parent / signed,
             table.get("block"),
+            None if receipt is None else file.parent / receipt,
         )
 
     def authority(self) -> Authority:
         """Return what stands behind the adoption.
 
         Raises:
-            InputError: the file with the statement cannot be read.
+            InputError: the file with the statement, or with the receipt, cannot be read.
             TrustError: it has none.
         """
-        if self.signed is None:
-            return OPERATOR if self.block is None else Authority(None, self.block)
-        from tallystick_state.trust.encoding import read_file  # loads what signs
-        from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
-
-        data = read_file(self.signed, MAX_ENVELOPE_BYTES, "an envelope")
-        return Authority(Envelope.of_json(data, str(self.signed)), self.block)
+        return read_authority(self.signed, self.block, self.gate_receipt)
 
 
 class AdoptionFolder:

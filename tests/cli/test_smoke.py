@@ -49,6 +49,8 @@ STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("rules", "paths", "workflow@1.1.0", "gate"), 0),
     (("rules", "set", "workflow@1.1.0", "axes.cost.gate=0.6", "-o", "new.toml"), 0),
     (("rules", "prove", "workflow@1.1.0", "--property", "composite-monotone"), 0),
+    (("rules", "gate", "default"), 0),
+    (("simulate", "workflow@1.1.0", "--strategy", "idle", "--epochs", "1", "-o", "simulated"), 0),
     (("lock", *RULES, "--self-test"), 0),
     (("lock", "--check"), 0),
     (("plugins", "list"), 0),

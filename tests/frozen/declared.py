@@ -38,8 +38,27 @@ class Declaration(NamedTuple):
 
 
 DECLARED = (
+    Declaration("*", "the version is 1.0.0", pattern=r"(tallystick )\d+\.\d+\.\d+"),
+    Declaration("plugins-*.json", "the version is 1.0.0", keys=("version",)),
     Declaration(
         "rules-show-*.json", "formulas are summed up in plain sentences", keys=("summary",)
+    ),
+    Declaration(
+        "lint-*.json", "there are more checks, and a cap that miners keep is a note", whole=True
+    ),
+    Declaration("diff-*.json", "a difference names every result that can move", whole=True),
+    Declaration(
+        "backtest-*",
+        "a back-test weighs every epoch, and its headline is the share of weight that moves",
+        whole=True,
+    ),
+    Declaration(
+        "prove-*.json*", "answers name their rules, for simulations", keys=("digest", "rule_set")
+    ),
+    Declaration(
+        "prove-skills@1.0.0.json*",
+        "a search proposes other records than the solver did, so sentences have other figures",
+        keys=("wrong",),
     ),
 )
 

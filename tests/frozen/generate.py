@@ -47,7 +47,7 @@ LATER = ("period", "plugins", "proposal", "uncertainty", "incentives")
 """Keys that the summary of a back-test has gained; all others are what they were."""
 LATER_OF_A_RECEIPT = ("rejects_digest",)
 """Keys that a receipt has gained."""
-SOLVER = ("record", "other", "value", "other_value", "work")
+SOLVER = ("record", "other", "value", "other_value", "work", "found_by")
 """Keys of a proof that say what the solver happened to find, and by how many steps."""
 
 Json = Any

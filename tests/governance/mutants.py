@@ -289,6 +289,7 @@ NOTICED = (
         ("risk_agreement = 0.10", "risk_agreement = 1"),
         by="fact-without-effect",
     ),
+    skills("primaries are paid nothing", ("primary = 1.0", "primary = 0"), by="never-paid"),
     # reputation, groups, rounds
     skills(
         "newcomers begin below the filter",
@@ -430,17 +431,20 @@ NOTICED = (
         by="fact-without-effect",
     ),
     workflow("timeouts cost nothing", ("timeout = 0.20", "timeout = 0"), by="fact-without-effect"),
+    skills(
+        "flags eject nobody",
+        ("eject_at = 3", "eject_at = 1000000"),
+        by="flags-eject-nobody",
+    ),
+    workflow("a window of one task", ("last = 100,", "last = 1,"), by="one-task-decides"),
 )
 """What the linter or a property notices."""
 
 UNNOTICED = (
-    skills("primaries are paid nothing", ("primary = 1.0", "primary = 0")),
-    skills("flags eject nobody", ("eject_at = 3", "eject_at = 1000000")),
     skills(
         "a missed deadline is left out of the round",
         ('missed = "zero"', 'missed = "left_out"'),
     ),
-    workflow("a window of one task", ("last = 100,", "last = 1,")),
 )
 """What nothing notices; docs/lint.md says why."""
 

@@ -93,6 +93,7 @@ PROMISES = (
         },
     ),
     _skills("E31", "lint", "floor-below-filter", floor="0.050000000", filter="0.200000000"),
+    _skills("E32", "lint", "ties-by-hotkey", ties="hotkey"),
     _skills("E36", "lint", "base-weight-counted-twice", counted="16", ratio="4"),
     _skills("E54", "lint", "emission-above-one", False, emission="5.750000000"),
     _workflow("E47", "lint", "cliff", False, position="0.700000000", height="0.400000000"),

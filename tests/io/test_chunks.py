@@ -69,12 +69,12 @@ def test_chunks_are_a_function_of_the_bytes_alone(
 def test_a_real_size_is_cut_by_bytes_and_by_lines(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_bytes(b"x" * 999 + b"\n")
-    long = b"".join((b"x" * 999 + b"\n") for _ in range(14_000))
+    long = b"".join((b"x" * 999 + b"\n") for _ in range(26_000))
     path.write_bytes(long + b"\n" * 40_000)
     found, reader = cut(path)
-    assert [chunk.size for chunk in found[:2]] == [6_292_000, 6_292_000]
-    assert [len(chunk.items()) for chunk in found] == [6292, 6292, 16_384, 16_384, 8648]
-    assert reader.next == 54_001
+    assert [chunk.size for chunk in found[:2]] == [12_583_000, 12_583_000]
+    assert [len(chunk.items()) for chunk in found] == [12_583, 12_583, 32_768, 8066]
+    assert reader.next == 66_001
 
 
 def test_numbers_begin_where_they_are_told_to(tmp_path: Path) -> None:
@@ -140,13 +140,13 @@ def test_an_empty_file_has_no_pieces(tmp_path: Path) -> None:
 def test_a_pipe_gives_its_lines_themselves(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    feeder = threading.Thread(target=path.write_bytes, args=(b"a\nb\n" * 10_000,))
+    feeder = threading.Thread(target=path.write_bytes, args=(b"a\nb\n" * 20_000,))
     feeder.start()
     source = JsonLinesSource(path)
     found = list(source.places())
     feeder.join()
     assert all(isinstance(chunk, LineChunk) for chunk in found)
-    assert [chunk.first for chunk in found] == [1, 16_385]
-    assert sum(len(chunk.items()) for chunk in found) == 20_000
-    digits = hashlib.sha256(b"a\nb\n" * 10_000).hexdigest()
+    assert [chunk.first for chunk in found] == [1, 32_769]
+    assert sum(len(chunk.items()) for chunk in found) == 40_000
+    digits = hashlib.sha256(b"a\nb\n" * 20_000).hexdigest()
     assert source.digest == f"sha256:{digits}"

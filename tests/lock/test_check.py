@@ -1,6 +1,7 @@
 """What a check compares beside files, and how it tells it."""
 
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import attrs
@@ -16,6 +17,7 @@ from tallystick.lock.write import lock_of, write
 from tallystick.rules.loading import load
 
 D = "sha256:" + "0" * 64
+VERSION = version("tallystick")
 HERE = Path()
 
 
@@ -28,7 +30,7 @@ def changed(lock: Lock, name: str, plugin: str, **values: object) -> Lock:
 CHANGES: dict[str, tuple[Callable[[Lock], Lock], str]] = {
     "the version of the engine": (
         lambda lock: attrs.evolve(lock, version="9.9"),
-        "the version of tallystick: found 0.1.0, locked 9.9",
+        f"the version of tallystick: found {VERSION}, locked 9.9",
     ),
     "a dependency": (
         lambda lock: attrs.evolve(lock, dependencies={**lock.dependencies, "numpy": "1.0"}),
@@ -41,7 +43,7 @@ CHANGES: dict[str, tuple[Callable[[Lock], Lock], str]] = {
     "the vectors": (lambda lock: attrs.evolve(lock, vectors=D), "the vectors: found sha256:"),
     "a distribution": (
         lambda lock: changed(lock, "plugins", "skills", distribution="acme-skills"),
-        "the plugin skills, of acme-skills: found nothing, locked 0.1.0",
+        f"the plugin skills, of acme-skills: found nothing, locked {VERSION}",
     ),
     "a module": (
         lambda lock: changed(lock, "plugins", "skills", module="acme.plugin"),

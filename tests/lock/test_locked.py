@@ -188,7 +188,8 @@ def _options(command: click.Command) -> set[str]:
 
 
 READ_ONLY = re.compile(
-    r"rules |plugins |records |sign |keys |trust (new|check)$|(lock|demo|verify|dispute|yuma)$|"
+    r"rules |plugins |records |sign |keys |trust (new|check)$|"
+    r"(lock|demo|verify|dispute|yuma|simulate)$|"
     r"state (info|show|board|digest|export|backup|verify|rules|proof|checkpoint|evidence)\b|"
     r"(epoch|round|miner|quarantine) (list|show)$|chain |serve$"
 )

@@ -55,6 +55,7 @@ def test_every_hook_is_documented_and_belongs_to_the_interface() -> None:
         "tallystick_skill_types",
         "tallystick_requirements",
         "tallystick_rule_sets",
+        "tallystick_strategies",
     }
     assert all(getattr(spec, hook).__doc__ for hook in hooks)
     assert author.API_VERSION == 1

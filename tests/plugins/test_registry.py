@@ -21,8 +21,10 @@ from tallystick.plugins.author import (
 from tallystick.plugins.engine_formulas import ENGINE_FORMULAS, warm_up
 from tallystick.plugins.entries import ALLOWED, PROJECT, allowed_names
 from tallystick.plugins.registry import (
+    InstalledPlugins,
     Registry,
     registry,
+    united,
     with_modules,
 )
 
@@ -365,3 +367,9 @@ def test_a_hook_that_is_not_marked_is_refused(monkeypatch: Patch) -> None:
     unmarked = import_module(target)
     monkeypatch.setattr(unmarked, "tallystick_formulas", lambda: [formula("a/b@1")], raising=False)
     assert registry([entry("unmarked", target)]).plugins == {}
+
+
+def test_what_two_readers_load_of_one_module_is_one_plugin(good: EntryPoint) -> None:
+    one, two = InstalledPlugins([good]).every(), InstalledPlugins([good]).every()
+    assert one.plugins["acme"] is not two.plugins["acme"]
+    assert united([one, two]).plugins == one.plugins

@@ -4,18 +4,17 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from packages import PACKAGES, ROOT, sources
 from packaging.requirements import Requirement
 
 from tallystick.extras import EXTRAS, missing
 
-ROOT = Path(__file__).resolve().parents[2]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OF_DEVELOPERS = {"all", "docs", "test"}
-APART = {"bittensor"}
-"""Extras of users that are too large for `all`."""
+APART = {"bittensor", "native"}
+"""Extras of users that are too large for `all`, or of some platforms alone."""
 MODULES = {
     "attrs": {"attr", "attrs"},
     "cattrs": {"cattr", "cattrs"},
@@ -28,8 +27,8 @@ MODULES = {
 
 def imported() -> Iterator[tuple[str, str]]:
     """The modules that the engine and the plugins import, and where."""
-    for folder in ("engine", "plugins"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sources(package):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 match node:
                     case ast.Import(names=names):

@@ -27,6 +27,7 @@ EXEMPT: Mapping[tuple[str, str], str] = {
     ("scoring/lint.py", "evidence"): "the same key",
     ("scoring/", "tool"): "what analyses a value; in rule sets a kind of capability",
     ("json_values.py", "evidence"): "the same key",
+    ("plugins/strategy.py", "cost"): "the work of an answer; in rule sets the name of an axis",
     ("io/text.py", "secret"): "text that is never shown",
     ("rules/edit.py", "3"): "how many similar names a message offers",
     ("numbers/mean_columns.py", "0.5"): "half of the last place, where values round",
@@ -46,8 +47,10 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "consensus": "whether the group of a round has one, and the option that fills it",
         "baseline": "a key of a skill type with tiers",
         "collusion_flag": "an event of the record format: it flags a miner",
+        "detection": "what of collusion says whom the engine flags",
         "evidence": "the signals behind the closing of an epoch, the proofs of a dispute",
         "auditor": _ROLE,
+        "policy": "the policy of a gate, which a trust file names",
         "primary": _ROLE,
         "secret": "the secret part of a key",
     },
@@ -55,11 +58,18 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
         "evidence": "a key of a finding",
         "proc": "a folder of the operating system",
     },
+    "tallystick_simulation": {
+        "consensus": _CONSENSUS,
+        "detection": "the chance that a dishonest answer is caught",
+        "auditor": _ROLE,
+        "primary": _ROLE,
+    },
     "tallystick_governance": {
         "baseline": "the rule set that the others are compared with",
         "consensus": "what the chain calls the median of weights, and laws about groups",
+        "detection": "the table of collusion whose changes a difference follows to flags",
         "evidence": "a key of a finding",
-        "policy": "a set of a member of a group, in laws about groups",
+        "policy": "the clauses of a gate; a set of a member of a group, in laws about groups",
         "primary": _ROLE,
         "tool": "a key of SARIF",
     },
@@ -75,11 +85,9 @@ SUBJECTS: Mapping[str, Mapping[str, str]] = {
 }
 """The words of each floor's own subject that rule sets use too, but those of its own files."""
 BY_CHANCE: Mapping[tuple[str, str], str] = {
-    ("tallystick_allocation/lints.py", "3"): "how many miners a lint tries",
     ("tallystick_allocation/share.py", "5"): "the digits of a slot",
     ("tallystick_consensus/components.py", "10"): "the end of the range of a parameter",
     ("tallystick_consensus/components.py", "100"): "the end of the range of a parameter",
-    ("tallystick_consensus/lints.py", "10"): "a tenth: what a lint calls a cliff",
     ("tallystick_state/claims.py", "3"): "a place in the order of ranks",
     ("tallystick_state/genesis.py", "3"): "the format of a state",
     ("tallystick_state/transfer.py", "3"): "the version of a file",
@@ -104,8 +112,9 @@ PLUMBING = (
     "scoring/executors/",
     "scoring/facts/",
     *(f"tallystick_state/{part}/" for part in ("audit", "cli", "store", "trust")),
+    *(f"tallystick_{floor}/lints/" for floor in ("allocation", "consensus", "state")),
 )
-"""What lies there but has time-outs, pages and positions of its own."""
+"""What lies there but has time-outs, pages, positions and made-up miners of its own."""
 
 
 def rule_sets() -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from tallystick.records import validator
 from tallystick.records.struct_builder import Record
 from tallystick.scoring import planner
 from tallystick.scoring.facts import extraction as loop
+from tallystick.scoring.facts.batch import FactRows
 from tallystick.scoring.planner import ColumnScorer, Facts, Plan, ScoreColumns
 from tallystick.scoring.threshold_snapshots import Thresholds
 from tallystick_governance.backtest import replay
@@ -73,13 +74,14 @@ def failing_candidates(run: Callable[..., object]) -> Callable[..., object]:
     return planned
 
 
-def failing_replay(event: Callable[..., object]) -> Callable[..., object]:
-    """What makes a replay's events fail on one record."""
+def failing_replay(scored: Callable[..., object]) -> Callable[..., object]:
+    """A failure of every replay on one record."""
 
-    def made(self: object, skill_type: str, who: tuple[object, ...], scored: object) -> object:
-        if MARK in who:
+    def made(self: object, rows: FactRows) -> object:
+        texts = rows.task_id, rows.validator, rows.miner_hotkey
+        if any(MARK in column.to_pylist() for column in texts):
             raise KeyError("planted")
-        return event(self, skill_type, who, scored)
+        return scored(self, rows)
 
     return made
 
@@ -92,7 +94,7 @@ PLANTS = {
 """Where failures are planted, by what fails."""
 OF_BACKTEST = {
     "candidates": (planner.Plan, "run", failing_candidates),
-    "replay": (replay._EpochReplay, "_event", failing_replay),
+    "replay": (replay._EpochReplay, "_scored", failing_replay),
 }
 """Where else a back-test can fail."""
 

@@ -20,7 +20,7 @@ from tallystick.errors import DamagedError
 from tallystick.numbers.nano import from_text
 from tallystick.scoring.scorer import Scorer
 from tallystick_state import views
-from tallystick_state.event import StateEvent
+from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.ledger import Ledger
 from tallystick_state.replay import verify
 from tallystick_state.step_roots import event_of, result_row
@@ -120,6 +120,7 @@ def test_an_event_comes_back_from_its_line_and_from_its_row() -> None:
     line = json.loads(event.to_line())
     assert line["measures"] == {"precision": "2/3", "units": "-1.500000000", "whole": "1/1"}
     assert StateEvent.from_line(event.to_line()) == event
+    assert SampledEvent.from_line(event.to_line()).measures == event.measures
     assert event_of(json.loads(json.dumps(result_row(event)))) == event
     plain = attrs.evolve(event, measures={}, group=None)
     assert not {"measures", "group"} & json.loads(plain.to_line()).keys()
@@ -141,6 +142,8 @@ def test_a_line_with_a_measure_that_is_no_number_is_damaged(text: object) -> Non
     }
     with pytest.raises(DamagedError, match="found an event in the log that cannot be read"):
         StateEvent.from_line(json.dumps(line))
+    with pytest.raises(DamagedError, match="found an event in the log that cannot be read"):
+        _ = SampledEvent.from_line(json.dumps(line)).measures
 
 
 def test_weights_follow_from_the_measures_by_group(

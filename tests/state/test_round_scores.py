@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import attrs
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from oracle.decimals import count, published, text
 from oracle.emissions import BASE_WEIGHTS
 from state.steps import round_steps, with_steps
+from state.subnet import record as line_of
 from state.subnet import under
 from vectors import cases
 
@@ -20,8 +22,10 @@ from tallystick.errors import StateError
 from tallystick.numbers.nano import to_text
 from tallystick_allocation.rules import ALLOCATION
 from tallystick_state.event import StateEvent
+from tallystick_state.ledger import Ledger
 from tallystick_state.round_scores import round_scores
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.store import transaction
 
 PUBLISHED, CORRECTED = "skills@1.0.0", "skills@1.1.0"
 NANO = 10**9
@@ -239,3 +243,24 @@ def test_a_tie_goes_to_the_even_nano(mode: str, emissions: tuple[int, ...], want
         for number, emission in enumerate(emissions)
     ]
     assert round_scores(events, rounding(mode), lambda _: NANO) == {"hk": wanted}
+
+
+@pytest.mark.parametrize("most", [0, 3, 100])
+def test_events_of_a_closed_round_are_kept_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(transaction, "MOST_REMEMBERED", most)
+    read = list[str]()
+    of_line = StateEvent.from_line
+    monkeypatch.setattr(StateEvent, "from_line", lambda line: read.append(line) or of_line(line))
+    with Ledger.create(tmp_path / "subnet.db", PUBLISHED) as ledger:
+        for uid in range(3):
+            ledger.register(f"hk-{uid}", uid, ["executable_python"])
+        lines = [line_of(f"t{number}", f"hk-{number % 3}") for number in range(9)]
+        ledger.import_events(lines[:2])
+        ((closed,), _) = ledger.close_round(lines)
+        # two are of another transaction
+        assert len(read) == 2 + 9 - min(most, 7)
+        with ledger.queries() as queries:
+            assert closed.lines == queries.scores_of_lines(closed.round)
+    assert len(closed.lines["skills"]) == 3

@@ -6,6 +6,7 @@ import attrs
 
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.rules import StateRules
+from tallystick_state.samples import EventRounds
 from tallystick_state.weights import LineWeights, Weighing, weigh
 
 NANO = 10**9
@@ -37,9 +38,9 @@ def weighed(
     return weigh(
         Weighing(
             rules=made.rules,
-            records=made,
+            rounds=EventRounds.of(made, made.events),
             hotkeys=[*hotkeys],
-            of_round=[each for each in made.events if each.round == number],
+            number=number,
             immune=[*immune],
         )
     )

@@ -27,7 +27,7 @@ class Environment:
         self.run(*PIP, "--no-build-isolation", "--force-reinstall", str(project))
 
     def run(self, *arguments: str, status: int = 0) -> str:
-        """What Python prints, started in the folder of the environment with every plugin."""
+        """Run Python in the folder of the environment with every plugin, and return its output."""
         kept = {
             k: v for k, v in os.environ.items() if k not in ("TALLYSTICK_PLUGINS", "PYTHONPATH")
         }

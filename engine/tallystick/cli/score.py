@@ -15,6 +15,7 @@ from tallystick.cli.options import (
     as_json,
     executor_options,
     follow_links_option,
+    front_option,
     output_option,
     rejects_option,
 )
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 )
 @follow_links_option
 @executor_options
+@front_option
 @scoring_locked_options
 @as_json
 def score(  # noqa: PLR0913, PLR0917  # one argument for each option
@@ -72,6 +74,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
     receipt_path: Path | None,
     follow_links: bool,
     executor: Executor,
+    front: str,
     as_json: bool,
     held: Held,
     plugin_options: PluginOptions,
@@ -105,6 +108,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
             progress=progress,
             executor=executor,
             settings=in_force(),
+            front=front,
         )
     view, lines = receipt.to_dict(), _summary(receipt, output, rejects)
     for _, second_pass in passes:
@@ -119,6 +123,7 @@ def score(  # noqa: PLR0913, PLR0917  # one argument for each option
                 executor=executor,
                 shadow_of=receipt.rule_set_digest,
                 settings=in_force(),
+                front=front,
             )
         view = {**view, second_pass.name: second.to_dict()}
         lines += [second_pass.heading, *_summary(second, beside, None)]

@@ -18,18 +18,18 @@ import numpy as np
 
 from tallystick.errors import EmptyInputError, InputError
 from tallystick.io.inputs import opened
-from tallystick.io.lines import LineReader, LongLine, Splitter
+from tallystick.io.lines import LineBlock, LineReader, LongLine, Shortener
 from tallystick.io.streams import STANDARD
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-CHUNK_BYTES = 3 << 21
+CHUNK_BYTES = 3 << 22
 """Size that ends a chunk, in bytes: enough rows for columns to pay, few enough to share work
 evenly.
 """
-CHUNK_LINES = 1 << 14
+CHUNK_LINES = 1 << 15
 """Number of lines that ends a chunk, however short they are."""
 
 _READ_BYTES = 1 << 17
@@ -69,8 +69,8 @@ class FileChunk:
     first: int
     checksum: int
 
-    def items(self) -> list[bytes]:
-        """Return the lines; one that is too long is cut as by ``LineReader``.
+    def items(self) -> LineBlock:
+        """Return the lines; one that is too long is cut.
 
         Raises:
             InputError: the file cannot be read, or does not have these bytes.
@@ -90,25 +90,25 @@ class FileChunk:
             )
         return lines
 
-    def _read(self, file: BinaryIO) -> tuple[list[bytes], int]:
+    def _read(self, file: BinaryIO) -> tuple[LineBlock, int]:
         file.seek(self.offset)
-        splitter, lines, checksum, left = Splitter(), list[bytes](), 0, self.size
+        kept, checksum, left = Shortener(), 0, self.size
         while left and (data := file.read(min(_READ_BYTES, left))):
-            lines += splitter.lines(data)
+            kept.add(data)
             checksum = zlib.crc32(data, checksum)
             left -= len(data)
         # what is shorter than it was has another checksum
-        return lines + splitter.rest(), checksum
+        return LineBlock(kept.text()), checksum
 
 
 @attrs.frozen
 class LineChunk:
     """Consecutive lines themselves."""
 
-    lines: list[bytes]
+    lines: Sequence[bytes]
     first: int
 
-    def items(self) -> list[bytes]:
+    def items(self) -> Sequence[bytes]:
         """Return the lines."""
         return self.lines
 
@@ -203,16 +203,17 @@ class ChunkReader:
         Raises:
             InputError: as ``LineReader``.
         """
-        splitter, lines = Splitter(self.reader.limit), list[bytes]()
+        kept, lines, end = Shortener(self.reader.limit), 0, b""
         for part in self._parts():
+            lines += part.line_ends
             if part.data:
-                lines += splitter.lines(part.data)
-            if part.last:
-                lines += splitter.rest()
-                if lines:
-                    yield LineChunk(lines, self.next)
-                    self.next += len(lines)
-                lines = []
+                kept.add(part.data)
+                end = part.data[-1:]
+            if part.last and (text := kept.text()):
+                # the last line of a file may have no line end
+                total, lines = lines + (end != b"\n"), 0
+                yield LineChunk(LineBlock(text, self.reader.limit, total), self.next)
+                self.next += total
         self._check()
 
     def _check(self) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _BUFFER_BYTES = 1 << 16
 ROWS = 1 << 16
@@ -37,6 +39,8 @@ class RowGroupWriter:
                 which the pages of long texts end where the rows came in pieces.
             options: further options of ``pyarrow.parquet.ParquetWriter``.
         """
+        import pyarrow.parquet as pq  # who writes lines needs no Parquet
+
         self._in_one_piece, self._waiting = in_one_piece, schema.empty_table()
         self._writer = pq.ParquetWriter(file, schema, **options)
 
@@ -88,6 +92,8 @@ def parquet_file(
         metadata: its footer.
         coded: of the texts, which are given as dictionaries.
     """
+    import pyarrow.parquet as pq  # as above
+
     return pq.ParquetFile(
         file,
         metadata=metadata,

@@ -6,12 +6,16 @@ of https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protoco
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 I16, I32, I64, BINARY, LIST, STRUCT = 4, 5, 6, 8, 9, 12
 """The numbers of the types."""
 Struct = dict[tuple[int, int], Any]
 """The fields of a struct that are read, by number and type."""
+UsualForm = Callable[[bytes, int], tuple[Struct, int] | None]
+"""Returns the fields that matter of the struct that begins at a place, and where it ends, if it
+has the form that most such structs have; else None."""
 
 _WHOLE = (I16, I32, I64)
 _FIXED = {1: 0, 2: 0, 3: 1, 7: 8}
@@ -31,10 +35,11 @@ class CompactReader:
         place: where what was read so far ends.
     """
 
-    def __init__(self, data: bytes) -> None:
-        """Read nothing yet."""
+    def __init__(self, data: bytes, usual: UsualForm | None = None) -> None:
+        """Read nothing yet; structs of a usual form are read at once, others field by field."""
         self.data = data
         self.place = 0
+        self._usual = usual
 
     def struct(self, depth: int = 0) -> Struct:
         """Return the fields of the struct that begins here; ``depth`` counts those around it.
@@ -43,6 +48,9 @@ class CompactReader:
             IndexError: there is more than the data.
             ValueError: it has what no file of Parquet has.
         """
+        if self._usual is not None and (usual := self._usual(self.data, self.place)) is not None:
+            fields, self.place = usual
+            return fields
         fields, number = Struct(), 0
         while head := self._byte():
             kind, step = head & 15, head >> 4
@@ -93,8 +101,12 @@ class CompactReader:
         return value
 
     def _whole(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)
+        return zigzag(self._varint())
+
+
+def zigzag(value: int) -> int:
+    """Return the whole number that an unsigned one stands for: 0, 1, 2, 3 are 0, -1, 1, -2."""
+    return value >> 1 ^ -(value & 1)
 
 
 def varint(data: bytes, offset: int) -> tuple[int, int]:

@@ -79,6 +79,7 @@ from tallystick.plugins.property import (
 )
 from tallystick.plugins.skill_type import SkillType
 from tallystick.plugins.spec import hookimpl
+from tallystick.plugins.strategy import Strategy
 
 __all__ = [
     "API_VERSION",
@@ -96,6 +97,7 @@ __all__ = [
     "Property",
     "Requirement",
     "SkillType",
+    "Strategy",
     "absolute",
     "always_below",
     "axis",

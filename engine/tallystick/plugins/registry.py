@@ -42,6 +42,7 @@ from tallystick.plugins.entries import (
     is_offered,
 )
 from tallystick.plugins.skill_type import SkillType
+from tallystick.plugins.strategy import Strategy
 
 _Offer = TypeVar("_Offer")
 
@@ -61,6 +62,7 @@ class Plugin:
         skill_types: of the records that they score.
         requirements: what rule sets may ask of records.
         rule_sets: folders, laid out as ``NAME/VERSION.toml``.
+        strategies: by which simulations try rule sets.
         module: the module of its entry point; empty where it is made in memory.
     """
 
@@ -71,6 +73,7 @@ class Plugin:
     skill_types: tuple[SkillType, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     rule_sets: tuple[Path, ...] = ()
+    strategies: tuple[Strategy, ...] = ()
     module: str = ""
 
     def __repr__(self) -> str:
@@ -110,6 +113,7 @@ class Registry:
         skill_types: by name.
         requirements: by name.
         rule_set_folders: where to look for the rule sets of each plugin, by its name.
+        strategies: of miners in simulations, by name.
         sections: of rule sets, by name; each is imported when a rule set has it.
     """
 
@@ -119,6 +123,7 @@ class Registry:
     skill_types: Mapping[str, SkillType]
     requirements: Mapping[str, Requirement]
     rule_set_folders: Mapping[str, tuple[Path, ...]]
+    strategies: Mapping[str, Strategy] = attrs.field(factory=dict)
     sections: Extensions[object] = attrs.field(factory=installed_sections, repr=False)
 
     def __repr__(self) -> str:
@@ -288,7 +293,7 @@ def united(registries: Sequence[Registry]) -> Registry:
         if made.keys() - registry.sections.made.keys():
             registry = with_sections(registry, made)
     for plugin in (plugin for other in others for plugin in other.plugins.values()):
-        if registry.plugins.get(plugin.name) is not plugin:
+        if registry.plugins.get(plugin.name) != plugin:
             registry = joined(registry, plugin)
     return registry
 
@@ -326,6 +331,7 @@ def _offered(entry: EntryPoint, module: object) -> Plugin:
             skill_types=_answer(manager.hook.tallystick_skill_types(), SkillType),
             requirements=_answer(manager.hook.tallystick_requirements(), Requirement),
             rule_sets=_answer(manager.hook.tallystick_rule_sets(), Path),
+            strategies=_answer(manager.hook.tallystick_strategies(), Strategy),
             module=entry.module,
         )
     except (PluginError, KeyboardInterrupt):
@@ -341,7 +347,8 @@ def _refuse_foreign(plugin: Plugin) -> None:
     formulas = (formula.name for formula in plugin.formulas)
     requirements = (requirement.name for requirement in plugin.requirements)
     types = (kind.name for kind in plugin.skill_types if "/" in kind.name)
-    offers = (*formulas, *requirements, *types)
+    strategies = (strategy.name for strategy in plugin.strategies)
+    offers = (*formulas, *requirements, *strategies, *types)
     if plugin.name == NAMESPACE:
         raise RefusedPluginError(
             NAME_TAKEN,
@@ -380,7 +387,7 @@ def _add(plugin: Plugin, plugins: dict[str, Plugin]) -> None:
             f"the distributions {other!r} and {plugin.distribution!r} both offer a plugin of this "
             "name: uninstall one",
         )
-    for kind in ("formulas", "skill_types", "requirements"):
+    for kind in ("formulas", "skill_types", "requirements", "strategies"):
         names = [offer.name for offer in getattr(plugin, kind)]
         owner_of = {o.name: p.name for p in plugins.values() for o in getattr(p, kind)}
         twice = [name for name, times in Counter(names).items() if times > 1]
@@ -405,5 +412,6 @@ def _registry(
         skill_types={t.name: t for p in every for t in p.skill_types},
         requirements={r.name: r for p in every for r in p.requirements},
         rule_set_folders={p.name: p.rule_sets for p in every},
+        strategies={s.name: s for p in every for s in p.strategies},
         sections=sections,
     )

@@ -15,6 +15,7 @@ import pluggy
 from tallystick.formula.formula import Formula, Requirement
 from tallystick.plugins.entries import PROJECT
 from tallystick.plugins.skill_type import SkillType
+from tallystick.plugins.strategy import Strategy
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -38,3 +39,8 @@ def tallystick_requirements() -> Sequence[Requirement]:  # type: ignore[empty-bo
 @hookspec
 def tallystick_rule_sets() -> Sequence[Path]:  # type: ignore[empty-body]  # a specification
     """Folders of rule sets, laid out as ``NAME/VERSION.toml``."""
+
+
+@hookspec
+def tallystick_strategies() -> Sequence[Strategy]:  # type: ignore[empty-body]  # a specification
+    """Strategies of miners, by which simulations try rule sets."""

@@ -14,11 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import cattrs
 from cattrs.cols import homogenous_tuple_structure_factory
-from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+from cattrs.gen import make_dict_structure_fn, override
 
 from tallystick.diagnostics import problem
 from tallystick.errors import RuleSetError
-from tallystick.rules.keys import TaggedChoice, choice_of, key_of, other_keys_of
+from tallystick.rules.keys import (
+    TaggedChoice,
+    choice_of,
+    is_of_other_keys,
+    key_of,
+    other_keys_of,
+)
 from tallystick.rules.model import RuleSet
 from tallystick.rules.toml import decimal_text
 
@@ -55,19 +61,54 @@ def structure(data: Mapping[str, Any], sections: Iterable[Section[Any]] = ()) ->
 
 def unstructure(rule_set: RuleSet) -> dict[str, Any]:
     """Return the tables of a rule set as JSON: decimals as text, defaults left out."""
-    document: dict[str, Any] = _converter().unstructure(rule_set)
-    return {**document, **{name: table_of(value) for name, value in rule_set.sections.items()}}
+    sections = {name: table_of(value) for name, value in rule_set.sections.items()}
+    return {**table_of(attrs.evolve(rule_set, sections={})), **sections}
 
 
-def table_of(value: object) -> dict[str, Any]:
+def table_of(value: Any) -> dict[str, Any]:  # noqa: ANN401  # of the model, or a section
     """Return the table of a part of a rule set as JSON: decimals as text, defaults left out."""
-    table: dict[str, Any] = _converter().unstructure(value)
-    return table
+    table, others = dict[str, Any](), dict[str, Any]()
+    # keys that a table must have come first
+    for field in sorted(attrs.fields(type(value)), key=_has_default):
+        part = getattr(value, field.name)
+        if is_of_other_keys(field):
+            others = _json_of(part)
+        elif part != _default_of(field):
+            table[key_of(field) or field.name] = _json_of(part)
+    return {**table, **others}
+
+
+def _has_default(field: attrs.Attribute[Any]) -> bool:
+    return field.default is not attrs.NOTHING
+
+
+def _default_of(field: attrs.Attribute[Any]) -> object:
+    default: Any = field.default
+    # a class, which the stubs of attrs have as a function
+    return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
+
+
+def _json_of(value: Any) -> Any:  # noqa: ANN401  # any value of the model
+    if isinstance(value, Decimal):
+        return decimal_text(value)
+    if isinstance(value, Mapping):
+        return {key: _json_of(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_of(part) for part in value]
+    return table_of(value) if attrs.has(type(value)) else value
 
 
 def _structured(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # any value of a document
     try:
-        return _converter().structure(data, cls)
+        # what tells every error takes twice as long to generate as what stops at the first
+        return _converter(is_told=False).structure(data, cls)
+    except Exception:  # noqa: BLE001  # as cattrs raises for a literal; what it is comes next
+        return _told(data, cls, name)
+
+
+def _told(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # any value of a document
+    try:
+        return _converter(is_told=True).structure(data, cls)
     except (cattrs.BaseValidationError, cattrs.ForbiddenExtraKeysError) as error:
         messages = (text.rpartition(" @ $") for text in cattrs.transform_error(error))
         raise RuleSetError(
@@ -79,18 +120,16 @@ def _structured(data: Any, cls: type[_T], name: str) -> _T:  # noqa: ANN401  # a
 
 
 @cache
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True, omit_if_default=True)
+def _converter(*, is_told: bool) -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=is_told)
     for exact in (int, str, bool):
         converter.register_structure_hook(exact, _exactly(exact))
     converter.register_structure_hook(Decimal, _decimal)
-    converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_factory(_is_tuple, _tuple_hook)
     converter.register_structure_hook(Decimal | Mapping[str, Decimal] | None, _cut)
     converter.register_structure_hook(str | int | None, _taker)
     converter.register_structure_hook(float, _no_float)
     converter.register_structure_hook_factory(attrs.has, _reader)
-    converter.register_unstructure_hook_factory(attrs.has, _writer)
     return converter
 
 
@@ -139,24 +178,8 @@ def _reader(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any, Any],
     return spread
 
 
-def _writer(cls: type[Any], converter: cattrs.Converter) -> Callable[[Any], dict[str, Any]]:
-    """Return what writes the table of a class, without what is as its default."""
-    overrides = _overrides(cls, converter)
-    write = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True, **overrides)
-    others = other_keys_of(cls)
-    if others is None:
-        return write
-
-    def gather(value: Any) -> dict[str, Any]:  # noqa: ANN401  # one of the class
-        table = write(value)
-        rest = table.pop(others, {})
-        return {**table, **rest}
-
-    return gather
-
-
 def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Any]:
-    """Return how some attributes of a class are read and written, by name."""
+    """Return how some attributes of a class are read, by name."""
     overrides: dict[str, Any] = {}  # overrides, whose class cattrs does not export
     if cls is RuleSet:
         overrides[_SECTIONS] = override(omit=True)
@@ -169,7 +192,7 @@ def _overrides(cls: type[Any], converter: cattrs.Converter) -> dict[str, Any]:
 
 
 def _tables(choice: TaggedChoice, converter: cattrs.Converter) -> Any:  # noqa: ANN401  # as above
-    """Return how an array of tables is read and written, each of which says its class."""
+    """Return how an array of tables is read, each of which says its class."""
 
     def read(value: Any, _: Any) -> Any:  # noqa: ANN401  # any value of a document
         return tuple(map(one, _exactly(list)(value, list)))
@@ -182,10 +205,7 @@ def _tables(choice: TaggedChoice, converter: cattrs.Converter) -> Any:  # noqa: 
             raise ValueError(f"expected one of {expected}, found {table.get(choice.key)!r}")
         return converter.structure(table, cls)
 
-    def write(values: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # of the classes
-        return [converter.unstructure(value, type(value)) for value in values]
-
-    return override(struct_hook=read, unstruct_hook=write)
+    return override(struct_hook=read)
 
 
 def _no_float(_: Any, __: Any) -> float:  # noqa: ANN401  # any value of a document

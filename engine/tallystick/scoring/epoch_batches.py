@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallystick.formula.columns import Column
+from tallystick.io.arrow import take
 from tallystick.records.decoding import Decoded, MissedDeadline
 from tallystick.records.rejects import Identity, Reject
 from tallystick.scoring.batch import IDENTITY, ResultBatch, ResultPart
@@ -124,7 +125,7 @@ def _joined(batches: Sequence[ResultBatch], name: str, order: Column) -> Callabl
         columns = columns or [_column(batches[0], name)]
         if isinstance(columns[0], np.ndarray):
             return np.concatenate(columns)[order]
-        return pa.concat_arrays(columns).take(pa.array(order))
+        return take(pa.concat_arrays(columns), order)
 
     return column
 

@@ -1,4 +1,6 @@
-"""A check of the linter, and the decorator that makes one of a function.
+"""A check of the linter, and the decorators that make one of a function.
+
+A check is asked of one rule set; a comparison, of an older and a newer one.
 
 A distribution offers its checks as a tuple by an entry point of the group `GROUP`, whose name is
 that of their owner. Codes of others than the engine's own begin with the owner's name and a slash.
@@ -21,6 +23,11 @@ GROUP = "tallystick.lints"
 """The entry-point group of the linter's checks."""
 
 Find = Callable[[Scorer], Iterable[Finding]]
+Compare = Callable[[Scorer, Scorer], Iterable[Finding]]
+"""Finds what is wrong in a newer rule set, the second, beside an older one; paths are of the newer.
+
+Of what is gone, the path is that of the nearest table that is left.
+"""
 
 
 @attrs.frozen
@@ -75,7 +82,7 @@ def less(*keys: str) -> Figure:
 
 @attrs.frozen(eq=False)
 class Check:
-    """One question that the linter asks of a rule set.
+    """One question that the linter asks of a rule set, or of a change of one.
 
     Attributes:
         code: the stable name, such as ``gate-never-binds``, or ``acme/too-steep`` of a stranger.
@@ -85,6 +92,8 @@ class Check:
         remedy: what to do.
         find: gives what it finds in a rule set that is loaded and bound.
         figures: how bad a finding is; a silence has a bound for each.
+        compare: gives what it finds beside an older rule set; None of a check of one rule set.
+        on_request: whether it is asked only where its code is, as it takes long.
     """
 
     code: str
@@ -94,6 +103,8 @@ class Check:
     remedy: str = attrs.field(kw_only=True)
     find: Find = attrs.field(kw_only=True)
     figures: tuple[Figure, ...] = attrs.field(kw_only=True, default=())
+    compare: Compare | None = attrs.field(kw_only=True, default=None)
+    on_request: bool = attrs.field(kw_only=True, default=False)
 
     def figure(self, name: str) -> Figure:
         """Return the figure of a name."""
@@ -125,6 +136,43 @@ def check(
             remedy=remedy,
             find=find,
             figures=figures,
+        )
+
+    return decorate
+
+
+def comparison(  # noqa: PLR0913  # the parts of a check
+    code: str,
+    severity: Severity,
+    summary: str,
+    *figures: Figure,
+    documentation: str,
+    remedy: str,
+    on_request: bool = False,
+) -> Callable[[Compare], Check]:
+    """Make a check of a function that compares two rule sets; alone, neither has a finding.
+
+    Args:
+        code: its name; this and what follows are as of a `Check`.
+        severity: of what it finds.
+        summary: one sentence.
+        figures: how bad a finding is.
+        documentation: a few sentences.
+        remedy: what to do.
+        on_request: whether it takes so long that it is asked only where its code is.
+    """
+
+    def decorate(compare: Compare) -> Check:
+        return Check(
+            code,
+            severity,
+            summary,
+            documentation=documentation,
+            remedy=remedy,
+            find=nothing,
+            figures=figures,
+            compare=compare,
+            on_request=on_request,
         )
 
     return decorate

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from tallystick.io.arrow import decoded, integers, take
 from tallystick.numbers import ratio
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.batch import DecimalColumn, RatioColumn, ResultBatch
@@ -47,12 +48,12 @@ def to_arrow(batch: ResultBatch) -> pa.RecordBatch:
     }
     arrays = dict(zip(decimals, _decimals([*decimals.values()]), strict=True))
     columns = {
-        "record": pa.array(batch.record),
-        "skill_type": _decoded(batch.skill_type),
-        "task_id": _decoded(batch.task_id),
-        "miner_uid": pa.array(batch.miner_uid),
-        "miner_hotkey": _decoded(batch.miner_hotkey),
-        "role": _decoded(batch.role),
+        "record": integers(batch.record),
+        "skill_type": decoded(batch.skill_type),
+        "task_id": decoded(batch.task_id),
+        "miner_uid": integers(batch.miner_uid),
+        "miner_hotkey": decoded(batch.miner_hotkey),
+        "role": decoded(batch.role),
         "tier": _tiers(batch),
     }
     if layout.axes:
@@ -83,15 +84,10 @@ def _texts(column: RatioColumn) -> pa.Array:
     return pa.array(labels, pa.string())
 
 
-def _decoded(texts: pa.Array) -> pa.Array:
-    """Texts, also of a dictionary of texts."""
-    return texts.dictionary_decode() if isinstance(texts, pa.DictionaryArray) else texts
-
-
 def _tiers(batch: ResultBatch) -> pa.Array:
     """Return the names of the tiers; the position −1 is null, the last of the names."""
     names = pa.array([*batch.tiers, None], pa.string())
-    return names.take(pa.array(batch.tier % (len(batch.tiers) + 1)))
+    return take(names, batch.tier % (len(batch.tiers) + 1))
 
 
 def _decimals(columns: Sequence[DecimalColumn]) -> list[pa.Array]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
+from tallystick.rules.toml_source import TomlSource
 from tallystick_chain.chain import ChainError
 from tallystick_chain.simulated.hotkeys import address_of, hotkey_of, signer_of
 from tallystick_chain.simulated.model import Hyperparameters
 from tallystick_chain.simulated.simulation import SimulatedChain
-from tallystick_chain.toml_source import TomlSource
 
 BLOCK_SECONDS = 12.0
 """Seconds between two blocks by default."""

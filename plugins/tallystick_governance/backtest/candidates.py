@@ -241,11 +241,13 @@ class Candidate:
         identity: which it is.
         rules: the rule set, bound; and those that it adopts later.
         proposal: what it changes of the baseline.
+        variant: the position of its consensus among the different ones, where groups have it.
     """
 
     identity: Identity
     rules: BoundRules
     proposal: Proposal = attrs.field(factory=Proposal)
+    variant: int = 0
 
     @classmethod
     def of_spec(cls, spec: ScorerSpec) -> Candidate:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from tallystick.errors import InputError
 from tallystick.formula.columns import Column
 from tallystick.io.chunks import Chunk
 from tallystick.io.sources import Source, input_digest
+from tallystick.records.decoding import Decoder, decoder_of
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor
@@ -43,6 +44,7 @@ from tallystick.scoring.planner import Rows
 from tallystick.scoring.receipt import plugin_names
 from tallystick.scoring.sources import source_of
 from tallystick_governance.backtest.candidates import Candidate, tracks_thresholds
+from tallystick_governance.backtest.group_history import GroupHistory
 from tallystick_governance.backtest.outcome import (
     ROUND_BITS,
     CandidateOutcome,
@@ -88,19 +90,24 @@ class FactsWanted:
         wanted: by skill type, the digests of the facts.
         fields: of ``IDENTITY``, what is needed of who a record is.
         groups: by skill type, the field that says the group of a miner, where a candidate asks.
+        consensus: the groups that give records their consensus; None where they keep their own.
     """
 
     catalogs: Mapping[str, FactCatalog]
     wanted: Mapping[str, Collection[str]]
     fields: Collection[str] = tuple(IDENTITY)
     groups: Mapping[str, str] = attrs.field(factory=dict)
+    consensus: GroupHistory | None = None
 
     def batch(self, chunk: Chunk) -> FactBatch:
         """Return the facts of one chunk.
 
         Raises:
-            InputError: it cannot be read, or its facts are of other definitions.
+            InputError: it cannot be read, its facts are of other definitions, or a line of the
+                groups is none.
         """
+        if self.consensus is not None:
+            return self.consensus.batch(chunk, self._decoder, self._extractor)
         if isinstance(chunk, FactsChunk):
             return chunk.facts(self._request)
         return self._extractor.facts(chunk.items(), chunk.first)
@@ -115,13 +122,24 @@ class FactsWanted:
             attrs.evolve(catalog.selection(self.wanted.get(name, ())), group=self.groups.get(name))
             for name, catalog in self.catalogs.items()
         )
-        return Extractor(selections, (*self.fields, *_ALWAYS))
+        return Extractor(selections, (*self.fields, *_ALWAYS), self._decoder)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        return decoder_of({name: catalog.schema for name, catalog in self.catalogs.items()})
 
 
 def wanted_by(
-    candidates: Sequence[Candidate], fields: Collection[str] = tuple(IDENTITY)
+    candidates: Sequence[Candidate],
+    fields: Collection[str] = tuple(IDENTITY),
+    consensus: GroupHistory | None = None,
 ) -> FactsWanted:
     """Return the facts that some candidates read, and some fields.
+
+    Args:
+        candidates: the rule sets.
+        fields: of ``IDENTITY``, what is needed of who a record is.
+        consensus: the groups of the records, if any.
 
     Raises:
         InputError: two candidates make groups by other fields of the records of one type.
@@ -137,7 +155,8 @@ def wanted_by(
                         f"found groups of {name} by {groups[name]} and by {bound.group}, expected "
                         "candidates that make them by one field: compare them one by one"
                     )
-    return FactsWanted(catalog_of(candidates[0].rules.registry), wanted, fields, groups)
+    catalogs = catalog_of(candidates[0].rules.registry)
+    return FactsWanted(catalogs, wanted, fields, groups, consensus)
 
 
 @attrs.frozen(eq=False)
@@ -151,6 +170,11 @@ class Reader:
 
     path: Path
     facts: FactsWanted
+
+    @property
+    def groups(self) -> GroupHistory | None:
+        """The groups of its records, if any."""
+        return self.facts.consensus
 
     def source(self) -> Source:
         """Return the history as chunks.
@@ -173,11 +197,17 @@ class Reader:
         return map(attrs.evolve(self.facts, fields=fields).batch, self.source())
 
 
-def reader_of(path: Path, candidates: Sequence[Candidate]) -> Reader:
+def reader_of(path: Path, candidates: Sequence[Candidate], groups: Path | None = None) -> Reader:
     """Return the reader of the facts that some candidates need of a history.
 
+    Args:
+        path: a file or a folder.
+        candidates: the rule sets.
+        groups: a file of the groups that give the records their consensus; without one they keep
+            their own.
+
     Raises:
-        InputError: the history can be read only once.
+        InputError: the history can be read only once, or no candidate has a consensus of groups.
     """
     try:
         is_special = path.exists() and not (path.is_file() or path.is_dir())
@@ -188,7 +218,11 @@ def reader_of(path: Path, candidates: Sequence[Candidate]) -> Reader:
             f"{path}: found a pipe or a device, expected a file or a folder, as a history is read "
             "more than once: write it to a file first"
         )
-    return Reader(path, wanted_by(candidates))
+    consensus = None
+    if groups is not None:
+        consensus = GroupHistory.of(groups, candidates)
+        consensus.check_used()
+    return Reader(path, wanted_by(candidates, consensus=consensus))
 
 
 def check_unchanged(path: Path, digest: str) -> None:
@@ -404,7 +438,7 @@ class Aggregate:
 class ChunkCounter:
     """Counts chunks of a history under all candidates; a function that executors map."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # as of `count`
         self,
         candidates: Sequence[Candidate],
         *,
@@ -412,6 +446,7 @@ class ChunkCounter:
         into: Aggregate | None = None,
         stretches: RoundStretches | None = None,
         tracked: Sequence[TrackedThresholds] | None = None,
+        consensus: GroupHistory | None = None,
     ) -> None:
         """Read nothing yet.
 
@@ -422,14 +457,20 @@ class ChunkCounter:
             stretches: of epochs or rounds, whose miners are to be told apart; by default they are
                 not.
             tracked: of each candidate, the thresholds of each epoch; by default the seeds.
+            consensus: the groups of the history, if any.
         """
+        if consensus is not None:
+            candidates = consensus.numbered(candidates)
         self._candidates, self._flips, self._into = candidates, flips, into
         self._stretches, self._tracked = stretches, tracked
-        self._facts = wanted_by(candidates, IN_FLIPS if flips else COUNTED)
+        self._facts = wanted_by(candidates, IN_FLIPS if flips else COUNTED, consensus)
         self._by_thresholds: dict[Hashable, TypeCandidates] = {}
 
-    def __call__(self, chunk: Chunk) -> tuple[Aggregate, list[FlipRows]]:
+    def __call__(self, chunk: Chunk) -> tuple[Aggregate, list[FlipRows] | Iterator[FlipRows]]:
         """Return the counts of one chunk, and its flips by type, then by candidate, then by line.
+
+        Where an aggregate was given, the chunk is counted while its flips are taken, so that those
+        of one type are in memory at a time.
 
         Raises:
             InputError: the chunk cannot be read.
@@ -437,7 +478,13 @@ class ChunkCounter:
         batch = self._facts.batch(chunk)
         if self._stretches is not None:
             batch = self._stretches.labelled(batch)
-        into, flips = Aggregate() if self._into is None else self._into, list[FlipRows]()
+        if self._into is not None:
+            return self._into, self._flips_of(batch, self._into)
+        own = Aggregate()
+        return own, list(self._flips_of(batch, own))
+
+    def _flips_of(self, batch: FactBatch, into: Aggregate) -> Iterator[FlipRows]:
+        """Add a batch to an aggregate; yield its flips."""
         for name, spans in self._plans.items():
             if name not in into.totals:
                 into.totals[name] = totals_of(spans)
@@ -448,10 +495,9 @@ class ChunkCounter:
             for epoch, part in self._by_rules(rows):
                 counted = part
                 if name in self._plans:
-                    counted = self._count(self._plan(name, epoch), part, into, flips)
+                    counted = yield from self._count(self._plan(name, epoch), part, into)
                 into.records[name] += len(counted)
                 into.rounds.update(distinct(round_keys(counted)).tolist())
-        return into, flips
 
     @cached_property
     def _begins(self) -> list[int]:
@@ -501,9 +547,9 @@ class ChunkCounter:
         return self._by_thresholds[key]
 
     def _count(
-        self, plan: TypeCandidates, rows: FactRows, into: Aggregate, flips: list[FlipRows]
-    ) -> FactRows:
-        """Add records of one type; return those that are counted.
+        self, plan: TypeCandidates, rows: FactRows, into: Aggregate
+    ) -> Generator[FlipRows, None, FactRows]:
+        """Add records of one type, and yield their flips; return those that are counted.
 
         A record on which the engine fails under any candidate is rejected for all of them.
         """
@@ -513,7 +559,7 @@ class ChunkCounter:
         into.rejects.update(reject.code for reject in failed)
         into.defects += defects_of(failed)
         if totals is not None:
-            flips += totals.flips()
+            yield from totals.flips()
         return counted
 
 
@@ -550,12 +596,14 @@ class CounterSpec:
         flips: whether flips are wanted.
         stretches: of epochs or rounds, whose miners are to be told apart; None if they are not.
         tracked: of each candidate, the thresholds of each epoch; None for the seeds.
+        groups: the file of the groups of the history and its digest; None without one.
     """
 
     scorers: tuple[ScorerSpec, ...]
     flips: bool
     stretches: RoundStretches | None = None
     tracked: tuple[TrackedThresholds, ...] | None = None
+    groups: tuple[Path, str] | None = None
 
     def make(self) -> ChunkCounter:
         """Bind the rule sets.
@@ -565,8 +613,26 @@ class CounterSpec:
         """
         candidates = [Candidate.of_spec(spec) for spec in self.scorers]
         return ChunkCounter(
-            candidates, flips=self.flips, stretches=self.stretches, tracked=self.tracked
+            candidates,
+            flips=self.flips,
+            stretches=self.stretches,
+            tracked=self.tracked,
+            consensus=groups_at(self.groups, candidates),
         )
+
+
+def groups_at(
+    place: tuple[Path, str] | None, candidates: Sequence[Candidate]
+) -> GroupHistory | None:
+    """Return the groups of a file whose digest is known; None without one.
+
+    Raises:
+        InputError: the file cannot be read, or is another one than before.
+    """
+    if place is None:
+        return None
+    check_unchanged(*place)
+    return GroupHistory.of(place[0], candidates)
 
 
 def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
@@ -577,6 +643,7 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     on_flips: OnFlips | None = None,
     stretches: RoundStretches | None = None,
     tracked: tuple[TrackedThresholds, ...] | None = None,
+    consensus: GroupHistory | None = None,
     progress: Progress | None = None,
 ) -> Aggregate:
     """Count a history under all candidates.
@@ -588,6 +655,7 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
         on_flips: takes the flips.
         stretches: of epochs or rounds, whose miners are to be told apart; by default they are not.
         tracked: of each candidate, the thresholds of each epoch; by default the seeds.
+        consensus: the groups of the history, if any.
         progress: takes the number of lines so far.
 
     Raises:
@@ -597,21 +665,30 @@ def count(  # noqa: PLR0913  # a history, its candidates, and who takes what
     whole, flips = Aggregate(), on_flips is not None
     function = PortableFunction(
         lambda: CounterSpec(
-            tuple(ScorerSpec.of(candidate.rules) for candidate in candidates),
+            ScorerSpec.of_each(candidate.rules for candidate in candidates),
             flips,
             stretches,
             tracked,
+            None if consensus is None else consensus.place,
         ),
         # this process adds each chunk where it belongs, which saves the merge
-        ChunkCounter(candidates, flips=flips, into=whole, stretches=stretches, tracked=tracked),
+        ChunkCounter(
+            candidates,
+            flips=flips,
+            into=whole,
+            stretches=stretches,
+            tracked=tracked,
+            consensus=consensus,
+        ),
     )
     chunks = source.places() if executor.is_elsewhere else iter(source)
     # workers end with the block, whatever ends it
     with closing(executor.map(function, chunks)) as counts:
         for part, rows in counts:
-            if on_flips is not None:
-                for candidate in rows:
-                    on_flips(candidate)
+            # the first process counts while the flips are taken, so all of them are
+            for of_candidate in rows:
+                if on_flips is not None:
+                    on_flips(of_candidate)
             if part is not whole:
                 whole.merge(part)
             if progress is not None:

@@ -19,7 +19,7 @@ from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick_allocation.share import slot_of
-from tallystick_governance.backtest.outcome import Counts, MinerTotals
+from tallystick_governance.backtest.outcome import UNKNOWN, Counts, MinerTotals
 from tallystick_state.rules import state_rules_of
 from tallystick_state.weights import base_of, weighed_by
 from tallystick_yuma.cases import parameters_of
@@ -40,8 +40,6 @@ SCENARIOS = {"one": (0, 1), "half": (1, 2), "two thirds": (2, 3), "all": (1, 1)}
 """Shares of the stake that the fewest largest validators adopt with; one is the largest alone."""
 NO_WEIGHTS = "no-weights"
 """The code of a warning: a rule set gives nobody a weight."""
-UNKNOWN = -1
-"""The uid of a hotkey that has a weight and is no miner of the history."""
 KAPPA_FLIP = "kappa-flip"
 """The code of a warning: the consensus follows some validators against the others."""
 

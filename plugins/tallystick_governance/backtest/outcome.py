@@ -27,6 +27,8 @@ NOTHING = "none"
 """The measure of types that have neither: they have measures of their rule set alone."""
 Counts = tuple[int, ...]
 """A whole number for each miner, in the order of ``Outcome.miners``."""
+UNKNOWN = -1
+"""The uid of a hotkey that has a weight and is no miner of the history."""
 ROUND_BITS = 31
 """Bits of a round number; the key of a round is epoch << 31 | round."""
 Total = tuple[int, int]
@@ -159,6 +161,26 @@ class StateOutcome:
     displaced: tuple[int, ...] = attrs.field(default=(), repr=False, eq=False)
 
 
+@attrs.frozen
+class WeightOutcome:
+    """The weights under one candidate, as each epoch of the history ends.
+
+    Attributes:
+        epochs: those with records, ascending.
+        weights: of each, in nano by hotkey, or ``uid:N`` of a slot that burns; empty where nobody
+            has one.
+        reasons: of each, why nobody has a weight; empty where somebody has.
+        unknown: why the weights are not known; empty where they are.
+        switches: by name of a switch of the rules, how often the history exercised it.
+    """
+
+    epochs: tuple[int, ...] = attrs.field(default=(), repr=False)
+    weights: tuple[Mapping[str, int], ...] = attrs.field(default=(), repr=False)
+    reasons: tuple[str, ...] = attrs.field(default=(), repr=False)
+    unknown: str = ""
+    switches: Mapping[str, int] = attrs.field(factory=dict, repr=False)
+
+
 @attrs.frozen(slots=False)
 class TrackedThresholds:
     """The thresholds of each epoch under one candidate; a value that workers can be sent.
@@ -278,6 +300,8 @@ class History:
             facts file does not hold them, they are the difference of its lines and records.
         period: of the good records; None when there is none.
         defects: those of the rejects that are defects of the engine.
+        groups: the ``source`` and the ``digest`` of the groups that gave its records their
+            consensus; empty where they kept their own.
     """
 
     source: str
@@ -287,6 +311,7 @@ class History:
     rejects: Mapping[str, int]
     period: Period | None = None
     defects: tuple[Reject, ...] = attrs.field(default=(), repr=False)
+    groups: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen

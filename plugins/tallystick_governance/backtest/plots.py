@@ -19,8 +19,8 @@ import vl_convert
 
 from tallystick.io.text import short, visible
 from tallystick.numbers.nano import NANO
-from tallystick_governance.backtest.comparison import (
-    CandidateComparison,
+from tallystick_governance.backtest.comparison import CandidateComparison
+from tallystick_governance.backtest.distribution import (
     Concentration,
     Distribution,
     MinerChange,
@@ -29,6 +29,8 @@ from tallystick_governance.backtest.comparison import (
 )
 from tallystick_governance.backtest.incentive import Incentives
 from tallystick_governance.backtest.statistics import PERCENT, Uncertainty
+from tallystick_governance.simulation.study import TypeStudy
+from tallystick_simulation.mixture import Course
 
 INK, SOFT, LINE = "#1c2430", "#566170", "#d9dee5"
 GAIN, LOSS, SAME = "#1a5fb4", "#c2570c", "#9aa5b1"
@@ -298,6 +300,72 @@ def _swept(candidates: Sequence[CandidateComparison]) -> list[float] | None:
     if len(candidates) < 2 or len(paths) != 1 or len(next(iter(paths))) != 1:
         return None
     return [float(candidate.identity.changes[0].value) for candidate in candidates]
+
+
+def gains(after: TypeStudy, before: TypeStudy | None) -> Plot:
+    """Plot what each strategy gains over honest work, beside the rules in force."""
+    sides = [("baseline", before), ("candidate", after)]
+    rows = [
+        {"strategy": response.strategy, "gain": response.gain / NANO, "rules": side}
+        for side, study in sides
+        if study is not None
+        for response in study.responses
+        if response.gain is not None
+    ]
+    chart = (
+        alt.Chart(_data(rows))
+        .mark_bar()
+        .encode(
+            y=alt.Y("strategy:N", sort="-x", title=None),
+            x=alt.X("gain:Q", title="gain, in the pay of honest work", axis=alt.Axis(tickCount=5)),
+            yOffset=alt.YOffset("rules:N", sort=None),
+            color=alt.Color("rules:N", scale=_KINDS, title=None, legend=_TOP),
+        )
+    )
+    return _plot(chart, f"What each strategy gains over honest work in {after.skill_type}")
+
+
+def weight_concentration(after: TypeStudy, before: TypeStudy | None) -> Plot:
+    """Plot the concentration of weight among honest miners, epoch by epoch."""
+    sides = [("baseline", before), ("candidate", after)]
+    rows = [
+        {"epoch": epoch, "hhi": share / NANO, "rules": side}
+        for side, study in sides
+        if study is not None
+        for epoch, share in enumerate(study.newcomer.concentration)
+    ]
+    chart = (
+        alt.Chart(_data(rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("epoch:Q", title="epoch", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("hhi:Q", title="sum of squared shares"),
+            color=alt.Color("rules:N", scale=_KINDS, title=None, legend=_TOP),
+        )
+    )
+    return _plot(chart, f"How concentrated weight is among honest miners of {after.skill_type}")
+
+
+def mixtures(course: Course) -> Plot:
+    """Plot how many miners have each strategy, step by step."""
+    rows = [
+        {"step": step, "strategy": name, "miners": many}
+        for step, mixture in enumerate(course.mixtures)
+        for name, many in mixture.counts.items()
+    ]
+    chart = (
+        alt.Chart(_data(rows))
+        .mark_area()
+        .encode(
+            x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("miners:Q", title="miners"),
+            color=alt.Color("strategy:N", title=None, legend=_TOP),
+        )
+    )
+    return _plot(chart, f"What miners of {course.skill_type} turn to where they follow pay")
+
+
+_TOP = alt.Legend(orient="top", labelLimit=0)
 
 
 def _classes() -> list[str]:

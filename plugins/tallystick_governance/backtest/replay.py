@@ -1,15 +1,22 @@
 """Replay: the epochs of a history under one candidate, by the pure transitions of the state.
 
-Every miner of the history is registered from the beginning, for the types that it has records of.
-The records of an epoch are scored by the snapshot that they are pinned to, become events, and
-close it. Of records that the same validator gave of one miner, task and round in an epoch the first
-counts. The result is what a ledger gives that is fed the same records, epoch by epoch. A record on
-which the engine fails is left out.
+The records of an epoch are scored in columns by the snapshot that they are pinned to, close it, and
+are weighed (`tallystick_state.epoch_columns`). Of records that the same validator gave of one
+miner, task and round in an epoch the first counts. The result is what a ledger gives that is fed
+the same records, epoch by epoch. A record on which the engine fails is left out.
+
+A replay *follows* where thresholds and reputations lead from epoch to epoch. Where it does not,
+every epoch begins with those of a new network; windows and carried columns move all the same.
+
+Every miner of the history is registered from the beginning, for the types that it has records of,
+and holds a slot. Who has its first record after the last one of another miner of that slot takes
+the slot over as that epoch begins.
 
 Records of an epoch wait until all of them were read; so a history in the order of its epochs needs
-little memory. The replays of all candidates are one task each, by whoever an executor has. A worker
-reads the history by its path. It gives the states of a candidate back with the outcome, so those of
-a few candidates wait in memory for their turn.
+little memory. In this process the replays of a few candidates that do not follow are one pass over
+the history; all others have one of their own. A worker reads the history by its path. It gives the
+states of a candidate back with the outcome, so those of a few candidates wait in memory for their
+turn.
 """
 
 from __future__ import annotations
@@ -17,21 +24,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from fractions import Fraction
-from functools import lru_cache, partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tallystick.errors import InputError, StateError
 from tallystick.formula.columns import Truths
+from tallystick.numbers.nano import NANO
 from tallystick.records.defects import defects_of
 from tallystick.records.rejects import Reject
 from tallystick.rules.timeline import Timeline
+from tallystick.scoring.bound import BoundType
 from tallystick.scoring.bound_rules import BoundRules
 from tallystick.scoring.executors.executor import Executor
 from tallystick.scoring.executors.portable import PortableFunction, ScorerSpec
@@ -42,104 +49,101 @@ from tallystick.scoring.planner import ScoreColumns, columns_of
 from tallystick_allocation.rules import round_score
 from tallystick_consensus.group_record import CONSENSUS
 from tallystick_governance.backtest.candidates import Candidate
-from tallystick_governance.backtest.history import COUNTED, Reader, check_unchanged, reader_of
+from tallystick_governance.backtest.group_history import Alignments, GroupHistory, under
+from tallystick_governance.backtest.history import (
+    Reader,
+    check_unchanged,
+    groups_at,
+    wanted_by,
+)
+from tallystick_governance.backtest.miner_calendar import Calendar, by_epoch, coded
 from tallystick_governance.backtest.outcome import (
     Counts,
     EpochState,
-    OnEpoch,
     Outcome,
     StateOutcome,
+    WeightOutcome,
+)
+from tallystick_governance.backtest.switches import (
+    ABSENT,
+    NEWCOMER,
+    REPLACED,
+    counted,
+    of_records,
+    of_scores,
+    of_weights,
+    switches_of,
 )
 from tallystick_state.adoption import adopt
+from tallystick_state.attributes import NO_ATTRIBUTES
+from tallystick_state.column_rounds import NOTHING_YET
 from tallystick_state.epoch import close_epoch
-from tallystick_state.event import StateEvent
-from tallystick_state.miners import FLAG, flag, pinned_reputation
+from tallystick_state.epoch_columns import EpochOutcome, close
 from tallystick_state.model import MinerEntry, State
-from tallystick_state.reputation import (
-    consensus_event,
-    events_of_record,
-    initial_reputation,
+from tallystick_state.record_columns import (
+    Coded,
+    Numbers,
+    RecordColumns,
+    alike,
+    first_of_each,
+    joined,
+    totals_of,
 )
-from tallystick_state.round_scores import round_scores
+from tallystick_state.reputation import consensus_event, events_of_record, initial_reputation
 from tallystick_state.rules import StateRules, state_rules_of
-from tallystick_state.sections.epochs import EPOCHS
 from tallystick_state.sections.reputation import REPUTATION
 
-_Who = tuple[Any, ...]
-"""Validator, hotkey, task, role, events, group, round, epoch, whether the deadline was missed."""
-_Values = tuple[int | None, int | None, int | None, Mapping[str, int | Fraction]]
-"""Quality, emission and consensus in nano, as far as there are any, and measures."""
-_NOTHING: _Values = (None, None, None, {})
+_TOGETHER = 8
+"""Maximum number of candidates that are replayed in one pass over the history."""
+_BETWEEN = "\n"
+"""Separator of the names of events in a text; no name has it."""
 
 
 @attrs.frozen(eq=False)
-class Calendar:
-    """The miners of a history, and the number of good records of each epoch.
+class Start:
+    """The beginning of a replay in a network that lives.
 
     Attributes:
-        records: by epoch, ascending.
-        types: by hotkey, the skill types that it has records of.
-        defects: the lines of records that are left out, as the engine fails on them.
+        state: as the first epoch begins, whatever its number; its windows are not known, and
+            begin empty.
+        rules: by line, the rules that lead to it; a candidate of a line adopts it from them.
     """
 
-    records: Mapping[int, int]
-    types: Mapping[str, frozenset[str]]
-    defects: frozenset[int] = frozenset()
-
-
-def calendar_of(reader: Reader, defects: Iterable[Reject] = ()) -> Calendar:
-    """Read a history for its calendar, without its known defects."""
-    lines = frozenset(defect.line for defect in defects)
-    records, types = Counter[int](), defaultdict[str, set[str]](set)
-    for batch in reader.batches(COUNTED):
-        for name, every in batch.types.items():
-            rows = _without(every, lines)
-            epochs, counts = np.unique(rows.epoch, return_counts=True)
-            records.update(dict(zip(epochs.tolist(), counts.tolist(), strict=True)))
-            for hotkey in rows.miner_hotkey.unique().to_pylist():
-                types[hotkey].add(name)
-    return Calendar(
-        dict(sorted(records.items())),
-        {key: frozenset(names) for key, names in types.items()},
-        lines,
-    )
-
-
-def _without(rows: FactRows, lines: frozenset[int]) -> FactRows:
-    return rows.select(~np.isin(rows.record, [*lines])) if lines else rows
-
-
-def _by_epoch(reader: Reader, calendar: Calendar) -> Iterator[tuple[int, list[FactRows]]]:
-    """Yield the records of each epoch, ascending, as soon as all are there."""
-    left, waiting = dict(calendar.records), defaultdict[int, list[FactRows]](list)
-    due = iter(calendar.records)
-    current = next(due, None)
-    for batch in reader.batches():
-        for every in batch.types.values():
-            rows = _without(every, calendar.defects)
-            for epoch in np.unique(rows.epoch).tolist():
-                part = rows.select(rows.epoch == epoch)
-                waiting[epoch].append(part)
-                left[epoch] -= len(part)
-        while current is not None and not left[current]:
-            yield current, waiting.pop(current)
-            current = next(due, None)
+    state: State
+    rules: Mapping[str, StateRules]
 
 
 class _EpochReplay:
     """One candidate on its way through the epochs."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what a replay begins with
         self,
         position: int,
-        scorer: BoundRules,
-        timeline: Timeline[StateRules],
+        rules: BoundRules,
         calendar: Calendar,
+        *,
+        follows: bool,
+        start: Start | None = None,
+        groups: GroupHistory | None = None,
     ) -> None:
-        self.position, self.types = position, calendar.types
+        """Begin a new network, or a given one.
+
+        Args:
+            position: of the candidate.
+            rules: of the candidate, and those that it adopts.
+            calendar: of the history.
+            follows: whether thresholds and reputations follow from epoch to epoch.
+            start: what the network is in the beginning; by default a new one.
+            groups: of the history, if any.
+        """
+        own = None if groups is None else groups.groups_of(rules)
+        self.groups = None if own is None else Alignments(own)
+        self.variant = 0 if groups is None else groups.variant(rules)
+        self.position, self.calendar, self.follows = position, calendar, follows
         self.epochs = list[EpochState]()
-        self.all_rules, self.timeline = scorer, timeline
-        self.state = State(0, {}, timeline.first.seeds)
+        self.all_rules = rules
+        self.timeline = Timeline(rules, rules.later).map(state_rules_of)
+        self.state, self.memory = State(0, {}, self.timeline.first.seeds), NOTHING_YET
         self.flagged: dict[str, Counter[str]] = defaultdict(Counter)
         self.first = min(calendar.records, default=0)
         self.defects, self.displaced = list[Reject](), list[int]()
@@ -147,32 +151,115 @@ class _EpochReplay:
         self.emission: dict[str, Counter[str]] = defaultdict(Counter)
         self.quality: dict[str, Counter[str]] = defaultdict(Counter)
         self.scores, self.rounds = Counter[str](), Counter[str]()
+        self.weighed, self.unknown = list[tuple[int, Mapping[str, int], str]](), ""
+        self.switches, self.present = Counter[str](), set[str]()
+        self.replaced = calendar.replaced()
+        self.slots = {*calendar.tenures} - {*self.replaced}
+        if start is not None:
+            self._begin_with(start)
         self._follow(0)
+
+    def _begin_with(self, start: Start) -> None:
+        """Begin with the miners, thresholds and carried columns of a state."""
+        state, rules = start.state, self.timeline.first
+        # no history has all records of a state: its first epoch is the first here
+        state = attrs.evolve(state, epoch=self.first)
+        before = start.rules.get(rules.line)
+        if before is not None and before.digest != rules.digest:
+            state = adopt(state, before, rules)
+        known = {hotkey: miner.uid for hotkey, miner in state.miners.items()}
+        self.slots -= {hotkey for hotkey, uid in known.items() if uid is None}
+        self.slots |= {hotkey for hotkey, uid in known.items() if uid is not None}
+        self.replaced = {new: old for new, old in self.replaced.items() if new not in known}
+        self.state = attrs.evolve(state, thresholds={**rules.seeds, **state.thresholds})
 
     def close(self, epoch: int, parts: Iterable[FactRows]) -> None:
         """Close the epochs up to one, and this one with its records."""
+        if self.unknown and not self.follows:
+            return
         self._skip_to(epoch)
+        self._seat(epoch)
         self._note_state()
-        events = self._distinct(pair for part in parts for pair in self._events(part))
-        self._sum(events)
-        before = self.state
-        flags = Counter(
-            (s.hotkey, s.validator) for s in events for event in s.events if event == FLAG
-        )
-        for (hotkey, validator), more in flags.items():
+        try:
+            records = [*self._records(parts)]
+            outcome = self._closed(epoch, records)
+        except (StateError, InputError) as error:
+            if self.follows:
+                raise
+            # a back-test without a replay has a result all the same, but for the weights
+            self.unknown = str(error)
+            return
+        self._sum(records, outcome)
+        self._notice(epoch, records, outcome)
+        self._weigh(epoch, outcome)
+        self.state, self.memory = outcome.state, outcome.memory
+        for (hotkey, validator), more in outcome.flags.items():
             self.flagged[hotkey][validator] += more
-        flagged = flag(before, self.rules, flags)
-        self.state = close_epoch(flagged, events, self.rules, {epoch: before})
         self._adopt()
-        self.records = len(events)
+        if not self.follows:
+            self._begin_anew()
+        self.records = sum(map(len, records))
+
+    def _weigh(self, epoch: int, outcome: EpochOutcome) -> None:
+        """Note the weights of an epoch; they are not known where a step lacks an attribute."""
+        allocation = self.rules.allocation
+        if outcome.refused and allocation is not None and allocation.attributes:
+            self.unknown = self.unknown or outcome.refused
+        self.weighed.append((epoch, outcome.weights, outcome.reason))
+
+    def _closed(self, epoch: int, records: Sequence[RecordColumns]) -> EpochOutcome:
+        later = {rules.digest: rules for rules in self.timeline.values()}
+        flags = [] if self.groups is None else self.groups.flags(epoch, records, self.rules)
+
+        def closed(state: State) -> EpochOutcome:
+            return close(
+                state,
+                records,
+                self.rules,
+                {epoch: state},
+                base_rules=self.timeline.at,
+                alone=flags,
+                memory=self.memory,
+                attributes=NO_ATTRIBUTES,
+                later=later.values(),
+            )
+
+        if self.unknown:
+            return closed(_without_slots(self.state))
+        try:
+            return closed(self.state)
+        except StateError as error:
+            # what is carried may depend on what no history contains
+            outcome = closed(_without_slots(self.state))
+            self.unknown = str(error)
+            return outcome
 
     def _follow(self, epoch: int) -> None:
         """Go by the rules of an epoch, and register miners for the types that are new in them."""
         self.scorer, self.rules = self.all_rules.rules_at(epoch), self.timeline.at(epoch)
-        # many records have one consensus
-        self.consensus_event = lru_cache(maxsize=1 << 14)(partial(consensus_event, self.rules))
-        miners = _registered(self.state.miners, self.rules, self.types)
+        miners = _registered(self.state.miners, self.rules, self.calendar.types, self.slots)
         self.state = attrs.evolve(self.state, miners=miners)
+
+    def _seat(self, epoch: int) -> None:
+        """Let those whose first record is of an epoch take over a slot."""
+        new = {h for h in self.replaced if self.calendar.tenures[h].first == epoch}
+        if new:
+            self.slots = (self.slots | new) - {self.replaced[hotkey] for hotkey in new}
+            miners = _registered(self.state.miners, self.rules, self.calendar.types, self.slots)
+            self.state = attrs.evolve(self.state, miners=miners)
+
+    def _begin_anew(self) -> None:
+        """Take the thresholds and reputations of a new network; slots and what is carried stay."""
+        state = State(self.state.epoch, {}, self.rules.seeds, self.state.carry)
+        flags = {hotkey: miner.flags for hotkey, miner in self.state.miners.items()}
+        miners = _registered({}, self.rules, self.calendar.types, self.slots)
+        self.state = attrs.evolve(
+            state,
+            miners={
+                hotkey: attrs.evolve(miner, flags=flags.get(hotkey, 0))
+                for hotkey, miner in miners.items()
+            },
+        )
 
     def _adopt(self) -> None:
         """Adopt the rules that begin with the epoch that is open now, if any do."""
@@ -205,8 +292,18 @@ class _EpochReplay:
             displaced=tuple(sorted(self.displaced)),
         )
 
+    def weights(self) -> WeightOutcome:
+        """Return the weights of each epoch, and how often the history exercised each switch."""
+        switches = counted(switches_of(self.all_rules), self.switches)
+        if self.unknown:
+            return WeightOutcome(unknown=self.unknown, switches=switches)
+        epochs, weights, reasons = zip(*self.weighed, strict=True) if self.weighed else ((),) * 3
+        return WeightOutcome(epochs, weights, reasons, switches=switches)
+
     def _note_state(self) -> None:
         """Note the state as an epoch begins."""
+        if not self.follows:
+            return
         miners = self.state.miners.items()
         self.epochs.append(
             EpochState(
@@ -218,138 +315,192 @@ class _EpochReplay:
             )
         )
 
-    def _sum(self, events: Sequence[StateEvent]) -> None:
-        rounds = defaultdict[int, list[StateEvent]](list)
-        for event in events:
-            rounds[event.round].append(event)
-            if event.quality is not None:
-                self.quality[event.skill_type][event.hotkey] += event.quality
-            if event.emission is not None:
-                self.emission[event.skill_type][event.hotkey] += event.emission
-        for of_round in rounds.values():
-            for hotkey, score in round_scores(of_round, self.rules, self._reputation).items():
-                self.scores[hotkey] += score
-                self.rounds[hotkey] += 1
+    def _sum(self, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
+        for part in records:
+            amounts = (self.quality, part.quality), (self.emission, part.emission)
+            for sums, column in amounts:
+                if column is not None:
+                    sums[part.skill_type].update(_by_hotkey(part, column))
+        for of_round in outcome.round_scores.values():
+            self.scores.update(of_round)
+            self.rounds.update(of_round.keys())
 
-    def _reputation(self, event: StateEvent) -> int:
-        return pinned_reputation(self.state, self.rules, event.hotkey, event.skill_type)
+    def _notice(self, epoch: int, records: Iterable[RecordColumns], outcome: EpochOutcome) -> None:
+        """Count the switches that an epoch exercised."""
+        present = set[str]()
+        for part in records:
+            names = part.hotkey.names
+            present |= {names[code] for code in np.unique(part.hotkey.codes).tolist()}
+            self._exercised(of_records(part))
+        self._exercised(of_weights(outcome.weighed.allocation))
+        tenures = self.calendar.tenures
+        away = (h for h, t in tenures.items() if t.first < epoch < t.last and h not in present)
+        began = [h for h in present if self.first < tenures[h].first == epoch]
+        self.switches[ABSENT] += sum(1 for _ in away)
+        self.switches[NEWCOMER] += len(began)
+        self.switches[REPLACED] += sum(hotkey in self.replaced for hotkey in began)
 
-    def _events(self, rows: FactRows) -> Iterable[tuple[int, StateEvent]]:
-        """Return the lines and events of the records of one type that are accepted."""
-        if rows.skill_type not in self.scorer.types:
-            return ()
-        valid, refused = judged(rows, self.scorer)
-        events, scored, failed = isolated(self._scored, rows.select(valid), identity_at)
-        self.defects += [*defects_of(refused), *failed]
-        return zip(scored.record.tolist(), events, strict=True)
+    def _exercised(self, counts: Iterable[tuple[str, int]]) -> None:
+        for name, count in counts:
+            self.switches[name] += count
 
-    def _distinct(self, events: Iterable[tuple[int, StateEvent]]) -> list[StateEvent]:
-        """Return the first event of each record; the lines of the others are displaced."""
-        first: dict[tuple[str, str, str, str, int], StateEvent] = {}
-        for line, event in events:
-            if first.setdefault(_SAME(event), event) is not event:
-                self.displaced.append(line)
-        return list(first.values())
+    def _records(self, parts: Iterable[FactRows]) -> Iterator[RecordColumns]:
+        """Yield the records that are accepted, of each type; the first of each counts."""
+        by_type = defaultdict[str, list[RecordColumns]](list)
+        lines = defaultdict[str, list[Any]](list)
+        for rows in parts:
+            if rows.skill_type not in self.scorer.types:
+                continue
+            own_rows = under(rows, self.variant)
+            valid, refused = judged(own_rows, self.scorer)
+            columns, scored, failed = isolated(self._scored, own_rows.select(valid), identity_at)
+            self.defects += [*defects_of(refused), *failed]
+            by_type[rows.skill_type].append(columns)
+            lines[rows.skill_type].append(scored.record)
+        for name, own in by_type.items():
+            every, record = joined(own), np.concatenate(lines[name])
+            first = first_of_each(every)
+            if len(first) == len(every):
+                yield every
+                continue
+            is_first = np.zeros(len(every), np.bool_)
+            is_first[first] = True
+            self.displaced += record[~is_first].tolist()
+            yield every.take(first)
 
-    def _scored(self, rows: FactRows) -> list[StateEvent]:
-        """Return the events of accepted records of one type."""
+    def _scored(self, rows: FactRows) -> RecordColumns:
+        """Return accepted records of one type, scored."""
         bound = self.scorer.types[rows.skill_type]
         if bound.group is not None and rows.group is None:
             raise InputError(
                 "found facts alone, expected records: with states the miners of the rule set have "
                 f"groups by the field {bound.group}, which no facts file keeps"
             )
-        if bound.group is None:
-            rows = attrs.evolve(rows, group=None)  # another candidate asked for it
-        answered = rows.select(rows.answered)
+        # another candidate may have asked for groups
+        group = None if bound.group is None or rows.group is None else coded(rows.group)
+        answered = np.flatnonzero(rows.answered)
+        scores = self._scores(bound, rows.select(rows.answered))
+        emission = None if scores.emission is None else _spread(scores.emission, answered, rows)
+        return RecordColumns(
+            rows.skill_type,
+            coded(rows.validator),
+            coded(rows.miner_hotkey),
+            coded(rows.task_id),
+            coded(rows.role),
+            self._events(rows, scores, answered),
+            rows.round,
+            rows.epoch,
+            rows.missed,
+            rows.answered,
+            _spread(scores.quality, answered, rows) if bound.has_quality else None,
+            emission,
+            dict(_measures(scores, answered, rows)),
+            group,
+        )
+
+    def _scores(self, bound: BoundType, answered: FactRows) -> ScoreColumns:
         tracked = self.state.thresholds.get(bound.name, {})
         thresholds = bound.tiers.thresholds(tracked) if bound.tiers is not None else {}
         scores = columns_of(bound).score(answered.facts.__getitem__, thresholds, len(answered))
-        agreed: list[int | None] = [None] * len(answered)
-        for factor in bound.factors:
+        self._exercised(of_scores(bound, scores))
+        return scores
+
+    def _events(
+        self,
+        rows: FactRows,
+        scores: ScoreColumns,
+        answered: Any,  # noqa: ANN401  # positions
+    ) -> Coded[tuple[str, ...]]:
+        """Return the events of each record with that of its consensus."""
+        reported = coded(pc.binary_join(rows.events.cast(pa.list_(pa.string())), _BETWEEN))
+        arisen, names = np.zeros(len(rows), np.int64), list[str | None]([None])
+        for factor in scores.bound.factors:
             if factor.name == CONSENSUS:
-                agreed = _applying(scores.columns[factor], scores.given.get(factor))
-        emission: list[int | None] = [None] * len(answered)
-        if scores.emission is not None:
-            emission = scores.emission.tolist()
-        quality: list[int | None] = [None] * len(answered)
-        if bound.has_quality:
-            quality = scores.quality.tolist()
-        scored = zip(quality, emission, agreed, _measures(scores, len(answered)), strict=True)
-        return [
-            self._event(rows.skill_type, who, next(scored) if is_answered else _NOTHING)
-            for who, is_answered in zip(_who(rows), rows.answered.tolist(), strict=True)
-        ]
-
-    def _event(self, skill_type: str, who: _Who, scored: _Values) -> StateEvent:
-        validator, hotkey, task_id, role, events, group, number, epoch, missed = who
-        quality, emission, agreed, measures = scored
-        consensus = None if agreed is None else self.consensus_event(agreed)
-        return StateEvent(
-            validator=validator,
-            hotkey=hotkey,
-            skill_type=skill_type,
-            task_id=task_id,
-            round=number,
-            epoch=epoch,
-            events=events_of_record(events or (), consensus),
-            role=role,
-            missed=missed,
-            quality=quality,
-            emission=emission,
-            measures=measures,
-            group=group,
-        )
+                agreed, applies = scores.columns[factor], scores.given.get(factor)
+                codes, names = _consensus_events(self.rules, agreed)
+                arisen[answered] = codes if applies is None else np.where(applies, codes, 0)
+        order, starts = alike(reported.codes, arisen)
+        pairs = order[starts]
+        places, every = dict[tuple[str, ...], int](), np.empty(len(rows), np.int64)
+        numbers = []
+        for text, event in zip(reported.codes[pairs].tolist(), arisen[pairs].tolist(), strict=True):
+            own = [name for name in reported.names[text].split(_BETWEEN) if name]
+            events = events_of_record(own, names[event])
+            numbers.append(places.setdefault(events, len(places)))
+        every[order] = np.repeat(numbers, np.diff(np.append(starts, len(order))))
+        return Coded(every, tuple(places))
 
 
-def _measures(scores: ScoreColumns, rows: int) -> list[dict[str, int | Fraction]]:
-    """Return the measures that apply to each row, as a state takes them."""
-    by_row: list[dict[str, int | Fraction]] = []
-    by_row += ({} for _ in range(rows))
+def _consensus_events(rules: StateRules, agreed: Any) -> tuple[Any, list[str | None]]:  # noqa: ANN401  # nano
+    """Return the event of each consensus as a position in some names; 0 for none.
+
+    Between the ends of the bands the event is one and the same.
+    """
+    reputation = rules.rule_set.section(REPUTATION)
+    bands = [] if reputation is None else [event.consensus for event in reputation.events.values()]
+    ends = {
+        -int(-end * NANO // 1)
+        for band in bands
+        if band is not None
+        for end in (band.at_least, band.below)
+        if end is not None
+    }
+    edges = sorted(ends)
+    samples = [edges[0] - 1, *edges] if edges else [0]
+    names: list[str | None] = [None, *(consensus_event(rules, sample) for sample in samples)]
+    codes = np.searchsorted(np.array(edges, np.int64), agreed, side="right") + 1
+    return codes, names
+
+
+def _spread(column: Any, answered: Any, rows: FactRows) -> Any:  # noqa: ANN401  # arrays of NumPy
+    """Return a column of all rows from that of those with an answer."""
+    every = np.zeros(len(rows), column.dtype)
+    every[answered] = column
+    return every
+
+
+def _measures(
+    scores: ScoreColumns,
+    answered: Any,  # noqa: ANN401  # positions
+    rows: FactRows,
+) -> Iterator[tuple[str, Numbers]]:
+    """Yield the measures by name, present where they apply."""
     for value in scores.bound.measures:
         column = scores.ratios[value] if value in scores.ratios else scores.columns[value]
-        for measures, measure in zip(
-            by_row, _applying(column, scores.given.get(value)), strict=True
-        ):
-            if measure is not None:
-                measures[value.name] = measure
-    return by_row
+        applies: Truths | None = scores.given.get(value)
+        present = np.zeros(len(rows), np.bool_)
+        present[answered] = True if applies is None else applies
+        yield value.name, Numbers(_spread(column, answered, rows), present)
 
 
-def _applying(values: Any, applies: Truths | None) -> list[Any]:  # noqa: ANN401  # nano or ratios
-    every: list[Any] = values.tolist()
-    if applies is None:
-        return every
-    return [value if there else None for value, there in zip(every, applies.tolist(), strict=True)]
+def _by_hotkey(part: RecordColumns, column: Any) -> dict[str, int]:  # noqa: ANN401  # nano
+    """Return the sums of a column of those with a submission, by hotkey."""
+    rows = np.flatnonzero(part.scored)
+    order, starts = alike(part.hotkey.codes[rows])
+    names = (part.hotkey.names[code] for code in part.hotkey.codes[rows[order[starts]]].tolist())
+    return dict(zip(names, totals_of(column[rows], order, starts), strict=True))
 
 
-def _who(rows: FactRows) -> Iterator[_Who]:
-    """Yield the identities of the records, one after the other."""
-    groups = pa.nulls(len(rows)) if rows.group is None else rows.group
-    texts = (rows.validator, rows.miner_hotkey, rows.task_id, rows.role, rows.events, groups)
-    return zip(
-        *(pa.array(column).to_pylist() for column in texts),
-        rows.round.tolist(),
-        rows.epoch.tolist(),
-        rows.missed.tolist(),
-        strict=True,
-    )
-
-
-_SAME = attrgetter("validator", "hotkey", "skill_type", "task_id", "round")
+def _without_slots(state: State) -> State:
+    miners = {hotkey: attrs.evolve(miner, uid=None) for hotkey, miner in state.miners.items()}
+    return attrs.evolve(state, miners=miners)
 
 
 def _registered(
-    miners: Mapping[str, MinerEntry], rules: StateRules, types: Mapping[str, frozenset[str]]
+    miners: Mapping[str, MinerEntry],
+    rules: StateRules,
+    types: Mapping[str, frozenset[str]],
+    slots: set[str],
 ) -> dict[str, MinerEntry]:
     """Register each miner for the types of the rule set that it has records of.
 
-    A type that is new to a miner has the initial reputation.
+    A type that is new to a miner has the initial reputation. Those with a slot have one of their
+    own, whatever its number.
     """
     has_reputation = rules.rule_set.section(REPUTATION) is not None
     initial = initial_reputation(rules) if has_reputation else 0
     registered = dict(miners)
-    for hotkey, names in types.items():
+    for uid, (hotkey, names) in enumerate(sorted(types.items())):
         miner = miners.get(hotkey, MinerEntry(hotkey, None, (), {}))
         new = names & rules.rule_set.skill_types.keys() - set(miner.types)
         if new:
@@ -359,6 +510,9 @@ def _registered(
                 types=tuple(sorted({*miner.types, *new})),
                 reputation={**start, **miner.reputation},
             )
+        if hotkey in registered:
+            slot = uid if hotkey in slots else None
+            registered[hotkey] = attrs.evolve(registered[hotkey], uid=slot)
     return dict(sorted(registered.items()))
 
 
@@ -376,83 +530,118 @@ def _counts(sums: Mapping[str, int], miners: Sequence[str]) -> Counts:
     return tuple(sums.get(hotkey, 0) for hotkey in miners)
 
 
-def replays(
+@attrs.frozen
+class Replayed:
+    """The replay of one candidate.
+
+    Attributes:
+        weights: those of each epoch.
+        state: the sums and the state in the end; None of a replay that does not follow.
+        epochs: the states as epochs with records begin, and after the last.
+    """
+
+    weights: WeightOutcome
+    state: StateOutcome | None = None
+    epochs: tuple[EpochState, ...] = ()
+
+
+def replays(  # noqa: PLR0913  # what replays are made of
     reader: Reader,
     candidates: Sequence[Candidate],
     outcome: Outcome,
-    on_epoch: OnEpoch,
+    calendar: Calendar,
     executor: Executor,
-) -> Generator[StateOutcome, None, None]:
+    *,
+    follows: bool,
+    start: Start | None = None,
+) -> Generator[Replayed, None, None]:
     """Replay the epochs of a history under each candidate, in their order.
 
     Args:
         reader: the history.
         candidates: the rule sets.
         outcome: what the history comes to without epochs.
-        on_epoch: takes the states.
+        calendar: of the history.
         executor: who replays.
+        follows: whether thresholds and reputations follow from epoch to epoch.
+        start: what the network is in the beginning; by default a new one.
 
     Raises:
-        StateError: a rule set has no epochs.
         InputError: the history cannot be read.
         EngineError: the workers cannot be used.
     """
-    calendar = calendar_of(reader, outcome.history.defects)
     miners = tuple(miner.hotkey for miner in outcome.miners)
     function = PortableFunction(
         lambda: ReplaySpec(
-            tuple(ScorerSpec.of(candidate.rules) for candidate in candidates),
+            ScorerSpec.of_each(candidate.rules for candidate in candidates),
             # workers may have another working directory
             reader.path.absolute(),
             outcome.history.digest,
             calendar,
             miners,
+            follows,
+            start,
+            None if reader.groups is None else reader.groups.place,
         ),
-        Replay(candidates.__getitem__, lambda _: reader, calendar, miners),
+        Replay(candidates.__getitem__, lambda _: reader, calendar, miners, follows, start),
     )
-    with closing(executor.map(function, range(len(candidates)))) as replayed:
-        for replay, epochs in replayed:
-            for state in epochs:
-                on_epoch(state)
-            yield replay
+    # states wait in memory for the end of a replay
+    together = 1 if executor.is_elsewhere or follows else _TOGETHER
+    many = range(len(candidates))
+    tasks = (many[begin : begin + together] for begin in many[::together])
+    with closing(executor.map(function, tasks)) as replayed:
+        for of_task in replayed:
+            yield from of_task
 
 
 @attrs.frozen(eq=False)
 class Replay:
-    """Replays a history under the candidate at a position; a function that executors map.
+    """Replays a history under the candidates at some positions; a function that executors map.
 
     Attributes:
         candidate: the candidate at a position.
-        reader: the history as a candidate needs it.
+        reader: the history as some candidates need it.
         calendar: of the history.
         miners: the hotkeys in the order of the outcome's counts.
+        follows: whether thresholds and reputations follow from epoch to epoch.
+        start: what the network is in the beginning; None for a new one.
     """
 
     candidate: Callable[[int], Candidate]
-    reader: Callable[[Candidate], Reader]
+    reader: Callable[[Sequence[Candidate]], Reader]
     calendar: Calendar
     miners: tuple[str, ...]
+    follows: bool
+    start: Start | None = None
 
-    def __call__(self, position: int) -> tuple[StateOutcome, list[EpochState]]:
-        """Return the sums and the last state of one candidate, and its states in their order.
+    def __call__(self, positions: Sequence[int]) -> list[Replayed]:
+        """Return the replay of each candidate.
 
         Raises:
             EngineError: the worker is not like the process that began it.
             InputError: the history cannot be read, or is another one than before.
-            StateError: the rule set has no epochs.
         """
-        candidate = self.candidate(position)
-        timeline = Timeline(candidate.rules, candidate.rules.later).map(state_rules_of)
-        for rules in timeline.values():
-            if rules.rule_set.section(EPOCHS) is None:
-                raise StateError(
-                    f"found no [epochs] in {rules.rule_set.reference}, expected a rule set that "
-                    "has it"
-                )
-        run = _EpochReplay(position, candidate.rules, timeline, self.calendar)
-        for epoch, parts in _by_epoch(self.reader(candidate), self.calendar):
-            run.close(epoch, parts)
-        return run.outcome(self.miners), run.epochs
+        candidates = [self.candidate(position) for position in positions]
+        reader = self.reader(candidates)
+        runs = [
+            _EpochReplay(
+                position,
+                candidate.rules,
+                self.calendar,
+                follows=self.follows,
+                start=self.start,
+                groups=reader.groups,
+            )
+            for position, candidate in zip(positions, candidates, strict=True)
+        ]
+        for epoch, parts in by_epoch(reader, self.calendar):
+            for run in runs:
+                run.close(epoch, parts)
+        if not self.follows:
+            return [Replayed(run.weights()) for run in runs]
+        return [
+            Replayed(run.weights(), run.outcome(self.miners), tuple(run.epochs)) for run in runs
+        ]
 
 
 @attrs.frozen(eq=False)
@@ -465,6 +654,9 @@ class ReplaySpec:
         digest: of the history, by which another one of that name is known.
         calendar: of the history.
         miners: the hotkeys in the order of the outcome's counts.
+        follows: whether thresholds and reputations follow from epoch to epoch.
+        start: what the network is in the beginning; None for a new one.
+        groups: the file of the groups of the history and its digest; None without one.
     """
 
     scorers: tuple[ScorerSpec, ...]
@@ -472,6 +664,9 @@ class ReplaySpec:
     digest: str
     calendar: Calendar = attrs.field(repr=False)
     miners: tuple[str, ...] = attrs.field(repr=False)
+    follows: bool
+    start: Start | None = attrs.field(default=None, repr=False)
+    groups: tuple[Path, str] | None = None
 
     def make(self) -> Replay:
         """Return the function, which binds a candidate when it is its turn."""
@@ -480,8 +675,11 @@ class ReplaySpec:
             self._reader,
             self.calendar,
             self.miners,
+            self.follows,
+            self.start,
         )
 
-    def _reader(self, candidate: Candidate) -> Reader:
+    def _reader(self, candidates: Sequence[Candidate]) -> Reader:
         check_unchanged(self.path, self.digest)
-        return reader_of(self.path, [candidate])
+        consensus = groups_at(self.groups, candidates)
+        return Reader(self.path, wanted_by(candidates, consensus=consensus))

@@ -46,13 +46,15 @@ from tallystick.io.atomic import atomic_folder, output_errors
 from tallystick.io.parquet import RowGroupWriter
 from tallystick.io.text import json_text, printable, short, visible
 from tallystick.numbers.text import counted, decimal, grouped, percent, points, signed
-from tallystick_governance.backtest import summary as tables
+from tallystick_governance.backtest import tables
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     FlipDistances,
-    MinerChange,
     Selection,
+)
+from tallystick_governance.backtest.distribution import (
+    MinerChange,
     gaining,
     losers,
     losing,
@@ -64,6 +66,7 @@ from tallystick_governance.backtest.outcome import (
     FlipRows,
     MinerTotals,
     Outcome,
+    WeightOutcome,
 )
 from tallystick_governance.backtest.statistics import Interval
 from tallystick_governance.backtest.summary import summary
@@ -83,6 +86,7 @@ ALWAYS = {
     "miners.parquet": tables.MINERS,
     "migrations.parquet": tables.MIGRATIONS,
     "flips.parquet": tables.FLIPS,
+    "weights.parquet": tables.WEIGHTS,
 }
 REPLAYED = {"thresholds.parquet": tables.THRESHOLDS, "reputations.parquet": tables.REPUTATIONS}
 ADOPTED = {"incentives.parquet": tables.INCENTIVES, "dividends.parquet": tables.DIVIDENDS}
@@ -366,6 +370,13 @@ class Building:
         candidate = self._names[state.candidate]
         self._append("thresholds.parquet", tables.threshold_table(state, candidate))
         self._append("reputations.parquet", tables.reputation_table(state, candidate))
+
+    def weights(
+        self, candidate: int, weights: WeightOutcome, miners: Sequence[MinerTotals]
+    ) -> None:
+        """Take the weights of the epochs under a candidate."""
+        table = tables.weight_table(weights, self._names[candidate], miners)
+        self._append("weights.parquet", table)
 
     def finish(self, outcome: Outcome, shown: Selection, command: str) -> Written:
         """Write everything else.

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import attrs
 import numpy as np
 
-from tallystick.errors import InputError, TallystickError
+from tallystick.errors import InputError, StateError, TallystickError
 from tallystick.io.atomic import output_path
 from tallystick.io.paths import PathLike, path_of
 from tallystick.records.defects import DefectLog, defects_of
 from tallystick.records.rejects import Reject
 from tallystick.scoring.executors.executor import Executor, InProcess
+from tallystick_allocation.share import slot_of
 from tallystick_governance.backtest.candidates import Candidate, all_thresholds
 from tallystick_governance.backtest.comparison import (
     CandidateComparison,
@@ -34,10 +36,13 @@ from tallystick_governance.backtest.history import (
 from tallystick_governance.backtest.incentive import (
     Incentives,
     Network,
+    Weighed,
     incentives,
     weighed_under,
 )
+from tallystick_governance.backtest.miner_calendar import calendar_of
 from tallystick_governance.backtest.outcome import (
+    UNKNOWN,
     CandidateOutcome,
     EpochState,
     FlipRows,
@@ -46,17 +51,20 @@ from tallystick_governance.backtest.outcome import (
     Outcome,
     ThresholdRange,
     TrackedThresholds,
+    WeightOutcome,
 )
-from tallystick_governance.backtest.replay import replays
-from tallystick_governance.backtest.report import Written, building
+from tallystick_governance.backtest.replay import Start, replays
+from tallystick_governance.backtest.report import Building, Written, building
 from tallystick_governance.backtest.statistics import (
     Bootstrap,
     ShareChanges,
     Uncertainty,
-    chance_of,
+    chances_of,
     uncertainty,
 )
+from tallystick_governance.backtest.weights import NOBODY, WeightComparison, compare_weights
 from tallystick_governance.revision import revise
+from tallystick_state.sections.epochs import EPOCHS
 
 _BOOTSTRAP = Bootstrap()
 
@@ -71,6 +79,9 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
     best_by: str = "share-moved",
     bootstrap: Bootstrap = _BOOTSTRAP,
     network: Network | None = None,
+    start: Start | None = None,
+    groups: PathLike | None = None,
+    weighs: bool = True,
     follow_links: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -87,6 +98,10 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         bootstrap: how epochs are drawn for the uncertainty of what changes.
         network: the validators of a subnet; then what happens while only some adopt a candidate
             is computed, too.
+        start: what the network is as the first epoch begins; by default a new one.
+        groups: a file of the groups of the history's records, of which each candidate computes
+            their consensus; by default they keep the one that they have.
+        weighs: whether to weigh the miners of each epoch, which takes most of the time.
         follow_links: whether the name of the folder may be a link.
         executor: who counts and replays; by default this process.
         progress: takes the number of lines so far.
@@ -98,19 +113,30 @@ def backtest(  # noqa: PLR0913  # what a back-test is made of
         EngineError: the workers cannot be used.
     """
     output = output_path(path_of(folder, "a folder for results"), follow_links=follow_links)
-    reader = reader_of(path_of(history, "a file or a folder of records or facts"), candidates)
+    reader = reader_of(
+        path_of(history, "a file or a folder of records or facts"),
+        candidates,
+        None if groups is None else path_of(groups, "a file of groups"),
+    )
     executor = executor or InProcess()
     with building(output, [candidate.name for candidate in candidates]) as build:
-        outcome, tracked = _outcome_of(
+        result = _outcome_of(
             reader,
             candidates,
             build.flips,
             build.epoch if with_state else None,
             executor,
             progress,
+            start,
         )
+        outcome, tracked = result.outcome, result.tracked
+        weights = dict[int, WeightComparison]()
+        if weighs:
+            every = result.weights(reader, candidates, executor)
+            weights = _compared_weights(every, outcome, bootstrap, build)
         compared = [
-            compare(outcome, position, build.distances) for position in range(1, len(candidates))
+            attrs.evolve(compare(outcome, position, build.distances), weight=weights.get(position))
+            for position in range(1, len(candidates))
         ]
         # another pass over the history and the epochs of a network are for candidates in full alone
         chosen = Selection.of(compared, best_by).full
@@ -158,15 +184,20 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
         on_flips=add_flips,
         stretches=stretches,
         tracked=None if tracked is None else tuple(tracked[position] for position in positions),
+        consensus=reader.groups,
     )
     hotkeys = [miner.hotkey for miner in outcome.miners]
-    uncertainties = dict[int, Uncertainty | None]()
+
+    @cache
+    def baseline(measure: str) -> list[list[int]]:
+        return stretches.amounts(aggregate, 0, measure, hotkeys)
+
+    uncertainties, changes = list[Uncertainty | None](), list[ShareChanges | None]()
     for candidate, compared in enumerate(chosen, 1):
-        before, after = (
-            stretches.amounts(aggregate, number, compared.overall.measure, hotkeys)
-            for number in (0, candidate)
-        )
-        candidate_uncertainty = uncertainty(
+        measure = compared.overall.measure
+        before = baseline(measure)
+        after = stretches.amounts(aggregate, candidate, measure, hotkeys)
+        of_candidate = uncertainty(
             bootstrap,
             hotkeys,
             before,
@@ -175,18 +206,48 @@ def _uncertainties(  # noqa: PLR0913, PLR0917  # as above
             rounds=stretches.rounds,
             epochs=stretches.epochs,
         )
-        changes = ShareChanges.of(before, after)
-        if candidate_uncertainty is not None and changes is not None:
-            chance = chance_of(bootstrap.seed, bootstrap.draws, changes)
-            candidate_uncertainty = attrs.evolve(candidate_uncertainty, chance=chance)
-        uncertainties[compared.position] = candidate_uncertainty
-    return uncertainties
+        uncertainties.append(of_candidate)
+        changes.append(None if of_candidate is None else ShareChanges.of(before, after))
+    chances = chances_of(bootstrap.seed, bootstrap.draws, changes)
+    return {
+        compared.position: known and attrs.evolve(known, chance=chance)
+        for compared, known, chance in zip(chosen, uncertainties, chances, strict=True)
+    }
+
+
+def _compared_weights(
+    every: Iterator[WeightOutcome], outcome: Outcome, bootstrap: Bootstrap, build: Building
+) -> dict[int, WeightComparison]:
+    """Compare the weights of each candidate with those of the baseline; keep no others."""
+    baseline = next(every)
+    build.weights(0, baseline, outcome.miners)
+    compared = {}
+    for position, weights in enumerate(every, 1):
+        build.weights(position, weights, outcome.miners)
+        compared[position] = compare_weights(outcome.miners, baseline, weights, bootstrap)
+    return compared
 
 
 def _incentives(
     candidates: Sequence[Candidate], compared: CandidateComparison, network: Network
 ) -> Incentives:
-    """Compute what a candidate does to a network; by a replay's thresholds, if there was one."""
+    """Compute what a candidate does to a network.
+
+    It sets the mean share of weight of the epochs. Where that is not known, each miner has what the
+    last steps of the rule set make of what it has of everything.
+    """
+    weight = compared.weight
+    if weight is not None and weight.distribution is not None:
+        shares = weight.distribution
+        miners = [miner for miner in shares.miners if miner.hotkey != NOBODY]
+        before, after = (
+            Weighed(dict(zip((m.hotkey for m in miners), amounts, strict=False)), refused=reason)
+            for amounts, reason in zip((shares.before, shares.after), weight.reasons, strict=True)
+        )
+        known = [
+            miner for miner in miners if miner.uid != UNKNOWN and slot_of(miner.hotkey) is None
+        ]
+        return incentives(known, before, after, network)
     paid = compared.state.overall if compared.state else compared.overall
     before = weighed_under(candidates[0].rules, paid.miners, paid.before)
     after = weighed_under(candidates[compared.position].rules, paid.miners, paid.after)
@@ -218,7 +279,36 @@ def outcome_of(  # noqa: PLR0913  # as above
         StateError: as `backtest`.
     """
     executor = executor or InProcess()
-    return _outcome_of(reader, candidates, on_flips, on_epoch, executor, progress)[0]
+    return _outcome_of(reader, candidates, on_flips, on_epoch, executor, progress).outcome
+
+
+@attrs.frozen(eq=False)
+class _Result:
+    """The outcome of a back-test, and what a replay gave beside it.
+
+    Attributes:
+        outcome: of the back-test.
+        tracked: the thresholds of each candidate; None without a replay that follows.
+        weighed: the weights of each candidate; None without such a replay.
+    """
+
+    outcome: Outcome
+    tracked: tuple[TrackedThresholds, ...] | None = None
+    weighed: tuple[WeightOutcome, ...] | None = None
+
+    def weights(
+        self, reader: Reader, candidates: Sequence[Candidate], executor: Executor
+    ) -> Iterator[WeightOutcome]:
+        """Yield the weights of each candidate; without a replay those of a new network."""
+        if self.weighed is not None:
+            yield from self.weighed
+            return
+        check_unchanged(reader.path, self.outcome.history.digest)
+        calendar = calendar_of(reader, self.outcome.history.defects)
+        found = replays(reader, candidates, self.outcome, calendar, executor, follows=False)
+        with closing(found) as replayed:
+            for replay in replayed:
+                yield replay.weights
 
 
 def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
@@ -228,12 +318,22 @@ def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
     on_epoch: OnEpoch | None,
     executor: Executor,
     progress: Progress | None,
-) -> tuple[Outcome, tuple[TrackedThresholds, ...] | None]:
-    """Return the outcome, and with a replay the thresholds of each candidate."""
+    start: Start | None = None,
+) -> _Result:
+    """Return the outcome, and with a replay the thresholds and weights of each candidate."""
     source = reader.source()
     # with a replay, flips are by the thresholds of the second count
     first_flips = on_flips if on_epoch is None else None
-    aggregate = count(source, candidates, executor, on_flips=first_flips, progress=progress)
+    aggregate = count(
+        source,
+        candidates,
+        executor,
+        on_flips=first_flips,
+        consensus=reader.groups,
+        progress=progress,
+    )
+    if reader.groups is not None:
+        reader.groups.check_joined()
     _log_defects(reader, aggregate.defects)
     types = candidates[0].rules.types
     if not any(aggregate.records[name] for name in types):
@@ -243,40 +343,55 @@ def _outcome_of(  # noqa: PLR0913, PLR0917  # as above
             f"types of {candidates[0].name}"
         )
     outcome = aggregate.outcome(source, reader.path, candidates)
+    if reader.groups is not None:
+        used = {"source": str(reader.groups.path), "digest": reader.groups.digest}
+        outcome = attrs.evolve(outcome, history=attrs.evolve(outcome.history, groups=used))
     if on_epoch is None:
-        return outcome, None
-    outcome, tracked = _with_states(reader, candidates, outcome, on_epoch, executor)
+        return _Result(outcome)
+    outcome, tracked, weighed = _with_states(reader, candidates, outcome, on_epoch, executor, start)
     check_unchanged(reader.path, outcome.history.digest)
-    aggregate = count(reader.source(), candidates, executor, on_flips=on_flips, tracked=tracked)
+    aggregate = count(
+        reader.source(),
+        candidates,
+        executor,
+        on_flips=on_flips,
+        tracked=tracked,
+        consensus=reader.groups,
+    )
     replayed = tuple(
         attrs.evolve(candidate, types=aggregate.types(n, outcome.miners), seeded=candidate.types)
         for n, candidate in enumerate(outcome.candidates)
     )
-    return attrs.evolve(outcome, candidates=replayed), tracked
+    return _Result(attrs.evolve(outcome, candidates=replayed), tracked, weighed)
 
 
-def _with_states(
+def _with_states(  # noqa: PLR0913, PLR0917  # as above
     reader: Reader,
     candidates: Sequence[Candidate],
     outcome: Outcome,
     on_epoch: OnEpoch,
     executor: Executor,
-) -> tuple[Outcome, tuple[TrackedThresholds, ...]]:
+    start: Start | None,
+) -> tuple[Outcome, tuple[TrackedThresholds, ...], tuple[WeightOutcome, ...]]:
     """Add the states of the candidates; the records on which replays fail are rejected."""
+    _check_epochs(candidates)
     failed, replayed = dict[int, Reject](), list[CandidateOutcome]()
-    epochs, tracked = list[EpochState](), list[TrackedThresholds]()
-
-    def keep(state: EpochState) -> None:
-        epochs.append(state)
-        on_epoch(state)
-
-    with closing(replays(reader, candidates, outcome, keep, executor)) as states:
-        for rules, candidate, state in zip(candidates, outcome.candidates, states, strict=True):
+    tracked, weights = list[TrackedThresholds](), list[WeightOutcome]()
+    calendar = calendar_of(reader, outcome.history.defects)
+    every = replays(reader, candidates, outcome, calendar, executor, follows=True, start=start)
+    with closing(every) as replayed_all:
+        for rules, candidate, replay in zip(
+            candidates, outcome.candidates, replayed_all, strict=True
+        ):
+            state, epochs = replay.state, replay.epochs
+            assert state is not None  # noqa: S101  # it follows
+            for epoch in epochs:
+                on_epoch(epoch)
             thresholds = _ranges(rules, candidate, epochs[0], state.final)
             replayed.append(attrs.evolve(candidate, state=state, thresholds=thresholds))
             # the last is the state after the history
             tracked.append(TrackedThresholds.of(epochs[:-1], state))
-            epochs.clear()
+            weights.append(replay.weights)
             # a line on which the replays of several candidates fail is one reject
             failed.update((reject.line, reject) for reject in state.defects)
     history = outcome.history
@@ -291,7 +406,22 @@ def _with_states(
             defects=(*history.defects, *defects_of(further)),
         )
     replayed_outcome = attrs.evolve(outcome, history=history, candidates=tuple(replayed))
-    return replayed_outcome, tuple(tracked)
+    return replayed_outcome, tuple(tracked), tuple(weights)
+
+
+def _check_epochs(candidates: Sequence[Candidate]) -> None:
+    """Refuse to replay the epochs of rules that have none.
+
+    Raises:
+        StateError: a rule set has no epochs.
+    """
+    for candidate in candidates:
+        for _, rules in candidate.rules.spans():
+            if rules.rule_set.section(EPOCHS) is None:
+                raise StateError(
+                    f"found no [epochs] in {rules.rule_set.reference}, expected a rule set that "
+                    "has it"
+                )
 
 
 def _ranges(

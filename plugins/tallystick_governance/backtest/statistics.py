@@ -30,8 +30,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache, partial
 from itertools import groupby
 
 import attrs
@@ -72,8 +73,8 @@ _SHARE_BITS = 58
 _CELLS = 1 << 25
 """Maximum number of parts that are dealt; of a large history fewer deals are made."""
 _FEWEST_DEALS = 99
-_TOGETHER = 1 << 18
-"""Parts that are dealt together, so that they stay in the cache."""
+_TOGETHER = 1 << 16
+"""Parts of one stretch that are dealt together, so that they stay in the cache."""
 
 
 def published_share(part: int, whole: int) -> int:
@@ -336,7 +337,7 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
         change = new - old
         moved += int(np.abs(change[0]).sum())
         apart += np.abs(change[1:] - change[0]).sum(axis=1)
-        intervals |= dict(zip(hotkeys[part], _intervals(change, stretches, -NANO), strict=True))
+        intervals |= dict(zip(hotkeys[part], intervals_of(change, stretches, -NANO), strict=True))
     # 95 of 100 draws are at most so far from the history
     tail = (bootstrap.draws + 1) * (100 - PERCENT) // 100
     farthest = np.partition(apart // 2, bootstrap.draws - tail)[bootstrap.draws - tail]
@@ -346,7 +347,7 @@ def uncertainty(  # noqa: PLR0913  # what it is made of
         rounds,
         stretches,
         Interval(max(0, moved // 2 - far), min(NANO, moved // 2 + far)),
-        _intervals((draws @ flips)[:, None], stretches, 0)[0],
+        intervals_of((draws @ flips)[:, None], stretches, 0)[0],
         intervals,
         epochs,
     )
@@ -372,7 +373,7 @@ def _draw_shares(amounts: Matrix, totals: Column) -> Matrix:
     return up
 
 
-def _intervals(values: Matrix, stretches: int, least: int) -> list[Interval]:
+def intervals_of(values: Matrix, stretches: int, least: int) -> list[Interval]:
     """Return the interval of each column: its first row is the value, the others are draws.
 
     The k-th smallest and the k-th largest draw, each as much farther from the value as so few
@@ -443,40 +444,91 @@ class ShareChanges:
         return cls(np.array(parts, np.int64), np.array(dealt, np.bool_))
 
 
-def chance_of(seed: str, draws: int, changes: ShareChanges) -> Chance | None:
-    """Compute how much changes hands by chance under a candidate.
+def chances_of(
+    seed: str, draws: int, candidates: Sequence[ShareChanges | None]
+) -> list[Chance | None]:
+    """Compute how much changes hands by chance under each candidate.
 
     Args:
         seed: any text; another one gives other deals.
         draws: how many deals, unless the history is too large for as many.
-        changes: how shares change under the candidate.
+        candidates: how shares change under each, among the same stretches and miners; None where
+            that is not known.
 
     Returns:
-        None without draws, and where no stretch has two miners to deal to.
+        Of each candidate; None without draws, without changes, and where no stretch has two miners
+        to deal to.
     """
-    members = [np.flatnonzero(row) for row in changes.dealt]
-    if not draws or max(map(len, members), default=0) < 2:
-        return None
-    cells, own = changes.parts.size, changes.parts.sum(axis=0)
-    deals, step = min(draws, max(_FEWEST_DEALS, _CELLS // cells)), max(1, _TOGETHER // cells)
-    moved = np.zeros(deals, np.int64)
-    for begin in range(0, deals, step):
-        numbers = range(begin, min(begin + step, deals))
-        sums: Matrix = np.tile(own, (len(numbers), 1))
-        for stretch, who in enumerate(members):
-            parts = changes.parts[stretch]
-            dealt = who[_orders(seed, stretch, numbers, len(who))]
-            sums[:, who] += parts[dealt] - parts[who]
-        moved[begin : numbers.stop] = np.abs(sums).sum(axis=1)
-    # what differs by less than the rounding of every part is equal
-    as_much = int(np.count_nonzero(moved >= int(np.abs(own).sum()) - cells))
-    # each deal counts what changes hands twice: where it comes from, and where it goes
-    median = round_half_even(int(np.sort(moved)[deals // 2]) * NANO, 2 << _SHARE_BITS)
-    return Chance(deals, as_much, median)
+    tests = [None if changes is None else _Deals.of(changes, draws) for changes in candidates]
+    dealing = [test for test in tests if test is not None]
+    if dealing:
+        stretches, miners = dealing[0].changes.parts.shape
+        deals, step = len(dealing[0].moved), max(1, _TOGETHER // miners)
+        for begin in range(0, deals, step):
+            numbers = range(begin, min(begin + step, deals))
+            sums = [test.undealt(numbers) for test in dealing]
+            for stretch in range(stretches):
+                # candidates that deal to as many miners have the same orders
+                orders = cache(partial(_orders, seed, stretch, numbers))
+                for test, own in zip(dealing, sums, strict=True):
+                    test.deal(stretch, orders, own)
+            for test, own in zip(dealing, sums, strict=True):
+                test.moved[begin : numbers.stop] = np.abs(own).sum(axis=0)
+    return [None if test is None else test.chance() for test in tests]
+
+
+@attrs.frozen(eq=False)
+class _Deals:
+    """The deals of one candidate's permutation test.
+
+    Attributes:
+        changes: how shares change.
+        members: of each stretch, the positions of the miners that its parts are dealt to.
+        moved: by deal, the sum of the absolute changes, which counts what changes hands twice.
+    """
+
+    changes: ShareChanges
+    members: tuple[npt.NDArray[np.intp], ...]
+    moved: Column
+
+    @classmethod
+    def of(cls, changes: ShareChanges, draws: int) -> _Deals | None:
+        """Begin; None without draws, and where no stretch has two miners."""
+        members = tuple(np.flatnonzero(row) for row in changes.dealt)
+        if not draws or max(map(len, members), default=0) < 2:
+            return None
+        deals = min(draws, max(_FEWEST_DEALS, _CELLS // changes.parts.size))
+        return cls(changes, members, np.zeros(deals, np.int64))
+
+    def undealt(self, deals: Sequence[int]) -> Matrix:
+        """Return the changes of the history, a row for each miner and a column for each deal."""
+        sums: Matrix = np.repeat(self.changes.parts.sum(axis=0)[:, None], len(deals), axis=1)
+        return sums
+
+    def deal(
+        self, stretch: int, orders: Callable[[int], npt.NDArray[np.intp]], sums: Matrix
+    ) -> None:
+        """Deal the parts of a stretch by the orders for a number of miners."""
+        who = self.members[stretch]
+        parts = self.changes.parts[stretch, who]
+        sums[who] += parts.take(orders(len(who))) - parts[:, None]
+
+    def chance(self) -> Chance:
+        """Compare the history with its deals."""
+        parts, deals = self.changes.parts, len(self.moved)
+        # what differs by less than the rounding of every part is equal
+        least = int(np.abs(parts.sum(axis=0)).sum()) - parts.size
+        median = int(np.sort(self.moved)[deals // 2])
+        return Chance(
+            deals,
+            int(np.count_nonzero(self.moved >= least)),
+            # each deal counts what changes hands twice: where it comes from, and where it goes
+            round_half_even(median * NANO, 2 << _SHARE_BITS),
+        )
 
 
 def _orders(seed: str, stretch: int, deals: Sequence[int], miners: int) -> npt.NDArray[np.intp]:
-    """Return random orders of the miners of one stretch, a row for each deal.
+    """Return random orders of the miners of one stretch, a column for each deal.
 
     An order is that of as many words of four bytes, most significant first, of SHAKE-256 over the
     domain, the number of the stretch, that of the deal, both from 0, and the seed, a line each.
@@ -485,4 +537,4 @@ def _orders(seed: str, stretch: int, deals: Sequence[int], miners: int) -> npt.N
     words = b"".join(hashlib.shake_256(head).digest(4 * miners) for head in heads)
     rows = np.frombuffer(words, ">u4").reshape(len(deals), miners)
     # the few equal words keep their order, everywhere alike
-    return np.argsort(rows, axis=1, kind="stable")
+    return np.ascontiguousarray(np.argsort(rows, axis=1, kind="stable").T)

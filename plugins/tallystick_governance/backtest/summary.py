@@ -1,35 +1,31 @@
-"""The results of a back-test for programs: ``summary.json``, and tables for Parquet files.
+"""The results of a back-test for programs: ``summary.json``.
 
-The summary has everything but what there is for each single miner; its decimals are text of nine
-places, and null where a metric is not defined. Tables have one row a miner, a pair of tiers, a
-flip, or an epoch; their decimals are decimal128 of nine places, such as a share of 0.250000000. A
-column is null where nothing applies.
+The summary has everything but what there is for each single miner, which is in tables; its decimals
+are text of nine places, and null where a metric is not defined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
-from typing import Any
-
-import pyarrow as pa
 
 from tallystick.json_values import JsonKey, JsonObject, json_object, json_value, nano_value
-from tallystick.numbers.nano import to_decimal, to_text
+from tallystick.numbers.nano import to_text
 from tallystick_governance.backtest.candidates import Identity, Proposal
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
-    Concentration,
     Distances,
-    Distribution,
     MeasureComparison,
-    MinerChange,
     StateComparison,
     ThresholdComparison,
     TypeComparison,
+)
+from tallystick_governance.backtest.distribution import (
+    Concentration,
+    Distribution,
+    MinerChange,
     gaining,
     losers,
     losing,
@@ -40,12 +36,9 @@ from tallystick_governance.backtest.comparison import (
 from tallystick_governance.backtest.incentive import EPOCHS, Incentives, Scenario
 from tallystick_governance.backtest.outcome import (
     Comparison,
-    EpochState,
-    FlipRows,
     History,
     Outcome,
     Period,
-    StateOutcome,
 )
 from tallystick_governance.backtest.statistics import (
     PERCENT,
@@ -54,127 +47,12 @@ from tallystick_governance.backtest.statistics import (
     published_share,
 )
 from tallystick_governance.backtest.text import warnings
+from tallystick_governance.backtest.weights import WeightComparison
 
 FORMAT = 1
 """The version of the form of a summary."""
 NAMED = 10
 """Maximum number of those named who gain or lose most."""
-
-ReportRow = tuple[Any, ...]
-
-VALUE = pa.decimal128(19, 9)
-"""One published value: 19 digits hold every 64-bit integer."""
-SUM = pa.decimal128(38, 9)
-"""A sum of them."""
-_NAME = pa.string()
-
-MINERS = pa.schema(
-    {
-        "candidate": _NAME,
-        "skill_type": _NAME,
-        "miner_uid": pa.int64(),
-        "miner_hotkey": _NAME,
-        "measure": _NAME,
-        "baseline_amount": SUM,
-        "candidate_amount": SUM,
-        "baseline_share": VALUE,
-        "candidate_share": VALUE,
-        "share_change": VALUE,
-        "relative_change": SUM,
-        "baseline_rank": pa.int64(),
-        "candidate_rank": pa.int64(),
-        "baseline_state_amount": SUM,
-        "candidate_state_amount": SUM,
-        "baseline_state_share": VALUE,
-        "candidate_state_share": VALUE,
-        "baseline_reputation": VALUE,
-        "candidate_reputation": VALUE,
-    }
-)
-"""One row a candidate, skill type (null: all of them) and miner, in that order."""
-MIGRATIONS = pa.schema(
-    {
-        "candidate": _NAME,
-        "skill_type": _NAME,
-        "baseline_tier": _NAME,
-        "candidate_tier": _NAME,
-        "records": pa.int64(),
-        "share": VALUE,
-    }
-)
-"""One row a candidate, skill type and pair of tiers; a share is of the records of the first."""
-FLIPS = pa.schema(
-    {
-        "candidate": _NAME,
-        "skill_type": _NAME,
-        "record": pa.int64(),
-        "task_id": _NAME,
-        "miner_uid": pa.int64(),
-        "miner_hotkey": _NAME,
-        "baseline_quality": VALUE,
-        "candidate_quality": VALUE,
-        "baseline_tier": _NAME,
-        "candidate_tier": _NAME,
-        "baseline_emission": VALUE,
-        "candidate_emission": VALUE,
-        "baseline_gate": _NAME,
-        "candidate_gate": _NAME,
-        "tier_distance": VALUE,
-        "gate_distance": VALUE,
-    }
-)
-"""One row a record and candidate, as in `FlipRows`."""
-THRESHOLDS = pa.schema(
-    {
-        "candidate": _NAME,
-        "epoch": pa.int64(),
-        "skill_type": _NAME,
-        "threshold": _NAME,
-        "value": VALUE,
-    }
-)
-"""One row a candidate, epoch, skill type and tracked threshold, as the epoch begins."""
-REPUTATIONS = pa.schema(
-    {
-        "candidate": _NAME,
-        "epoch": pa.int64(),
-        "miner_hotkey": _NAME,
-        "skill_type": _NAME,
-        "reputation": VALUE,
-    }
-)
-"""One row a candidate, epoch, miner and skill type, as the epoch begins."""
-INCENTIVES = pa.schema(
-    {
-        "candidate": _NAME,
-        "scenario": _NAME,
-        "validators": pa.int64(),
-        "stake": VALUE,
-        "miner_uid": pa.int64(),
-        "miner_hotkey": _NAME,
-        "consensus": VALUE,
-        "incentive": VALUE,
-        "incentive_change": VALUE,
-    }
-)
-"""One row a candidate, scenario of who adopts it, and miner; ``none`` is nobody."""
-DIVIDENDS = pa.schema(
-    {
-        "candidate": _NAME,
-        "scenario": _NAME,
-        "validators": pa.int64(),
-        "stake": VALUE,
-        "validator_hotkey": _NAME,
-        "validator_stake": VALUE,
-        "adopts": pa.bool_(),
-        "trust": VALUE,
-        "first_dividends": VALUE,
-        "dividends": VALUE,
-        "dividends_change": VALUE,
-    }
-)
-"""The same by validator, those with a permit."""
-
 
 _nano = partial(JsonKey, form=nano_value)
 
@@ -258,6 +136,7 @@ def _history(history: History) -> JsonObject:
     return {
         "source": history.source,
         "digest": history.digest,
+        **({"groups": dict(history.groups)} if history.groups else {}),
         "lines": history.lines,
         "records": dict(history.records),
         "rejects": dict(history.rejects),
@@ -288,6 +167,32 @@ def _candidate(found: CandidateComparison) -> JsonObject:
         "incentives": None if found.incentives is None else _incentives(found.incentives),
         "thresholds": _thresholds(found.thresholds),
         "new_network": json_value(found.new_network),
+        "weight": None if found.weight is None else _weight(found.weight),
+    }
+
+
+def _weight(found: WeightComparison) -> JsonObject:
+    """Return the weights, all of them, and what the history did not exercise."""
+    shares = found.distribution
+    return {
+        **_weight_headline(found),
+        **({} if shares is None else json_value(shares) | _extremes(shares)),
+        "epochs": dict(zip(map(str, found.epochs), map(nano_value, found.moved), strict=True)),
+        "switches": dict(found.switches),
+    }
+
+
+def _weight_headline(found: WeightComparison) -> JsonObject:
+    interval = found.interval
+    return {
+        "share_moved": nano_value(found.share_moved),
+        "interval": None
+        if interval is None
+        else [nano_value(interval.low), nano_value(interval.high)],
+        "nobody": [nano_value(share) for share in found.nobody],
+        "reasons": list(found.reasons),
+        "unknown": found.unknown,
+        "not_exercised": list(found.not_exercised),
     }
 
 
@@ -309,6 +214,7 @@ def _headline(found: CandidateComparison) -> JsonObject:
     changes = overall.changes()
     return {
         "name": found.identity.name,
+        "weight": None if found.weight is None else _weight_headline(found.weight),
         "measure": overall.measure,
         "share_moved": nano_value(overall.moved),
         "tau_b": nano_value(overall.tau),
@@ -453,158 +359,3 @@ def _state(found: StateComparison) -> JsonObject:
         "baseline_thresholds": nano_value(found.before.final.thresholds),
         "candidate_thresholds": nano_value(found.after.final.thresholds),
     }
-
-
-def miner_table(comparison: CandidateComparison) -> pa.Table:
-    """Return the miners of one candidate, all types first."""
-    rows = list(_miner_rows(comparison, None, comparison.overall))
-    for name, by_type in comparison.types.items():
-        rows += _miner_rows(comparison, name, by_type.distribution)
-    return _table(MINERS, rows)
-
-
-def migration_table(comparison: CandidateComparison) -> pa.Table:
-    """Return the tier migrations of one candidate."""
-    rows: list[ReportRow] = []
-    for name, by_type in comparison.types.items():
-        tiers = by_type.tiers
-        if tiers is None or not (tiers.migration and tiers.tiers and tiers.candidate_tiers):
-            continue
-        for level, counts in zip(tiers.tiers, tiers.migration, strict=True):
-            rows += (
-                (comparison.identity.name, name, level, other, count, _part(count, sum(counts)))
-                for other, count in zip(tiers.candidate_tiers, counts, strict=True)
-            )
-    return _table(MIGRATIONS, rows)
-
-
-def flip_table(rows: FlipRows, candidate: str) -> pa.Table:
-    """Return some flips of one candidate."""
-    many = len(rows)
-    columns = {name: getattr(rows, name) for name in FLIPS.names if hasattr(rows, name)}
-    columns |= {"candidate": pa.repeat(candidate, many)}
-    columns |= {"skill_type": pa.repeat(rows.skill_type, many)}
-    return pa.table(
-        [_column(columns[field.name], field.type, many) for field in FLIPS], schema=FLIPS
-    )
-
-
-def threshold_table(state: EpochState, candidate: str) -> pa.Table:
-    """Return the thresholds of one candidate as one epoch begins."""
-    rows = [
-        (candidate, state.epoch, skill_type, name, to_decimal(nano))
-        for skill_type, values in sorted(state.thresholds.items())
-        for name, nano in sorted(values.items())
-    ]
-    return _table(THRESHOLDS, rows)
-
-
-def reputation_table(state: EpochState, candidate: str) -> pa.Table:
-    """Return the reputations of one candidate as one epoch begins."""
-    rows = [
-        (candidate, state.epoch, hotkey, skill_type, to_decimal(nano))
-        for hotkey, values in sorted(state.reputations.items())
-        for skill_type, nano in sorted(values.items())
-    ]
-    return _table(REPUTATIONS, rows)
-
-
-def incentive_table(incentives: Incentives, candidate: str) -> pa.Table:
-    """Return the incentive of miners in each scenario of one candidate."""
-    rows: list[ReportRow] = []
-    for scenario in incentives.scenarios:
-        head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
-        columns = (scenario.consensus, scenario.incentive, incentives.nobody.incentive)
-        rows += (
-            (*head, miner.uid, miner.hotkey, *map(to_decimal, (agreed, new, new - old)))
-            for miner, agreed, new, old in zip(incentives.miners, *columns, strict=True)
-        )
-    return _table(INCENTIVES, rows)
-
-
-def dividend_table(incentives: Incentives, candidate: str) -> pa.Table:
-    """Return the dividends of validators in each scenario of one candidate."""
-    rows: list[ReportRow] = []
-    validators = incentives.network.validators
-    for scenario in incentives.scenarios:
-        head = (candidate, scenario.name, scenario.adopting, to_decimal(scenario.stake))
-        for number, validator in enumerate(validators):
-            new, old = scenario.dividends[number], incentives.nobody.dividends[number]
-            values = (scenario.trust[number], scenario.first_dividends[number], new, new - old)
-            who = (
-                validator.hotkey,
-                to_decimal(incentives.network.part(validator)),
-                number < scenario.adopting,
-            )
-            rows.append((*head, *who, *map(to_decimal, values)))
-    return _table(DIVIDENDS, rows)
-
-
-def _miner_rows(
-    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
-) -> Iterator[ReportRow]:
-    tracked = _state_rows(comparison, skill_type, distribution)
-    for change in distribution.changes():
-        hotkey, relative = change.miner.hotkey, change.relative
-        yield (
-            comparison.identity.name,
-            skill_type,
-            change.miner.uid,
-            hotkey,
-            distribution.measure,
-            *map(to_decimal, (change.before, change.after)),
-            *map(to_decimal, (change.share_before, change.share_after, change.share_change)),
-            None if relative is None else to_decimal(relative),
-            change.rank_before,
-            change.rank_after,
-            *tracked.get(hotkey, (None,) * 6),
-        )
-
-
-def _state_rows(
-    comparison: CandidateComparison, skill_type: str | None, distribution: Distribution
-) -> Mapping[str, ReportRow]:
-    """Return the results of the replay of the epochs, by hotkey."""
-    state = comparison.state
-    if state is None:
-        return {}
-    tracked = state.overall if skill_type is None else state.types.get(skill_type)
-    if tracked is None or tracked.measure != distribution.measure:
-        return {}
-    return {
-        change.miner.hotkey: (
-            *map(
-                to_decimal, (change.before, change.after, change.share_before, change.share_after)
-            ),
-            _reputation(state.before, change.miner.hotkey, skill_type),
-            _reputation(state.after, change.miner.hotkey, skill_type),
-        )
-        for change in tracked.changes()
-    }
-
-
-def _reputation(outcome: StateOutcome, hotkey: str, skill_type: str | None) -> Decimal | None:
-    if skill_type is None:
-        return None
-    nano = outcome.final.reputations.get(hotkey, {}).get(skill_type)
-    return None if nano is None else to_decimal(nano)
-
-
-def _part(count: int, whole: int) -> Decimal | None:
-    return to_decimal(published_share(count, whole)) if whole else None
-
-
-def _table(schema: pa.Schema, rows: Sequence[ReportRow]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)
-
-
-def _column(values: object, wanted: pa.DataType, many: int) -> pa.Array:
-    """Convert a column of flips; nano become decimals by another view of the same 128 bits."""
-    if values is None:
-        return pa.nulls(many, wanted)
-    if wanted != VALUE:
-        return pa.array(values, wanted) if not isinstance(values, pa.Array) else values.cast(wanted)
-    whole = pa.array(values, pa.int64()) if not isinstance(values, pa.Array) else values
-    return whole.cast(pa.decimal128(19, 0)).view(VALUE)

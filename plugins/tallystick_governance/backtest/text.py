@@ -13,11 +13,13 @@ from tallystick.numbers.text import UNDEFINED, counted, decimal, grouped, number
 from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
-    Concentration,
     Distances,
+    Selection,
+)
+from tallystick_governance.backtest.distribution import (
+    Concentration,
     Distribution,
     MinerChange,
-    Selection,
     gaining,
     losers,
     losing,
@@ -28,12 +30,14 @@ from tallystick_governance.backtest.outcome import EMISSION, NOTHING, Outcome, P
 from tallystick_governance.backtest.statistics import (
     PERCENT,
     Chance,
+    Interval,
     Uncertainty,
     published_share,
 )
+from tallystick_governance.backtest.weights import WeightComparison
 
 BEST_WORDS = {
-    "share-moved": "the smallest share that changes hands",
+    "share-moved": "the smallest share of weight that changes hands",
     "tau-b": "the order most like that of the baseline",
     "gini": "the lowest Gini",
     "hhi": "the lowest HHI",
@@ -49,6 +53,8 @@ THRESHOLDS = {
     "fixed": "",
 }
 """Sentences on the thresholds that records are scored by, by `Outcome.thresholds`."""
+_NAMED = 8
+"""Maximum number of switches that the terminal names."""
 RARE = NANO // 20
 """The probability up to which a change is not taken for chance."""
 _SAME_ORDER = (
@@ -61,6 +67,10 @@ _SAME_ORDER = (
 TERMS = {
     "baseline": "the rule set that the others are compared with, usually the one in force",
     "candidate": "a rule set that is proposed, or one of the values of a sweep",
+    "weight": (
+        "what the allocation of a rule set makes of the scores of each miner as an epoch ends, as "
+        "a share of the weights of all; where nobody has one, all of it is nobody's"
+    ),
     "share": (
         "what part of all emission a miner gets; where no rule set has an emission, its summed "
         "quality takes that place"
@@ -147,6 +157,8 @@ def sentences(candidate: CandidateComparison, changes: list[MinerChange]) -> Ite
         changes: what becomes of each miner, over all types.
     """
     overall = candidate.overall
+    if candidate.weight is not None:
+        yield from weighed(candidate.weight)
     yield total(overall)
     yield moved(overall, changes)
     yield from extremes(changes)
@@ -242,6 +254,8 @@ def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
     good, bad = sum(history.records.values()), sum(history.rejects.values())
     refused = f", {bad} rejected" if bad else ""
     yield f"{history.lines} lines: {numbered(good, 'record')}{refused}"
+    if history.groups:
+        yield f"groups  {history.groups['source']}, whose consensus each candidate computes"
     if history.period is not None:
         yield f"period  {span(history.period)}"
         uncertainties = [
@@ -260,14 +274,20 @@ def terminal_lines(outcome: Outcome, shown: Selection) -> Iterator[str]:
 
 
 def _candidate_lines(candidate: CandidateComparison) -> Iterator[str]:
-    uncertainty, overall = candidate.uncertainty, candidate.overall
-    changes = overall.changes()
+    uncertainty, overall, weight = candidate.uncertainty, candidate.overall, candidate.weight
+    changes = candidate.headline.changes()
     hands = f"{percent(overall.moved)} changes hands"
     flip = f"{numbered(candidate.flips, 'record')} change tier or gate"
     if uncertainty is not None:
         hands += f" ({percent(uncertainty.moved.low)} to {percent(uncertainty.moved.high)})"
         flip += f" ({uncertainty.flips.low} to {uncertainty.flips.high})"
-    yield f"{candidate.identity.name}  {hands}; {flip}"
+    if weight is None or weight.distribution is None:
+        yield f"{candidate.identity.name}  {hands}; {flip}"
+    else:
+        yield f"{candidate.identity.name}  {_weight_moved(weight)}; {flip}"
+        yield f"    {overall.measure}  {hands}"
+    if weight is not None:
+        yield from (f"    {line}" for line in _weight_lines(weight))
     if overall.moved and uncertainty is not None and uncertainty.chance is not None:
         yield f"    {by_chance(uncertainty.chance)}"
     if candidate.incentives is not None:
@@ -276,6 +296,52 @@ def _candidate_lines(candidate: CandidateComparison) -> Iterator[str]:
         for miner in chosen:
             change = f"{points(miner.share_change)} points, {percent(miner.share_before, 3)} →"
             yield f"    largest {title}  {named(miner)}: {change} {percent(miner.share_after, 3)}"
+
+
+def _weight_moved(weight: WeightComparison) -> str:
+    """Write the share of all weight that changes hands, with its interval."""
+    hands = f"{percent(weight.share_moved)} of all weight changes hands"
+    interval = weight.interval
+    return hands if interval is None else f"{hands} ({_between(interval)})"
+
+
+def _between(interval: Interval) -> str:
+    return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def _weight_lines(weight: WeightComparison) -> Iterator[str]:
+    if weight.unknown:
+        yield f"weights are not known: {weight.unknown}"
+    for which, share, reason in zip(
+        ("baseline", "candidate"), weight.nobody, weight.reasons, strict=True
+    ):
+        if share:
+            yield f"nobody has {percent(share)} of it under the {which}: {reason}"
+    others = weight.not_exercised
+    if others:
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        yield f"not exercised  {', '.join(others[:_NAMED])}{more}"
+
+
+def weighed(weight: WeightComparison) -> Iterator[str]:
+    """Say what becomes of weights, and what the history did not exercise."""
+    if weight.unknown:
+        yield f"The weights of the epochs are not known: {weight.unknown}."
+    if weight.share_moved is not None:
+        epochs = counted(len(weight.epochs), "epoch")
+        sentence = (
+            f"{percent(weight.share_moved)} of all weight changes hands, in the mean of {epochs}"
+        )
+        if weight.interval is not None:
+            sentence += f", and {_between(weight.interval)} would in others like these"
+        yield f"{sentence}."
+    for which, share, reason in zip(
+        ("baseline", "candidate"), weight.nobody, weight.reasons, strict=True
+    ):
+        if share:
+            yield f"Under the {which} {percent(share)} of all weight is nobody's: {reason}."
+    if weight.not_exercised:
+        yield f"The history did not exercise: {', '.join(weight.not_exercised)}."
 
 
 def _adoption_lines(incentives: Incentives) -> Iterator[str]:

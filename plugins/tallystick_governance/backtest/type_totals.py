@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import attrs
 import numpy as np
@@ -41,6 +40,7 @@ from tallystick.scoring.planner import (
     plan_of,
 )
 from tallystick_governance.backtest.candidates import Candidate
+from tallystick_governance.backtest.group_history import under
 from tallystick_governance.backtest.outcome import (
     EMISSION,
     QUALITY,
@@ -345,33 +345,40 @@ class FlipRules:
         return flips
 
     def rows(
-        self, candidate: int, records: FactRows, before: ScoreColumns, after: ScoreColumns
+        self,
+        candidate: int,
+        records: FactRows,
+        flipped: Rows,
+        before: ScoreColumns,
+        after: ScoreColumns,
     ) -> FlipRows:
         """Return the flips of some records, all of which flip.
 
         Args:
             candidate: the position of the candidate.
-            records: the identities of the records, by line.
-            before: the scores of each under the baseline.
-            after: the scores of each under the candidate.
+            records: the records of the type.
+            flipped: the positions of those that flip among them, ascending.
+            before: the scores of each of these under the baseline.
+            after: the scores of each of these under the candidate.
         """
+        many, positions = len(flipped), pa.array(flipped)
         tier_flips = self.tier_flips(before.level, after.level)
         gate_flips = self.gate_flips(before.gate, after.gate)
         return FlipRows(
             candidate=candidate,
             skill_type=records.skill_type,
-            record=records.record,
-            task_id=records.task_id,
-            miner_uid=records.miner_uid,
-            miner_hotkey=records.miner_hotkey,
+            record=records.record[flipped],
+            task_id=records.task_id.take(positions),
+            miner_uid=records.miner_uid[flipped],
+            miner_hotkey=records.miner_hotkey.take(positions),
             baseline_quality=before.quality,
             candidate_quality=after.quality,
-            baseline_tier=_texts(self.before.tiers, before.level, len(records)),
-            candidate_tier=_texts(self.after.tiers, after.level, len(records)),
+            baseline_tier=_texts(self.before.tiers, before.level, many),
+            candidate_tier=_texts(self.after.tiers, after.level, many),
             baseline_emission=before.emission,
             candidate_emission=after.emission,
-            baseline_gate=_texts(self.before.deciding, before.gate, len(records)),
-            candidate_gate=_texts(self.after.deciding, after.gate, len(records)),
+            baseline_gate=_texts(self.before.deciding, before.gate, many),
+            candidate_gate=_texts(self.after.deciding, after.gate, many),
             tier_distance=self._tier_distances(before, after, tier_flips),
             gate_distance=self._gate_distances(before, after, gate_flips),
         )
@@ -415,7 +422,8 @@ class FlipRules:
 
 
 def _texts(names: Sequence[str | None], numbers: Small | None, rows: int) -> pa.Array:
-    if numbers is None:
+    # most often no gate decides
+    if numbers is None or (names[0] is None and not numbers.any()):
         return pa.nulls(rows, pa.string())
     return pa.array(names, pa.string()).take(pa.array(numbers))
 
@@ -425,11 +433,11 @@ class AcceptanceGroup:
     """Candidates that accept the same records of a type.
 
     Attributes:
-        rules: the first of them, which validate the records for all.
+        first: the first of them, whose rules validate the records for all.
         plan: how they score.
     """
 
-    rules: BoundRules
+    first: Candidate
     plan: Plan
 
 
@@ -452,12 +460,13 @@ class TypeCandidates:
         """Plan a skill type of the baseline under all candidates that have it."""
         rules = {p: own.rules for p, own in enumerate(candidates) if name in own.rules.types}
         bounds = {position: own.types[name] for position, own in rules.items()}
-        alike: dict[tuple[str, ...], dict[int, BoundType]] = {}
+        alike: dict[tuple[object, ...], dict[int, BoundType]] = {}
         for position, bound in bounds.items():
             # requirements decide whether a record is accepted, and facts that can fail
             failing = sorted(fact.digest for fact in bound.facts if is_opaque(fact))
             required = (requirement.digest for requirement, _ in bound.requirements)
-            alike.setdefault((*required, *failing), {})[position] = bound
+            variant = candidates[position].variant
+            alike.setdefault((variant, *required, *failing), {})[position] = bound
         gates = {gate.axis for gate in bounds[0].gates}
 
         def target(position: int, bound: BoundType) -> Target:
@@ -469,7 +478,7 @@ class TypeCandidates:
             return Target(position, bound, rules[position].thresholds[name], values, gate=True)
 
         groups = (
-            AcceptanceGroup(rules[min(group)], plan_of(target(p, b) for p, b in group.items()))
+            AcceptanceGroup(candidates[min(group)], plan_of(target(p, b) for p, b in group.items()))
             for group in alike.values()
         )
         cliffs = {position: Cliffs.of(own, name) for position, own in rules.items()}
@@ -584,20 +593,22 @@ class BatchTotals:
             self._add_block(block, valid)
 
     def flips(self) -> Iterator[FlipRows]:
-        """Yield the flips of the batch, by candidate and then by line."""
-        for candidate, parts in sorted((self._flips or {}).items()):
+        """Yield the flips of the batch once, by candidate and then by line."""
+        flips: dict[int, list[_Flips]] = self._flips or {}
+        for candidate in sorted(flips):
+            parts = flips.pop(candidate)
             rows = np.concatenate([part.rows for part in parts])
             order = np.argsort(rows)
             before = joined([part.before for part in parts]).take(order)
             after = joined([part.after for part in parts]).take(order)
             rules = self._candidates.flip_rules[candidate]
-            yield rules.rows(candidate, self._identities(rows[order]), before, after)
+            yield rules.rows(candidate, self._rows, rows[order], before, after)
 
     def _accepted(
         self, group: AcceptanceGroup, tracked: Sequence[TrackedThresholds] | None
     ) -> Truths | None:
         """Tell which rows a group of candidates accepts, None for all; count those it refuses."""
-        valid, rejects = judge(self._rows, group.rules)
+        valid, rejects = judge(under(self._rows, group.first.variant), group.first.rules)
         if tracked is not None:
             # candidates that accept the same records displace the same of them
             lines = tracked[min(work.candidate for work in group.plan.works)].lines
@@ -629,7 +640,8 @@ class BatchTotals:
             if not len(rows):
                 continue
             groups = MinerGroups.of(self._miners[rows])
-            for candidate, columns in group.plan.run(self._facts(rows), len(rows)):
+            facts = self._facts(rows, group.first.variant)
+            for candidate, columns in group.plan.run(facts, len(rows)):
                 self.totals[candidate].add(columns, groups)
                 scored = _Scored(columns, accepted)
                 if candidate == 0:
@@ -638,8 +650,9 @@ class BatchTotals:
                 if baseline is not None:
                     self._compare(candidate, block, baseline, scored)
 
-    def _facts(self, rows: Rows) -> Facts:
-        return lambda digest: self._rows.facts[digest].take(rows)
+    def _facts(self, rows: Rows, variant: int) -> Facts:
+        facts = under(self._rows, variant).facts
+        return lambda digest: facts[digest].take(rows)
 
     def _compare(self, candidate: int, block: Rows, baseline: _Scored, scored: _Scored) -> None:
         """Count the tiers and the flips of the rows of a block that both score."""
@@ -682,13 +695,3 @@ class BatchTotals:
         totals.keep_tiers(self._levels)
         if len(flipped):
             totals.keep_tiers(-totals.migrate(before.level[flipped], after.level[flipped]))
-
-    def _identities(self, positions: Rows) -> FactRows:
-        """Return the identities of some records, without their facts."""
-        indices = pa.array(positions)
-        changed: dict[str, Any] = {
-            field.name: value.take(indices) if isinstance(value, pa.Array) else value[positions]
-            for field in attrs.fields(FactRows)
-            if isinstance(value := getattr(self._rows, field.name), pa.Array | np.ndarray)
-        }
-        return attrs.evolve(self._rows, **changed, facts={})

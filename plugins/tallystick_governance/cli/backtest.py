@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 import click
-from click.core import ParameterSource
 
 from tallystick.cli.command import examples, status_of
 from tallystick.cli.locked import LOCK_NAMES, Held, locked_options
@@ -23,14 +21,16 @@ from tallystick.cli.options import (
 from tallystick.cli.progress import line_count
 from tallystick.cli.shown import echo, print_json
 from tallystick.errors import INTERNAL_ERROR
+from tallystick_governance.cli.repetition import repeating_command
 
 if TYPE_CHECKING:
     from tallystick.scoring.executors.executor import Executor
     from tallystick_governance.backtest.outcome import Outcome
+    from tallystick_governance.backtest.replay import Start
     from tallystick_governance.backtest.report import Written
 
 _BEST_BY = ("share-moved", "tau-b", "gini", "hhi", "flips")
-_ELSEWHERE = ("output", "write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
+_ELSEWHERE = ("write_best", "follow_links", "as_json", *LOCK_NAMES, *EXECUTOR_NAMES)
 """The options that are told elsewhere, or change no result."""
 
 
@@ -70,11 +70,30 @@ with_state_option = click.option(
 )
 @with_state_option
 @click.option(
+    "--state",
+    "state",
+    metavar="STATE",
+    help="With --with-state, begin with the miners, reputations, thresholds and carried columns of "
+    "a state as its open epoch begins.",
+)
+@click.option(
+    "--groups",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The groups of the records, as `tallystick consensus` reads them: each candidate computes "
+    "the consensus of its records.",
+)
+@click.option(
     "--adopt",
     "adoptions",
     multiple=True,
     metavar="RULES@EPOCH",
     help="One more candidate: the baseline that adopts RULES from EPOCH on; several follow.",
+)
+@click.option(
+    "--no-weights",
+    is_flag=True,
+    help="Leave the weights of epochs out: faster, for long sweeps; emission is the headline then.",
 )
 @click.option(
     "--best-by",
@@ -130,7 +149,10 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     references: tuple[str, ...],
     sweeps: tuple[str, ...],
     with_state: bool,
+    state: str | None,
+    groups: Path | None,
     adoptions: tuple[str, ...],
+    no_weights: bool,
     best_by: str,
     write_best: Path | None,
     draws: int,
@@ -146,9 +168,10 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     """Compare rule sets over one history.
 
     HISTORY is a file of facts or records, or a folder of them. Results and a report for people go
-    to the folder OUTPUT. The share that changes hands and the records that flip are printed with an
-    interval, which shows how far they depend on the epochs in the history, and with the probability
-    of at least as large a change by chance alone. The exit status is 1 when a line was no valid
+    to the folder OUTPUT. The share of all weight that changes hands is printed first, the share of
+    emission under it, and the records that flip, each with an interval, which shows how far it
+    depends on the epochs in the history; then the probability of at least as large a change by
+    chance alone. The exit status is 1 when a line was no valid
     record, 3 when the engine itself fails on one.
     """
     from tallystick.plugins.registry import installed_plugins
@@ -163,6 +186,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
         raise click.UsageError("found --write-best without --sweep, expected one to choose from")
     if adoptions and not with_state:
         raise click.UsageError("found --adopt without --with-state, expected both")
+    if state is not None and not with_state:
+        raise click.UsageError("found --state without --with-state, expected both")
     if parameters is not None and validators is None:
         raise click.UsageError("found --yuma without --validators, expected both")
     held.require_reference(references[0])
@@ -180,10 +205,13 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
             candidates,
             output,
             with_state=with_state,
-            command=_command(),
+            command=repeating_command(_ELSEWHERE),
             best_by=best_by,
             bootstrap=bootstrap,
             network=network,
+            start=None if state is None else _start(state),
+            groups=groups,
+            weighs=not no_weights,
             follow_links=follow_links,
             executor=executor,
             progress=progress,
@@ -201,25 +229,12 @@ def backtest(  # noqa: PLR0913, PLR0917  # one argument for each option
     sys.exit(status_of(len(rejects), rejects.get(INTERNAL_ERROR, 0)))
 
 
-def _command() -> str:
-    """Return the command that repeats it, without the options of the executor."""
-    context = click.get_current_context()
-    words = ["tallystick", "backtest", str(context.params["history"])]
-    for option in context.command.params:
-        name = option.name or ""
-        # what says how the run is logged has no value here
-        if not isinstance(option, click.Option) or not option.expose_value or name in _ELSEWHERE:
-            continue
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            words += _words(max(option.opts, key=len), context.params[name])
-    return shlex.join([*words, "-o", str(context.params["output"])])
+def _start(state: str) -> Start:
+    from tallystick_governance.weight_effect import start_of
+    from tallystick_state.ledger import Ledger
 
-
-def _words(option: str, value: object) -> list[str]:
-    if isinstance(value, bool):
-        return [option] if value else []
-    values = value if isinstance(value, tuple) else (value,)
-    return [word for item in values for word in (option, str(item))]
+    with Ledger.open(state) as ledger:
+        return start_of(ledger)
 
 
 def _described(outcome: Outcome, written: Written) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from tallystick.cli.command import examples
@@ -12,11 +13,13 @@ from tallystick.cli.log import complain
 from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
+from tallystick.errors import TallystickError
 from tallystick.json_values import json_value
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
-    from tallystick_governance.adoption_effect import AdoptionEffect
+    from tallystick_governance.adoption_effect import AdoptionEffect, MovedWeight
+    from tallystick_state.model import State
 
 
 @click.command(
@@ -49,9 +52,10 @@ def diff_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     part of the version the change has to raise. The exit status is 1 when a value differs
     that no bound is known for because of its kind.
 
-    With --state, the bounds are those of its thresholds as they are; and who would enter and leave
-    each pool, whose ejection is made or lifted, which thresholds jump, and whose records of the
-    last epoch reach another tier.
+    With --state, the bounds are those of its thresholds as they are; and what share of weight
+    changes hands among made-up miners who begin in that state, who would enter and leave each pool,
+    whose ejection is made or lifted, which thresholds jump, and whose records of the last epoch
+    reach another tier.
     """
     from tallystick.scoring.scorer import load
     from tallystick_governance import adoption_text
@@ -92,4 +96,26 @@ def _effect(where: str, old: Scorer, new: Scorer) -> AdoptionEffect:
     from tallystick_state.rules import state_rules_of
 
     with Ledger.open(where) as ledger, ledger.queries() as queries:
-        return effect_on(queries, old.digest, state_rules_of(new))
+        effect = effect_on(queries, old.digest, state_rules_of(new))
+        state = queries.state
+    return attrs.evolve(effect, weight=_moved_weight(state, old, new))
+
+
+def _moved_weight(state: State, old: Scorer, new: Scorer) -> MovedWeight | None:
+    """Return the share of weight that a change moves among made-up miners of a state.
+
+    Returns:
+        None where the rules read of records what a simulation cannot put in.
+    """
+    from tallystick_governance.adoption_effect import MovedWeight
+    from tallystick_simulation.comparison import EPOCHS, MINERS, compare
+
+    try:
+        moved = compare(old, new, state=state).moved_overall
+    except TallystickError as error:
+        complain(f"weights are not compared: {error}")
+        return None
+    basis = (
+        f"of {MINERS} made-up miners over {EPOCHS} epochs, by the thresholds of epoch {state.epoch}"
+    )
+    return MovedWeight(moved, basis)

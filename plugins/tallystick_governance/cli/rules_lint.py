@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.cli.command import examples
-from tallystick.cli.log import tell_refusal
+from tallystick.cli.log import complain, tell_refusal
 from tallystick.cli.options import as_json, markdown_option
 from tallystick.cli.progress import working
 from tallystick.cli.shown import print_json, print_text
@@ -83,7 +85,9 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     with working("linting"):
         result = report(reference)
     if against is not None:
-        result = result.since(_loading(against))
+        old = _loading(against)
+        with working("comparing"):
+            result = result.since(old, partial(_weight_moved, old, result), chosen[0] or ())
     result = result.of(*chosen)
     if as_json or sarif:
         print_json(as_sarif(result) if sarif else render.as_json(result), is_closed=sarif)
@@ -94,6 +98,26 @@ def lint_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     _tell_refused(result.refused)
     is_error = any(finding.severity == "error" for finding in result.findings)
     sys.exit(1 if is_error or result.not_analysed else 0)
+
+
+def _weight_moved(old: Report, new: Report) -> Fraction | None:
+    """Return the share of weight that a change moves among made-up miners.
+
+    Returns:
+        None where the rules read of records what a simulation cannot put in; the severity of what
+        is found is then that of its check.
+    """
+    from tallystick.errors import TallystickError
+    from tallystick.numbers.nano import to_fraction
+    from tallystick_simulation.comparison import compare
+
+    if old.scorer is None or new.scorer is None:
+        return None
+    try:
+        return to_fraction(compare(old.scorer, new.scorer).moved_overall)
+    except TallystickError as error:
+        complain(f"weights are not compared: {error}")
+        return None
 
 
 def _tell_refused(refused: Mapping[str, str]) -> None:
@@ -146,7 +170,8 @@ def _catalogue() -> Mapping[str, Check]:
 
 
 def _documentation(check: Check) -> str:
-    parts = [check.summary, check.documentation, f"remedy: {check.remedy}"]
+    beside = [] if check.compare is None else ["Asked with --against alone."]
+    parts = [check.summary, check.documentation, *beside, f"remedy: {check.remedy}"]
     filled = [
         textwrap.fill(part, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
         for part in parts

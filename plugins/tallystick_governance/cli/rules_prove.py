@@ -98,7 +98,7 @@ def prove_command(  # noqa: PLR0913, PLR0917  # one argument for each option
             file.write("".join(f"{line}\n" for line in lines).encode())
     name = scorer.rule_set.reference
     if as_json:
-        print_json(render.as_json(answers))
+        print_json({"rule_set": name, "digest": scorer.digest, **render.as_json(answers)})
     elif markdown:
         print_text(render.as_markdown(name, scorer.digest, answers, most))
     else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import attrs
 
 from tallystick.rules.compatibility import gone
+from tallystick.rules.findings import dotted
 from tallystick.rules.section_lookup import formulas_of, sections_of
 from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.scorer import Scorer
@@ -18,7 +19,10 @@ from tallystick_governance.diff.change import (
     own_summary,
 )
 from tallystick_governance.diff.effect import Effect, effect
+from tallystick_governance.diff.formula_difference import FormulaDifferences
 from tallystick_governance.diff.move import ThresholdPair
+from tallystick_governance.diff.outcome import Outcome
+from tallystick_governance.diff.outcomes import KNOWN_SECTIONS, outcomes
 from tallystick_governance.diff.policy import (
     Level,
     can_change_a_result,
@@ -26,9 +30,6 @@ from tallystick_governance.diff.policy import (
     raised,
     without_result,
 )
-
-_OF_SCORES = frozenset({"rule_set", "axes", "measures", "skill_types", "tiers", "emission"})
-"""The sections that decide the score of a record: effects are of these."""
 
 
 @attrs.frozen
@@ -55,6 +56,7 @@ class RuleSetDifference:
         other_sections: the sections that use a formula which differs.
         unknown: the requirements that differ, and the values that differ and whose kind has no
             bounds; what they do to a score is not known.
+        outcomes: every result that either rule set has, with why it can move.
     """
 
     old: str
@@ -75,6 +77,7 @@ class RuleSetDifference:
     documentation: tuple[str, ...] = ()
     other_sections: tuple[str, ...] = ()
     unknown: tuple[NotAnalysed, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -83,11 +86,21 @@ class RuleSetDifference:
 
     @property
     def not_analysed(self) -> tuple[str, ...]:
-        """The sections that change a result in another way than by the score of a record."""
+        """The sections that differ and that no rule here follows to a result."""
         paths = [change.path for change in self.changes]
         changing = (path for path in paths if can_change_a_result(path, self.documentation))
-        named = {path.partition(".")[0] for path in changing} - _OF_SCORES
-        return tuple(sorted({*named, *self.other_sections}))
+        named = {path.partition(".")[0] for path in changing} | {*self.other_sections}
+        return tuple(sorted(named - KNOWN_SECTIONS))
+
+    @property
+    def moving(self) -> tuple[Outcome, ...]:
+        """The results that can move, each after those that it is computed from."""
+        return tuple(outcome for outcome in self.outcomes if outcome.direction)
+
+    @property
+    def moves_more(self) -> bool:
+        """True if a result can move that is not of one record alone."""
+        return any(outcome.result not in {"scores", "emission"} for outcome in self.moving)
 
     @property
     def moves_thresholds(self) -> bool:
@@ -132,8 +145,9 @@ def difference(
     before, after = old.rule_set, new.rule_set
     changed, meant = changes(before, after), formula_changes(old, new)
     lost, documentation = gone(before, after, new.registry), without_result(old, new)
+    differences = FormulaDifferences()
     effects = tuple(
-        effect(old.types[name], new.types[name], pairs.get(name))
+        effect(old.types[name], new.types[name], pairs.get(name), differences)
         for name in old.types
         if name in new.types
     )
@@ -161,7 +175,28 @@ def difference(
         documentation=documentation,
         other_sections=_sections_with({type_effect.name for type_effect in meant}, old, new),
         unknown=unknown,
+        outcomes=outcomes(old, new, _moving(changed, documentation, old, new, meant), effects),
     )
+
+
+def _moving(
+    changed: Sequence[Change],
+    documentation: Collection[str],
+    old: Scorer,
+    new: Scorer,
+    meant: Sequence[FormulaChange],
+) -> tuple[str, ...]:
+    """Return the paths of values that a result depends on, and of formulas that mean another."""
+    paths = [c.path for c in changed if can_change_a_result(c.path, documentation)]
+    names = {formula.name for formula in meant}
+    paths += [
+        dotted(reference.key)
+        for rules in (old, new)
+        for section, values in sections_of(rules.rule_set, rules.registry)
+        for reference in formulas_of(section, values)
+        if reference.formula in names
+    ]
+    return tuple(dict.fromkeys(paths))
 
 
 def _sections_with(formulas: Collection[str], *rules: Scorer) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The effect of a change of rules on the scores of a skill type, by bounds.
 
 Each interval holds how far the new value of a record is from the old one, for every record that
-both rule sets score. It comes from proofs, not from records: no difference lies outside, but a
-difference at its ends need not exist.
+both rule sets score. It comes from bounds of the formulas, not from records: no difference lies
+outside, but a difference at its ends need not exist.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tallystick.scoring.bound import BoundType
 from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.value import Value
 from tallystick_governance.analysed import is_analysed, not_analysed
+from tallystick_governance.diff.formula_difference import FormulaDifferences
 from tallystick_governance.diff.interval import Interval
 from tallystick_governance.diff.move import (
     UNKNOWN,
@@ -88,15 +89,21 @@ class Effect:
         return alike and all(move is not None and move.is_zero for move in moved)
 
 
-def effect(old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None) -> Effect:
+def effect(
+    old: BoundType,
+    new: BoundType,
+    thresholds: ThresholdPair | None = None,
+    differences: FormulaDifferences | None = None,
+) -> Effect:
     """Return what it does to a skill type that it is bound anew.
 
     Args:
         old: the type before.
         new: the type after.
         thresholds: those of a state before and after; without them any can hold.
+        differences: of formulas, which other types may have found.
     """
-    bounds = moves(old, new, thresholds)
+    bounds = moves(old, new, thresholds, differences)
     emission = bounds.get("emission", Move(None))
     recomputed = _recomputed(old, new)
     return Effect(

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
 from math import ceil, floor
-from operator import sub, truediv
+from operator import truediv
 
 import attrs
 
@@ -32,7 +32,14 @@ from tallystick.scoring.composite import GatedValue, MeanValue
 from tallystick.scoring.tiers import MultiplierValue, TierValue
 from tallystick.scoring.value import ConstantValue, FormulaValue, Value
 from tallystick_governance.analysed import is_analysed
+from tallystick_governance.diff.formula_difference import (
+    MOST_CUTS,
+    FormulaDifferences,
+    Setting,
+    decided,
+)
 from tallystick_governance.diff.interval import ONE, ZERO, Interval, moved, reweighted
+from tallystick_governance.diff.outcome import Direction, joined
 
 ThresholdPair = tuple[Mapping[str, int], Mapping[str, int]]
 """Thresholds in nano by name, under old rules and under new ones."""
@@ -71,7 +78,10 @@ STILL = Move(ZERO, ONE)
 
 
 def moves(
-    old: BoundType, new: BoundType, thresholds: ThresholdPair | None = None
+    old: BoundType,
+    new: BoundType,
+    thresholds: ThresholdPair | None = None,
+    differences: FormulaDifferences | None = None,
 ) -> Mapping[str, Move]:
     """Return how far each value that both types have can move, by name.
 
@@ -79,8 +89,9 @@ def moves(
         old: the type before.
         new: the type after.
         thresholds: in nano by name, before and after; without them any can hold.
+        differences: of formulas, which other types may have found.
     """
-    comparison = _Comparison(old, new, thresholds)
+    comparison = _Comparison(old, new, thresholds, differences or FormulaDifferences())
     for value in new.values:
         before = comparison.before.get(value.name)
         if before is not None:
@@ -95,6 +106,38 @@ def has_same_thresholds(old: BoundType, new: BoundType) -> bool:
         for tiers in (old.tiers, new.tiers)
     )
     return before == after and old.seeds == new.seeds
+
+
+def threshold_directions(
+    old: BoundType, new: BoundType, differences: FormulaDifferences
+) -> Mapping[str, Direction]:
+    """Return which way each threshold of both types moves, whatever tracked ones come to.
+
+    A tracked threshold moves as what it begins with does.
+    """
+    first, second = old.tiers, new.tiers
+    if first is None or second is None:
+        return {}
+    steps = {name: new.seeds[name] - old.seeds[name] for name in first.tracked if name in new.seeds}
+    directions = {name: Direction.of_step(0, step) for name, step in steps.items()}
+    for name in {*first.formulas} & {*second.formulas}:
+        before, after = first.formulas[name], second.formulas[name]
+        trees = before.compiled.tree, after.compiled.tree
+        read_names = {read for tree in trees for read in names(tree, "published")}
+        if not read_names <= set(steps):
+            directions[name] = Direction.BOTH  # a threshold of another threshold
+            continue
+        domains: dict[str, Domain] = {}
+        for read in sorted(read_names):
+            domains[read] = Domain(0, NANO)
+            domains[f"{read}, moved"] = Domain(min(0, steps[read]), max(0, steps[read]))
+        moved_tree = _replaced(
+            after.compiled.tree, lambda read: published(read) + published(f"{read}, moved")
+        )
+        setting = Setting({}, domains)
+        move = differences.of(moved_tree, before.compiled.tree, setting)
+        directions[name] = Direction.of_interval(move)
+    return directions
 
 
 def _regions(
@@ -113,8 +156,15 @@ def _regions(
 
 
 class _Comparison:
-    def __init__(self, old: BoundType, new: BoundType, thresholds: ThresholdPair | None) -> None:
+    def __init__(
+        self,
+        old: BoundType,
+        new: BoundType,
+        thresholds: ThresholdPair | None,
+        differences: FormulaDifferences,
+    ) -> None:
         self.old, self.new, self.thresholds = old, new, thresholds
+        self.differences = differences
         self.before = {value.name: value for value in old.values}
         self.after = {value.name: value for value in new.values}
         self.found: dict[str, Move] = {}
@@ -177,14 +227,23 @@ class _Comparison:
         quality, same = self._input_difference(old, new), has_same_thresholds(self.old, self.new)
         if self.thresholds is not None:
             return Move(None, pairs=tuple(self._pairs_by(self.thresholds, old, new, quality)))
+        rises, falls = (quality is None or quality.high > 0), (quality is None or quality.low < 0)
+        if not same:
+            way = self._thresholds_way(old, new)
+            rises, falls = rises or Direction.FALL in way, falls or Direction.RISE in way
         pairs = [
             (first, second)
             for first, second in product(*levels)
-            if not same
-            or quality is None
-            or ((first <= second or quality.low < 0) and (first >= second or quality.high > 0))
+            if (first <= second or falls) and (first >= second or rises)
         ]
         return Move(None, pairs=tuple(pairs))
+
+    def _thresholds_way(self, old: TierValue, new: TierValue) -> Direction:
+        """Return which way the thresholds of the levels move; both where that is not known."""
+        if old.tiers.cuts != new.tiers.cuts or old.tiers.tracked != new.tiers.tracked:
+            return Direction.BOTH
+        directions = threshold_directions(self.old, self.new, self.differences)
+        return joined(directions.get(name, Direction.BOTH) for name in new.tiers.cuts)
 
     def _pairs_by(
         self,
@@ -270,10 +329,14 @@ class _Comparison:
             domains: dict[str, Domain] = {}
             before = _replaced(first, partial(self._old, second, domains, numbers))
             after = _replaced(second, partial(self._new, first, domains, numbers))
-            program = self._lowered(_joined(after, before, sub), domains)
-            if program is None:
-                return None
-            intervals.append(Interval(program.low, program.high))
+            setting = Setting(
+                {**self.old.domains, **self.new.domains},
+                domains,
+                tuple(r.condition for b in (self.old, self.new) for r, _ in b.requirements),
+            )
+            # of products of many pairs of levels one is as good as its parts
+            cuts = 0 if numbers else MOST_CUTS
+            intervals.append(self.differences.of(after, before, setting, cuts=cuts))
         return _hull(intervals)
 
     def _multipliers(self, old: Node, new: Node) -> Iterator[Mapping[str, Pair]]:
@@ -484,7 +547,7 @@ def _joined(
         true: the digests of conditions that hold.
         false: those of conditions that do not.
     """
-    new, old = (_decided(tree, true, false) for tree in (new, old))
+    new, old = (decided(tree, true, false) for tree in (new, old))
     split = new if new.op == "cases" else old
     if split.op != "cases":
         return join(new, old)
@@ -496,22 +559,6 @@ def _joined(
         false |= {when.digest}
     one, other = (otherwise, old) if split is new else (new, otherwise)
     return cases(*joined_arms, otherwise=_joined(one, other, join, true, false))
-
-
-def _decided(tree: Node, true: frozenset[str], false: frozenset[str]) -> Node:
-    """Return a tree without the cases that conditions, by digest, rule out."""
-    tree = tree.unlabelled
-    if tree.op != "cases":
-        return tree
-    arms, otherwise = arms_of(tree)
-    open_arms = []
-    for when, value in arms:
-        if when.digest in true:
-            otherwise = value
-            break
-        if when.digest not in false:
-            open_arms.append((when, value))
-    return cases(*open_arms, otherwise=otherwise) if open_arms else _decided(otherwise, true, false)
 
 
 def _scale(old: Program, new: Program) -> Fraction | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor
 
 from tallystick.io.text import escaped
@@ -12,6 +12,7 @@ from tallystick_governance.diff.change import Change, FormulaChange
 from tallystick_governance.diff.difference import RuleSetDifference
 from tallystick_governance.diff.effect import Effect
 from tallystick_governance.diff.interval import ONE, Interval
+from tallystick_governance.diff.outcome import Cause, Outcome
 from tallystick_governance.diff.policy import Level
 from tallystick_governance.markdown import (
     NONE,
@@ -27,6 +28,7 @@ from tallystick_governance.markdown import (
 
 _UNKNOWN = "no bound known"
 _NO_SCORE = "nothing"
+_MOVES = "what can move, of the same submissions"
 
 
 def as_json(found: RuleSetDifference) -> JsonObject:
@@ -49,6 +51,7 @@ def as_json(found: RuleSetDifference) -> JsonObject:
         "removed_types": json_value(found.removed_types),
         "gone": json_value(found.gone),
         "effects": json_value(found.effects),
+        "moves": json_value(found.outcomes),
         "breaking": found.is_breaking,
         "needed": str(found.needed),
         "raised": str(found.raised),
@@ -67,7 +70,9 @@ def as_text(found: RuleSetDifference) -> str:
     types += [f"- {name}" for name in found.removed_types]
     lines += _section("skill types", types)
     title = f"what it can do to a score{_of_state(found)}"
-    lines += _section(title, (line for e in found.effects for line in _effect_text(e)))
+    effects = [e for e in found.effects if not (e.is_none and found.moves_more)]
+    lines += _section(title, (line for e in effects for line in _effect_text(e)))
+    lines += _section(_MOVES, _outcome_lines(found)) if found.changes or found.formulas else []
     lines += [line for text in _limits(found) for line in (text, "")]
     lines += _section("gone, though others name it", found.gone)
     # what is named in a line may have line ends
@@ -101,10 +106,45 @@ def as_markdown(found: RuleSetDifference) -> str:
         *(section(title, bullets(map(code, listed))) for title, listed in names),
         section(
             f"What it can do to a score{_of_state(found)}",
-            (effects or paragraph(_no_score(recomputed))) if found.effects else (),
+            (effects or paragraph(_no_record(recomputed, found))) if found.effects else (),
         ),
+        section(_MOVES, _outcome_table(found)) if found.changes or found.formulas else (),
         *map(paragraph, _limits(found)),
     )
+
+
+def _outcome_lines(found: RuleSetDifference) -> Iterator[str]:
+    """Yield each result with the ways in which it can move, and the reasons below it."""
+    if not found.moving:
+        yield _NO_SCORE
+        return
+    for outcome in found.outcomes:
+        yield f"{outcome.result}: {outcome.direction}{_outcome_bound(outcome.bound)}"
+        yield from (f"    {_reason(cause)}" for cause in outcome.causes)
+    if any(outcome.result == "weights" for outcome in found.moving):
+        yield "how far weights move has no bound without records"
+
+
+def _outcome_table(found: RuleSetDifference) -> Sequence[str]:
+    rows = (
+        (cell(outcome.result), cell(f"{outcome.direction}{_outcome_bound(outcome.bound)}"), why)
+        for outcome in found.outcomes
+        for why in ("; ".join(cell(_reason(cause)) for cause in outcome.causes) or NONE,)
+    )
+    return table(("result", "of the same submissions", "because"), rows)
+
+
+def _outcome_bound(bound: Interval | None) -> str:
+    return "" if bound is None else ", {} to {}".format(*_ends(bound))
+
+
+def _reason(cause: Cause) -> str:
+    """Return a reason on one line: the part, which way it moves, how far, and from what."""
+    through = f"through {', '.join(cause.through)}" if cause.through else ""
+    moved = cause.bound and not cause.bound.is_zero and not cause.note
+    bound = "{} to {}".format(*_ends(cause.bound)) if moved and cause.bound else ""
+    told = (str(cause.direction), cause.note, bound, through, ", ".join(cause.paths))
+    return f"{cause.subject}: {'; '.join(part for part in told if part)}"
 
 
 def _summary(found: RuleSetDifference) -> str:
@@ -119,7 +159,7 @@ def _of_state(found: RuleSetDifference) -> str:
 
 def _is_to_measure(found: RuleSetDifference) -> bool:
     later = found.epoch is not None and found.moves_thresholds
-    return bool(found.any_tier or found.not_analysed or found.unknown or later)
+    return bool(found.moves_more or found.any_tier or found.not_analysed or found.unknown or later)
 
 
 def _command(found: RuleSetDifference) -> str:
@@ -143,8 +183,8 @@ def _limits(found: RuleSetDifference) -> Iterator[str]:
         )
     if found.not_analysed:
         yield (
-            f"not analysed: {', '.join(found.not_analysed)}. These change, and decide what becomes "
-            "of scores, not the score of a record"
+            f"not analysed: {', '.join(found.not_analysed)}. These change, and what they move "
+            "is not known"
         )
     yield from map(str, found.unknown)
     if _is_to_measure(found):
@@ -205,6 +245,11 @@ def _no_score(recomputed: Iterable[str]) -> str:
     return f"{_NO_SCORE}, though computed in another way: {names}" if names else _NO_SCORE
 
 
+def _no_record(recomputed: Iterable[str], found: RuleSetDifference) -> str:
+    """Return that no score of a record moves; "nothing" where nothing else moves either."""
+    return "no score of a record" if found.moves_more else _no_score(recomputed)
+
+
 def _most(emission: Interval | None) -> str:
     return "none" if emission is None else _ends(emission)[1]
 
@@ -258,5 +303,25 @@ def _effect(effect: Effect) -> JsonObject:
     }
 
 
+def _outcome(outcome: Outcome) -> JsonObject:
+    return {
+        "result": outcome.result,
+        "direction": str(outcome.direction),
+        **_bounds(outcome.bound),
+        "causes": [
+            {
+                "subject": cause.subject,
+                "direction": str(cause.direction),
+                **_bounds(cause.bound),
+                "note": cause.note,
+                "through": list(cause.through),
+                "paths": list(cause.paths),
+            }
+            for cause in outcome.causes
+        ],
+    }
+
+
 json_form(Interval, _bounds)
 json_form(Effect, _effect)
+json_form(Outcome, _outcome)

@@ -14,11 +14,15 @@ from tallystick.diagnostics import SEVERITIES
 from tallystick.plugins.entries import NAME_TAKEN, Extensions, RefusedPluginError, is_own
 from tallystick.scoring.lint import GROUP, Check, checks_in
 from tallystick_governance.lint import (
+    answers,
     cliffs,
+    deviations,
     emission,
     formulas,
     gates,
     load_errors,
+    pay,
+    settings,
     suppressions,
     tiers,
     weights,
@@ -29,8 +33,8 @@ tallystick_api = 1
 
 LINTS = checks_in(
     load_errors, weights, formulas, gates, cliffs, zeros, tiers, emission, suppressions
-)
-"""The checks of the rules that score a record, and of silences."""
+) + checks_in(settings, answers, pay, deviations)
+"""The checks of the rules that score a record, of silences, and of changes."""
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TEXTS = ("summary", "documentation", "remedy")

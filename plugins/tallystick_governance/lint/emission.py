@@ -29,6 +29,8 @@ from tallystick_governance.lint.type_probe import MOST, composite_range, highest
 BOUND = NANO
 """Largest factor or emission that is no finding, in nano."""
 _TERM = "base_weight"
+_FEW_MINERS = 16
+"""Number of miners that every subnet has."""
 _SEVERAL = 3
 """Least number of types of which one can dominate: of two, one always weighs half or more."""
 
@@ -74,6 +76,43 @@ def _factor_above_one(scorer: Scorer) -> Iterator[Finding]:
         yield Finding(
             ("emission", "factors", name), f"the factor {name} can be {most}, above 1", figures
         )
+
+
+@check(
+    "never-paid",
+    "error",
+    "records that are paid nothing, whatever they are",
+    documentation=(
+        "The proved bound of an emission is 0, such as with a base weight of 0; or a factor is 0 "
+        "in one of its arms by its parameters alone, such as for one role. Work that comes there "
+        "is asked for and never paid."
+    ),
+    remedy="give the parameter a value above 0, or do not ask for the work",
+)
+def _never_paid(scorer: Scorer) -> Iterator[Finding]:
+    rules = scorer.rule_set.emission
+    factors = {} if rules is None else rules.factors
+    told = set[str]()
+    for bound in scorer.types.values():
+        if bound.emission is not None and not bound.emission.domain.high:
+            yield Finding(
+                ("emission",) if bound.base_weight else ("skill_types", bound.name, "base_weight"),
+                f"the emission of {bound.name} is 0 for every record",
+                {"skill_type": bound.name},
+            )
+        for factor in bound.factors:
+            arms = factor.compiled.program.arms
+            constants = [set(arm.bounds()) for arm in arms if is_constant(arm.numerator)]
+            if factor.name in told or {Fraction(0)} not in constants:
+                continue
+            told.add(factor.name)
+            zeros = [name for name, n in factors[factor.name].parameters.items() if not n]
+            yield Finding(
+                ("emission", "factors", factor.name),
+                f"the factor {factor.name} is 0 for some records by its parameters alone: "
+                f"{', '.join(zeros) or factor.formula.name}",
+                {"factor": factor.name},
+            )
 
 
 @check(
@@ -283,6 +322,7 @@ def _cap_infeasible(scorer: Scorer) -> Iterator[Finding]:
             f"a cap of {text} cannot hold under {enough} miners: {enough - 1} of them get at most "
             f"{most} of all weights",
             {"share": text, "miners": enough, "weights_of_fewer": most},
+            "note" if enough <= _FEW_MINERS else None,
         )
 
 

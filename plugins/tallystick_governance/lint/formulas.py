@@ -14,6 +14,7 @@ from tallystick.formula.evaluate import evaluate
 from tallystick.formula.formula import Formula
 from tallystick.formula.text import render
 from tallystick.formula.tree import Node, arms_of, bind, leaves, names
+from tallystick.numbers.nano import NANO
 from tallystick.rules.findings import Finding
 from tallystick.rules.toml import KeyPath
 from tallystick.scoring.bound import BoundType
@@ -21,6 +22,10 @@ from tallystick.scoring.compiled import Compiled, compile_tree
 from tallystick.scoring.lint import check, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.value import FormulaValue, Role
+from tallystick_consensus.binding import count_requirements
+from tallystick_consensus.member_facts import of_set
+from tallystick_consensus.rules import set_of
+from tallystick_consensus.run import bound_consensus
 from tallystick_governance.lint.type_probe import name_of
 
 _SWITCH = "_enabled"
@@ -28,20 +33,25 @@ _SWITCH = "_enabled"
 
 
 @attrs.frozen(eq=False, slots=False)
-class TypeRanges:
-    """The proved ranges of facts and values in the records of one skill type.
+class InputRanges:
+    """The proved ranges of what a formula reads, and what holds for every record.
 
     Attributes:
-        bound: the type.
+        facts: the range of each fact, by digest.
+        published: the range of each other value, by name.
+        conditions: that hold for every valid record.
     """
 
-    bound: BoundType
+    facts: Mapping[str, Domain]
+    published: Mapping[str, Domain]
+    conditions: tuple[Node, ...] = ()
 
-    @cached_property
-    def published(self) -> Mapping[str, Domain]:
-        """The range of each value that axes, measures, composites and factors may read."""
-        read = [v for v in self.bound.values if v.role in {"axis", "measure", "base_weight"}]
-        return {value.name: value.domain for value in read}
+    @classmethod
+    def of_value(cls, bound: BoundType, value: FormulaValue) -> InputRanges:
+        """Return the ranges of what a value of a skill type reads."""
+        conditions = tuple(requirement.condition for requirement, _ in bound.requirements)
+        published = {read.name: read.domain for read in value.inputs}
+        return cls(bound.domains, published, conditions)
 
     @cached_property
     def _known(self) -> dict[str, Ends]:
@@ -49,9 +59,8 @@ class TypeRanges:
 
     def compiled(self, tree: Node) -> Compiled | None:
         """Return a tree whose parameters are bound, proved; None where that cannot be."""
-        conditions = [requirement.condition for requirement, _ in self.bound.requirements]
         try:
-            return compile_tree(tree, self.bound.domains, self.published, conditions)
+            return compile_tree(tree, self.facts, self.published, self.conditions)
         except FormulaError:
             return None
 
@@ -70,7 +79,7 @@ class FormulaUse:
 
     Attributes:
         path: the keys that lead to its parameters.
-        ranges: whose records it is asked of.
+        ranges: of what it reads, in the records of one type or in groups.
         formula: the formula, its parameters free.
         compiled: the same with the parameters of the rule set.
         switched_off: the parameters that are switches, and off.
@@ -78,31 +87,60 @@ class FormulaUse:
     """
 
     path: KeyPath
-    ranges: TypeRanges
+    ranges: InputRanges
     formula: Formula
     compiled: Compiled
     switched_off: frozenset[str]
     unrounded: Mapping[str, Node]
 
 
+_TABLES: Mapping[Role, KeyPath] = {
+    "axis": ("axes",),
+    "measure": ("measures",),
+    "factor": ("emission", "factors"),
+}
+"""The tables of values by name; the formula of an emission is that of the section itself."""
+
+
 def uses(scorer: Scorer) -> Iterator[FormulaUse]:
-    """Yield each axis, measure, factor and composite formula, once for each type that has it."""
-    for name, bound in scorer.types.items():
-        ranges = TypeRanges(bound)
-        paths: Mapping[Role, KeyPath] = {
-            "axis": ("axes",),
-            "measure": ("measures",),
-            "factor": ("emission", "factors"),
-            "composite": ("skill_types", name),
-        }
-        formulas = [value for value in bound.values if isinstance(value, FormulaValue)]
-        trees = {value.name: value.compiled.tree for value in formulas}
-        for value in formulas:
-            if value.role in paths:
-                path = (*paths[value.role], value.name)
-                read = {name: trees[name] for name in value.formula.unrounded}
-                off = _switched_off(scorer, value) if value.role == "axis" else frozenset()
-                yield FormulaUse(path, ranges, value.formula, value.compiled, off, read)
+    """Yield each formula of a rule set: once for each type that has it, and those of groups."""
+    for bound in scorer.types.values():
+        yield from _uses_of_type(scorer, bound)
+    consensus = bound_consensus(scorer)
+    if consensus is not None:
+        trees = {value.name: value.compiled.tree for value in consensus.components}
+        for value in consensus.components:
+            published = {read.name: read.domain for read in value.inputs}
+            conditions = count_requirements(value.compiled.tree)
+            ranges = InputRanges(consensus.domains, published, tuple(conditions))
+            read = {name: trees[name] for name in value.formula.unrounded}
+            # a component reads the facts of one set, which its formula leaves open
+            formula = attrs.evolve(
+                value.formula, tree=of_set(value.formula.tree, set_of(value.name))
+            )
+            path = ("consensus", "components", value.name)
+            yield FormulaUse(path, ranges, formula, value.compiled, frozenset(), read)
+
+
+def _uses_of_type(scorer: Scorer, bound: BoundType) -> Iterator[FormulaUse]:
+    values = [value for value in bound.values if isinstance(value, FormulaValue)]
+    trees = {value.name: value.compiled.tree for value in values}
+    for value in values:
+        if value.role in _TABLES:
+            path: KeyPath = (*_TABLES[value.role], value.name)
+        else:
+            path = ("emission",) if value.role == "emission" else ("skill_types", bound.name)
+        read = {name: trees[name] for name in value.formula.unrounded}
+        off = _switched_off(scorer, value) if value.role == "axis" else frozenset()
+        ranges = InputRanges.of_value(bound, value)
+        yield FormulaUse(path, ranges, value.formula, value.compiled, off, read)
+    if bound.tiers is not None:
+        published = dict.fromkeys(bound.tiers.tracked, Domain(0, NANO))
+        for name, value in bound.tiers.formulas.items():
+            path = ("tiers", "thresholds", name)
+            ranges = InputRanges({}, published)
+            yield FormulaUse(path, ranges, value.formula, value.compiled, frozenset(), {})
+            published = {**published, name: value.domain}
 
 
 def _switched_off(scorer: Scorer, axis: FormulaValue) -> frozenset[str]:

@@ -34,11 +34,11 @@ def _gate_never_binds(scorer: Scorer) -> Iterator[Finding]:
             edge = to_text(later[0].below)
             message = f"a later gate below {edge} decides wherever this one does"
             yield Finding(_path(bound, index), message, _figures(bound, gate, values))
-        elif not _changes(bound, gate, values):
+        elif not can_change(bound, gate):
             yield Finding(
                 _path(bound, index),
-                f"{gate.axis} of {bound.name} is never below {to_text(gate.below)} where the "
-                f"composite is not {to_text(gate.composite)} anyway",
+                f"where {gate.axis} of {bound.name} is below the edge of its gate, the composite "
+                f"is {to_text(gate.composite)} anyway",
                 _figures(bound, gate, values),
             )
 
@@ -64,6 +64,42 @@ def _gate_always_binds(scorer: Scorer) -> Iterator[Finding]:
             )
 
 
+@check(
+    "gate-passes-the-best-alone",
+    "warning",
+    "a gate that nothing passes but the highest value of its axis",
+    documentation=(
+        "Of the values that the axis can have, only the highest is not below the edge of the gate, "
+        "or, where they are too many to list, the edge is in their highest hundredth. So the "
+        "smallest fault is worth as little as having done nothing. An axis of two values is left "
+        "out: there a gate is a yes or a no."
+    ),
+    remedy="lower the edge",
+)
+def _gate_passes_the_best_alone(scorer: Scorer) -> Iterator[Finding]:
+    for bound, index, gate, values in _gates(scorer):
+        if values.high < gate.below:
+            continue  # it always binds
+        if values.listed is not None:
+            passing = [value for value in values.listed if value >= gate.below]
+            is_total = len(passing) == 1 and len(values.listed) > _TWO
+        else:
+            is_total = _HUNDREDTH * (values.high - gate.below) < values.high - values.low
+        if is_total:
+            yield Finding(
+                _path(bound, index),
+                f"nothing passes the gate of {bound.name} on {gate.axis} below "
+                f"{to_text(gate.below)} but {to_text(values.high)}, the highest",
+                _figures(bound, gate, values),
+            )
+
+
+_TWO = 2
+"""Number of values of an axis that is a yes or a no."""
+_HUNDREDTH = 100
+"""Number of parts of a range of which a gate in the highest lets hardly anything pass."""
+
+
 def _gates(scorer: Scorer) -> Iterator[tuple[BoundType, int, Gate, Values]]:
     for bound in scorer.types.values():
         axes = {axis.name: axis for axis in bound.axes}
@@ -75,11 +111,19 @@ def _covers(later: Gate, gate: Gate) -> bool:
     return later.axis == gate.axis and later.below >= gate.below
 
 
-def _changes(bound: BoundType, gate: Gate, values: Values) -> bool:
-    """Return whether the composite can be something else where the gate decides it."""
+def can_change(bound: BoundType, gate: Gate, least: int = 0) -> bool:
+    """Return whether the composite can be something else where a gate of the type decides it.
+
+    Args:
+        bound: the type.
+        gate: the gate.
+        least: the lowest value of its axis that is asked, in nano.
+    """
     same = (gate.composite, gate.composite)
-    ranges = values.below(gate.below)
-    return any(composite_range(bound, {gate.axis: interval}) != same for interval in ranges)
+    axis = next(axis for axis in bound.axes if axis.name == gate.axis)
+    ranges = values_of(bound, axis).below(gate.below)
+    asked = [(max(low, least), high) for low, high in ranges if high >= least]
+    return any(composite_range(bound, {gate.axis: interval}) != same for interval in asked)
 
 
 def _path(bound: BoundType, place: int) -> KeyPath:

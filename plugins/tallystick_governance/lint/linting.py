@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
 
 import attrs
 
@@ -11,11 +13,12 @@ from tallystick.diagnostics import SEVERITIES, Diagnostic, problem
 from tallystick.errors import RuleSetError
 from tallystick.io.paths import PathLike
 from tallystick.io.text import escaped
-from tallystick.numbers.text import numbered
+from tallystick.numbers.text import fraction, numbered
 from tallystick.plugins.entries import RefusedPluginError, failure
 from tallystick.plugins.registry import Registry, installed_plugins
 from tallystick.rules.findings import Finding, dotted
 from tallystick.rules.loading import find, load
+from tallystick.rules.model import Silence
 from tallystick.rules.reading import LoadedRuleSet
 from tallystick.scoring.computation import NotAnalysed
 from tallystick.scoring.lint import Check
@@ -23,6 +26,7 @@ from tallystick.scoring.scorer import Scorer, bind
 from tallystick_governance.analysed import unknown_values
 from tallystick_governance.lint.catalog import Catalog, installed_lints
 from tallystick_governance.lint.load_errors import unbound, unloaded
+from tallystick_governance.lint.settings import renumbered
 from tallystick_governance.lint.suppressions import (
     NEW,
     OUTGROWN,
@@ -33,6 +37,7 @@ from tallystick_governance.lint.suppressions import (
     bounds_of,
     exceeded,
     is_of_same_place,
+    is_slightly_beyond,
     is_wider,
     mistakes,
     outgrown,
@@ -41,6 +46,9 @@ from tallystick_governance.lint.suppressions import (
 
 _OF_SILENCES = frozenset({NEW, OUTGROWN})
 """Codes that go with the code that is silenced where codes are selected."""
+
+MUCH_WEIGHT = Fraction(1, 10)
+"""Largest share of all weight that a change moves without its warnings being errors."""
 
 
 @attrs.frozen
@@ -58,6 +66,7 @@ class Report:
         checks: those that were made, by code.
         refused: why checks of an owner, or one of its checks, were not made, by name.
         not_analysed: the values whose kind no check knows.
+        scorer: of the rule set, for comparisons with another; None of one that does not load.
     """
 
     rule_set: str
@@ -70,6 +79,7 @@ class Report:
     checks: Mapping[str, Check] = attrs.field(factory=dict, repr=False)
     refused: Mapping[str, str] = attrs.field(factory=dict)
     not_analysed: tuple[NotAnalysed, ...] = ()
+    scorer: Scorer | None = attrs.field(default=None, eq=False, repr=False)
 
     def of(
         self, selected: Collection[str] | None = None, ignored: Collection[str] | None = None
@@ -87,18 +97,34 @@ class Report:
             gone=tuple(f for f in self.gone if _is_asked(f, selected, ignored)),
         )
 
-    def since(self, old: Report) -> Report:
+    def since(
+        self,
+        old: Report,
+        weight_moved: Callable[[], Fraction | None] | None = None,
+        asked: Collection[str] = (),
+    ) -> Report:
         """Return what is new beside the findings in another rule set, and what is gone.
 
         A finding is the same if its code, severity, path and message are. One at the same place
         with other figures is new, with what was found ``before`` in its evidence. A silence counts
-        only if the other rule set has it, for what is found there, with its figures.
+        only if the other rule set has it, for what is found there, with its figures. What
+        comparisons find is always new.
+
+        Args:
+            old: the report of the older rule set.
+            weight_moved: returns the share of all weight that the change moves, in [0, 1], or None
+                where it is not known: beyond `MUCH_WEIGHT`, warnings of comparisons are errors. It
+                is called where there is such a warning.
+            asked: the codes of comparisons that are asked on request alone.
         """
-        before = _partners(self.every, old.every)
+        old = _placed_as_in(self, old)
+        eased = _eased(self, old)
+        compared, excused, refused = _compared(self, old, weight_moved, asked)
+        before = _partners((*eased, *(s.finding for s in self.silenced)), old.every)
         reported = {id(suppressed) for suppressed in old.findings}
         findings = [
             _beside(finding, before.get(id(finding)), self.checks)
-            for finding in self.findings
+            for finding in eased
             if not _is_same(finding, before.get(id(finding)), self.checks, reported)
         ]
         silenced: list[Suppressed] = []
@@ -109,7 +135,13 @@ class Report:
             is_repeated = partner is not None and _is_same(suppressed.finding, partner, self.checks)
             if not judged and not (is_repeated and id(partner) not in reported):
                 silenced.append(suppressed)
-        findings += _new_silences(self, old)
+        findings += compared
+        for suppressed in excused:
+            if _is_silenced_in(old, suppressed.silence, self.checks):
+                silenced.append(suppressed)
+            else:
+                findings.append(suppressed.finding)
+        findings += _new_silences(self, old, (*self.silenced, *excused))
         paired = {id(suppressed) for suppressed in before.values()}
         # a check that no longer understands a type finds nothing there, and nothing is gone
         unknown = tuple(f"{value.value.rpartition('.')[0]}." for value in self.not_analysed)
@@ -118,6 +150,7 @@ class Report:
             findings=_in_order(findings),
             silenced=tuple(silenced),
             against=old.rule_set,
+            refused=refused,
             gone=tuple(
                 f for f in old.every if id(f) not in paired and not f.path.startswith(unknown)
             ),
@@ -127,6 +160,43 @@ class Report:
     def every(self) -> tuple[Diagnostic, ...]:
         """The findings, silenced or not."""
         return (*self.findings, *(suppressed.finding for suppressed in self.silenced))
+
+
+def _placed_as_in(new: Report, old: Report) -> Report:
+    """Return a report with the paths that its findings and silences have in the newer file.
+
+    A step before another moves it on in its list: what is found of it is the same all the same.
+    """
+    if new.scorer is None or old.scorer is None:
+        return old
+    moved = renumbered(old.scorer.loaded, new.scorer.loaded)
+    if not moved:
+        return old
+
+    def placed(path: str) -> str:
+        for before, after in moved.items():
+            if path == before or path.startswith((f"{before}.", f"{before}[")):
+                return after + path.removeprefix(before)
+        return path
+
+    def silence_of(silence: Silence) -> Silence:
+        return attrs.evolve(silence, path=silence.path and placed(silence.path))
+
+    return attrs.evolve(
+        old,
+        findings=tuple(attrs.evolve(f, path=placed(f.path)) for f in old.findings),
+        silenced=tuple(
+            attrs.evolve(
+                suppressed,
+                finding=attrs.evolve(suppressed.finding, path=placed(suppressed.finding.path)),
+                silence=silence_of(suppressed.silence),
+            )
+            for suppressed in old.silenced
+        ),
+        silences=tuple(
+            attrs.evolve(each, silence=silence_of(each.silence)) for each in old.silences
+        ),
+    )
 
 
 def lint(
@@ -182,7 +252,7 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
     findings = list[Diagnostic]()
     for check in checks.values():
         try:
-            findings += _found(check, scorer)
+            findings += _found(check, partial(check.find, scorer), loaded)
         except RefusedPluginError as error:
             refused[check.code] = str(error)
     findings += [_placed(c, mistake, loaded) for c, mistake in mistakes(silences, checks, findings)]
@@ -205,19 +275,22 @@ def report_of(scorer: Scorer, lints: Catalog | None = None) -> Report:
             for bound in scorer.types.values()
             for value in unknown_values(bound, "rules lint", "no check knows this kind")
         ),
+        scorer=scorer,
     )
 
 
-def _found(check: Check, scorer: Scorer) -> list[Diagnostic]:
-    """Return the findings of a check.
+def _found(
+    check: Check, find: Callable[[], Iterable[Finding]], loaded: LoadedRuleSet
+) -> list[Diagnostic]:
+    """Return the findings of a check in a rule set.
 
     Raises:
         RefusedPluginError: a stranger's check fails, or gives what is no finding.
     """
     if "/" not in check.code:
-        return [_placed(check, finding, scorer.loaded) for finding in check.find(scorer)]
+        return [_placed(check, finding, loaded) for finding in find()]
     try:
-        findings = [_placed(check, finding, scorer.loaded) for finding in check.find(scorer)]
+        findings = [_placed(check, finding, loaded) for finding in find()]
         for finding in findings:
             # what is compared with silences and printed as JSON, tried where its owner is known
             check.figures_of(finding.evidence)
@@ -300,14 +373,70 @@ def _unexcused(
         yield outgrown(finding, beyond, check, checks[OUTGROWN])
 
 
-def _new_silences(report: Report, old: Report) -> Iterator[Diagnostic]:
+def _eased(report: Report, old: Report) -> list[Diagnostic]:
+    """Return what is reported; what is a little beyond a silence that both have is a note."""
+    slight = {
+        (finding.code, finding.path)
+        for finding in report.findings
+        for placed in report.silences
+        if is_slightly_beyond(finding, placed.silence, report.checks[finding.code])
+        and _is_silenced_in(old, placed.silence, report.checks)
+    }
+    return [
+        attrs.evolve(finding, severity="note")
+        if (finding.evidence.get("silenced", finding.code), finding.path) in slight
+        else finding
+        for finding in report.findings
+    ]
+
+
+def _compared(
+    report: Report,
+    old: Report,
+    weight_moved: Callable[[], Fraction | None] | None,
+    asked: Collection[str],
+) -> tuple[list[Diagnostic], list[Suppressed], Mapping[str, str]]:
+    """Return what comparisons find, what of it the newer rule set silences, and what is refused."""
+    new = report.scorer
+    if new is None or old.scorer is None:
+        return [], [], report.refused
+    findings, refused = list[Diagnostic](), dict(report.refused)
+    for check in report.checks.values():
+        if check.compare is None or (check.on_request and check.code not in asked):
+            continue
+        try:
+            findings += _found(check, partial(check.compare, old.scorer, new), new.loaded)
+        except RefusedPluginError as error:
+            refused[check.code] = str(error)
+    if weight_moved is not None and any(f.severity == "warning" for f in findings):
+        moved = weight_moved()
+        if moved is not None and moved > MUCH_WEIGHT:
+            findings = [_raised(finding, moved) for finding in findings]
+    return *apart(_in_order(findings), new.rule_set.lint.silence, report.checks), refused
+
+
+def _raised(finding: Diagnostic, weight_moved: Fraction) -> Diagnostic:
+    """Return a finding with the weight that the change moves: a warning is an error."""
+    evidence = {**finding.evidence, "weight_moved": fraction(weight_moved)}
+    severity = "error" if finding.severity == "warning" else finding.severity
+    return attrs.evolve(finding, severity=severity, evidence=evidence)
+
+
+def _is_silenced_in(old: Report, silence: Silence, checks: Mapping[str, Check]) -> bool:
+    """Return whether another rule set has a silence, or one that covers all that it does."""
+    check = checks.get(silence.code)
+    return any(not is_wider(silence, older.silence, check) for older in old.silences)
+
+
+def _new_silences(
+    report: Report, old: Report, silenced: Sequence[Suppressed]
+) -> Iterator[Diagnostic]:
     """Find the silences that the older rule set has not, or only with lesser figures."""
     for placed in report.silences:
         silence = placed.silence
-        check = report.checks.get(silence.code)
-        if any(not is_wider(silence, older.silence, check) for older in old.silences):
+        if _is_silenced_in(old, silence, report.checks):
             continue
-        hidden = [s.finding for s in report.silenced if s.silence is silence]
+        hidden = [s.finding for s in silenced if s.silence is silence]
         same = [s for s in old.silences if is_of_same_place(silence, s.silence)]
         where = f" at {silence.path}" if silence.path else ""
         lacks = "does not silence it" if not same else "silences it up to lesser figures"

@@ -27,6 +27,8 @@ _PART = re.compile(r"\[\d*\]?|\"[^\"]*\"?|[^.\[\"]+")
 """A name of a path, one in quotes, or an index."""
 _STAR = "*"
 """Any one name of a path, or a part of one."""
+SLIGHT = Fraction(5, 4)
+"""Ratio of a figure to the one that a silence keeps up to which it is beyond it by a little."""
 
 Bounds = Mapping[str, Fraction | None]
 """The worst that a silence covers, by the name of the figure; None is beyond every number."""
@@ -96,6 +98,20 @@ def exceeded(finding: Diagnostic, bounds: Bounds, check: Check) -> dict[str, Fra
     }
 
 
+def is_slightly_beyond(finding: Diagnostic, silence: Silence, check: Check) -> bool:
+    """Return whether a silence is for a finding, up to figures that it exceeds by a little."""
+    if not _covers(silence, finding) or _is_worse(finding, check):
+        return False
+    bounds, figures = bounds_of(silence), check.figures_of(finding.evidence)
+    beyond = exceeded(finding, bounds, check)
+    widened = {
+        name: bound * (SLIGHT if check.figure(name).worse == "more" else 1 / SLIGHT)
+        for name, bound in bounds.items()
+        if bound is not None and name in figures
+    }
+    return bool(beyond) and not exceeded(finding, widened, check)
+
+
 def worst_of(findings: Iterable[Diagnostic], check: Check) -> dict[str, Fraction | None]:
     """Return the worst figures of some findings of one check: what a silence of them keeps."""
     worst: dict[str, Fraction | None] = {}
@@ -162,7 +178,8 @@ def outgrown(finding: Diagnostic, beyond: Bounds, check: Check, of: Check) -> Di
     return attrs.evolve(
         finding,
         code=of.code,
-        severity=of.severity,
+        # what is only good to know is no error for being known to another extent
+        severity="note" if finding.severity == "note" else of.severity,
         message=f"{finding.code}: {'; '.join(texts) or 'the silence is for another finding'}",
         evidence={
             "silenced": finding.code,
@@ -185,7 +202,7 @@ def mistakes(
             yield known[UNKNOWN], Finding(path, message, {"silenced": silence.code})
             continue
         yield from _wrong_figures(index, silence, covered, known)
-        if not covered:
+        if not covered and known[silence.code].compare is None:
             where = f" at {silence.path}" if silence.path else ""
             message = f"nothing is found of {silence.code}{where}"
             yield (

@@ -19,12 +19,14 @@ from tallystick.numbers.nano import NANO, to_fraction, to_text
 from tallystick.numbers.real import Exact
 from tallystick.rules.findings import Finding
 from tallystick.scoring.bound import BoundType
-from tallystick.scoring.lint import check, less
+from tallystick.scoring.lint import check, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick.scoring.tiers import Tiers
 from tallystick_governance.lint.type_probe import highest_quality
 from tallystick_state.sections.epochs import EPOCHS
 
+_ALMOST = 50
+"""Part of the highest quality within which a threshold is out of reach in practice."""
 _PLACES = 256
 """Number of equal steps from a baseline of 0 to one of 1 that are tried."""
 
@@ -88,6 +90,37 @@ def _unreached(  # noqa: PLR0913, PLR0917  # the figures of one finding
         "highest quality"
     )
     return Finding(("tiers", "thresholds", name), message, evidence, severity)
+
+
+@check(
+    "tier-for-the-perfect",
+    "warning",
+    "a tier that only a perfect record reaches",
+    more("threshold"),
+    documentation=(
+        f"At the seed baseline of a type, a threshold is within a {_ALMOST}th of the highest "
+        "quality that the bounds of the axes allow, and not above it. In practice nobody reaches "
+        "the tier."
+    ),
+    remedy="lower the factor, or leave more of the way to 1",
+)
+def _tier_for_the_perfect(scorer: Scorer) -> Iterator[Finding]:
+    types = defaultdict[str, dict[str, int]](dict)
+    every: Tiers | None = None
+    for bound, tiers in _tiered(scorer):
+        every, highest = tiers, highest_quality(bound)
+        for name in tiers.cuts:
+            if highest - highest // _ALMOST <= bound.seeds[name] <= highest:
+                types[name][bound.name] = bound.seeds[name]
+    for name, cuts in types.items():
+        if every is not None:  # where there is a finding there are tiers
+            level, least = every.levels[every.cuts.index(name) + 1], min(cuts.values())
+            yield Finding(
+                ("tiers", "thresholds", name),
+                f"{level} begins at {to_text(least)} for {', '.join(cuts)}: only a perfect record "
+                "reaches it",
+                {"level": level, "threshold": to_text(least), "skill_types": list(cuts)},
+            )
 
 
 def _exact_edge(tiers: Tiers, name: str, first: int, highest: int) -> str | None:

@@ -194,6 +194,7 @@ _LAWS: Mapping[str, _Law] = {
     ),
 }
 LAWS = Laws(
+    "allocation",
     {name: law.summary for name, law in _LAWS.items()},
     _outline,
     _prove,

@@ -400,6 +400,7 @@ _LAWS: Mapping[str, _Law] = {
     ),
 }
 LAWS = Laws(
+    "consensus",
     {name: law.summary for name, law in _LAWS.items()},
     _outline,
     _prove,

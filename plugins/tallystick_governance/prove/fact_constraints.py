@@ -1,37 +1,27 @@
-"""The constraints between the facts of one record by what they are, as conditions of the solver.
-
-It is more than what formulas are proved with: a counterexample has to be a record.
-"""
+"""The constraints between the facts of one record by what they are, as conditions of the solver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from tallystick.formula.domain import Domain
-from tallystick.formula.facts import FactIndex, FactTerms, path_of, reader_of, relations
+from tallystick.formula.facts import path_of, reader_of
 from tallystick.formula.smt import LOGIC, Truth, Unknowns, as_number
 from tallystick.formula.tree import Node
+from tallystick_conformance.testing.fact_constraints import constraints_of as conditions
 
 
 def constraints_of(
     facts: Sequence[Node], terms: Unknowns, domains: Mapping[str, Domain]
 ) -> Iterator[Truth]:
-    """Yield the conditions that the facts of one record meet.
+    """Return the conditions that the facts of one record meet.
 
     Args:
         facts: some facts, each once.
         terms: by digest, their unknowns.
         domains: by digest, their ranges.
     """
-    record = FactTerms(FactIndex(tuple(facts)), terms, domains, LOGIC)
-    for one, other in combinations(facts, 2):
-        if path_of(one) == path_of(other):
-            yield from reader_of(one).agreements(one, other, record)
-    for small, large in relations(facts):
-        yield as_number(terms[small.digest]) <= as_number(terms[large.digest])
-    for fact in facts:
-        yield from reader_of(fact).constraints(fact, record)
+    return conditions(facts, terms, domains, LOGIC, as_number)
 
 
 def with_others_of(changes: Iterable[Node], facts: Mapping[str, Node]) -> tuple[Node, ...]:

@@ -30,6 +30,7 @@ from tallystick.scoring.executors.portable import ScorerSpec
 from tallystick.scoring.scorer import Scorer
 from tallystick_governance.prove.property import STOPPED, TIME, Answer
 from tallystick_governance.prove.proving import BUDGET, Progress, answers, outline
+from tallystick_governance.prove.unchanged import NOTHING, Unchanged
 
 SECONDS = 300.0
 """Default of the time for all questions, in seconds."""
@@ -55,6 +56,7 @@ class _Task:
     rules: ScorerSpec
     only: str | None
     budget: int
+    left_out: Unchanged
 
 
 @attrs.frozen
@@ -64,12 +66,13 @@ class _Ended:
     status: int | None = None
 
 
-def prove_within(
+def prove_within(  # noqa: PLR0913  # what is asked, and the limits of it
     scorer: Scorer,
     seconds: float = SECONDS,
     *,
     only: str | None = None,
     budget: int = BUDGET,
+    left_out: Unchanged = NOTHING,
     progress: Progress | None = None,
 ) -> Outcome:
     """Answer every question about a rule set whose plugins are installed, as far as time allows.
@@ -79,33 +82,38 @@ def prove_within(
         seconds: the time for all questions; 0 is none.
         only: the name of the one property that is asked.
         budget: the most steps of the solver, as of `prove`.
+        left_out: values and sections that nothing is asked about.
         progress: told after every question.
 
     Raises:
         TallystickError: as of `prove`; or the other process cannot work.
     """
-    questions = outline(scorer, only)
-    received, is_stopped = list[Answer](), False
+    questions = outline(scorer, only, left_out)
+    received, is_stopped = dict[int, Answer](), False
     reason = f"{TIME}: the {seconds:g} seconds were over before it was answered"
     try:
         if seconds > 0:
-            task = _Task(ScorerSpec.of(scorer), only, budget)
+            task = _Task(ScorerSpec.of(scorer), only, budget, left_out)
             for item in _received(task, time.monotonic() + seconds):
                 if isinstance(item, Failure):
                     raise item.to_error()
                 if isinstance(item, _Ended):
                     reason = f"the process of the solver ended early, with status {item.status}"
                     break
-                received.append(item)
+                position, received_answer = item
+                received[position] = received_answer
                 if progress is not None:
                     progress(len(received), len(questions))
     except KeyboardInterrupt:
         is_stopped, reason = True, f"{STOPPED}: it was not answered before the end"
-    missing = (attrs.evolve(question, reason=reason) for question in questions[len(received) :])
-    return Outcome((*received, *missing), is_stopped)
+    replies = (
+        received.get(position) or attrs.evolve(question, reason=reason)
+        for position, question in enumerate(questions)
+    )
+    return Outcome(tuple(replies), is_stopped)
 
 
-def _received(task: _Task, end: float) -> Iterator[Answer | Failure | _Ended]:
+def _received(task: _Task, end: float) -> Iterator[tuple[int, Answer] | Failure | _Ended]:
     """Yield what the other process says, until the time is over or all is said."""
     with _process() as process:
         received = SimpleQueue[Any]()
@@ -172,8 +180,10 @@ def serve() -> None:
 
 
 def _answer_all(told: IO[bytes], task: _Task) -> None:
-    for answer in answers(Scorer.of(task.rules.rules()), only=task.only, budget=task.budget):
-        pickle.dump(answer, told)
+    rules = Scorer.of(task.rules.rules())
+    asked = answers(rules, only=task.only, budget=task.budget, left_out=task.left_out)
+    for numbered in asked:
+        pickle.dump(numbered, told)
         told.flush()
 
 

@@ -105,8 +105,9 @@ class Answer:
         status: proved, counterexample or undecided.
         summary: the claim in one sentence.
         about: the fact or the list that it is about, for people.
-        method: how it was proved or refuted: ``reads``, ``steps``, ``solver``, ``lemma`` or
-            ``scored``.
+        method: how it was proved or refuted: ``reads``, ``steps``, ``intervals``, ``solver``,
+            ``lemma`` or ``scored``.
+        found_by: what proposed the record that refutes it: ``search`` or ``solver``.
         reason: why it is undecided.
         record: the record that refutes it; of weights the table of miners, and the round's file;
             of groups the group.
@@ -123,6 +124,7 @@ class Answer:
     summary: str | None = None
     about: str | None = None
     method: str | None = None
+    found_by: str | None = None
     reason: str | None = None
     record: Mapping[str, Any] | None = None
     other: Mapping[str, Any] | None = None
@@ -141,6 +143,7 @@ class Laws:
     """Laws about something else than a record, such as weights, with what answers them.
 
     Attributes:
+        section: the name of the section of a rule set that they are about.
         summaries: each law in one sentence, by its name, in the order in which they are asked.
         outline: yields what is asked of a rule set, or the one law of a name, as answers that are
             undecided.
@@ -149,6 +152,7 @@ class Laws:
         example: what is shown as the counterexample; empty for one that is too long to be shown.
     """
 
+    section: str
     summaries: Mapping[str, str]
     outline: Callable[[Scorer, str | None], Iterator[Answer]]
     answers: Callable[[Scorer, str | None], Iterator[Answer]]

@@ -1,28 +1,34 @@
 """Proving a rule set: every question of every skill type, each answered.
 
-Each question goes to the solver as the records that would break its claim. That there is none is a
-proof for every valid record. Otherwise the solver's records are built and scored by the engine,
-and only what the engine confirms is a counterexample.
+A short concrete search comes first. What it does not refute goes to the solver as the records that
+would break the claim. That there is none is a proof for every valid record. Otherwise the solver's
+records are built and scored by the engine, and only what the engine confirms is a counterexample.
+Where the solver decides nothing, a longer search follows.
 
-Limits here count the solver's own steps, never time: the answers are the same on a busy machine.
+Limits here count the solver's own steps and the points of a search, never time: the answers are the
+same on a busy machine.
 `tallystick_governance.prove.process` adds a limit of time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableSet, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 
 import attrs
 import z3
 
 from tallystick.errors import TallystickError
+from tallystick.formula.smt import Truth
 from tallystick.numbers.nano import to_text
 from tallystick.scoring.computation import NotAnalysedError
 from tallystick.scoring.scorer import Scorer
+from tallystick_conformance.search import Effort
 from tallystick_governance.prove import allocation, consensus
 from tallystick_governance.prove.built_in_properties import BUILT_IN, questions
+from tallystick_governance.prove.intervals import follows
 from tallystick_governance.prove.property import QUALITY, Answer, Laws, Question, Status
 from tallystick_governance.prove.refutation import Refutation, confirm
+from tallystick_governance.prove.search import FIRST, LAST, counterexample
 from tallystick_governance.prove.solver import solver_of
 from tallystick_governance.prove.subject import Subject, subject_of
 from tallystick_governance.prove.symbolic_record import (
@@ -32,6 +38,7 @@ from tallystick_governance.prove.symbolic_record import (
     encode,
     facts_in,
 )
+from tallystick_governance.prove.unchanged import NOTHING, Unchanged
 
 Progress = Callable[[int, int], None]
 """Called with the number of answered questions, and of all."""
@@ -55,8 +62,11 @@ _INTERRUPTED = "interrupted from keyboard"
 """The reason of the solver when it took the signal that was meant for the whole run."""
 LAWS: tuple[Laws, ...] = (consensus.LAWS, allocation.LAWS)
 """The laws that are asked beside the questions about records, in the order of the answers."""
-Proofs = MutableSet[str]
-"""Proved texts of the solver: types that share an axis share its proof."""
+Proofs = MutableMapping[tuple[int, ...], tuple[Truth, ...]]
+"""Conditions that no record meets, by their identities: types that share an axis share its proof.
+
+The solver makes equal terms one term, whose identity is its own as long as it is kept.
+"""
 
 
 def prove(
@@ -64,6 +74,7 @@ def prove(
     *,
     only: str | None = None,
     budget: int = BUDGET,
+    left_out: Unchanged = NOTHING,
     progress: Progress | None = None,
 ) -> tuple[Answer, ...]:
     """Return the answers to every question about a rule set, then about groups and weights.
@@ -74,46 +85,73 @@ def prove(
         budget: the most steps of the solver for all questions about records; z3 calls them
             resource units. One request has a fortieth of it, a question the steps of six requests.
             What is not asked before it is spent is undecided.
+        left_out: values and sections that nothing is asked about.
         progress: told after every question.
 
     Raises:
         TallystickError: there is no property of that name, a promise reads what records of its
             type do not have, or the steps of an allocation cannot be proved safe.
     """
-    replies, total = list[Answer](), 0 if progress is None else len(outline(scorer, only))
-    for reply in answers(scorer, only=only, budget=budget):
-        replies.append(reply)
+    replies, total = dict[int, Answer](), 0
+    if progress is not None:
+        total = len(outline(scorer, only, left_out))
+    for position, reply in answers(scorer, only=only, budget=budget, left_out=left_out):
+        replies[position] = reply
         if progress is not None:
             progress(len(replies), total)
-    return tuple(replies)
+    return tuple(replies[position] for position in sorted(replies))
 
 
-def answers(scorer: Scorer, *, only: str | None = None, budget: int = BUDGET) -> Iterator[Answer]:
-    """Yield the answers of `prove`, each as it is known.
+def answers(
+    scorer: Scorer, *, only: str | None = None, budget: int = BUDGET, left_out: Unchanged = NOTHING
+) -> Iterator[tuple[int, Answer]]:
+    """Yield the answers of `prove` as they are known, each with the position of its question.
+
+    What a short search refutes comes first: no question that the solver does not end delays it.
 
     Raises:
         TallystickError: as of `prove`.
     """
-    left, proved = budget, set[str]()
-    for subject, question in _of_records(scorer, only):
+    asked, refuted = _of_records(scorer, only, left_out), set[int]()
+    for position, (subject, question) in enumerate(asked):
+        found = _searched(subject, question, FIRST)
+        if found is not None:
+            refuted.add(position)
+            yield position, found
+    left, proved = budget, dict[tuple[int, ...], tuple[Truth, ...]]()
+    for position, (subject, question) in enumerate(asked):
+        if position in refuted:
+            continue
         if left <= 0:
-            yield _unasked(subject, question, budget)
-        else:
-            reply = answer(subject, question, budget, left, proved)
-            left -= reply.work
-            yield reply
-    for laws in _asked_laws(only):
-        yield from laws.answers(scorer, only)
+            yield position, _unasked(subject, question, budget)
+            continue
+        reply = answer(subject, question, budget, left, proved)
+        left -= reply.work
+        yield position, reply
+    laws_asked = _asked_laws(only, left_out)
+    of_laws = (reply for laws in laws_asked for reply in laws.answers(scorer, only))
+    yield from enumerate(of_laws, len(asked))
 
 
-def outline(scorer: Scorer, only: str | None = None) -> tuple[Answer, ...]:
+def _searched(subject: Subject, question: Question, effort: Effort) -> Answer | None:
+    """Return what a search refutes; nothing of a value of an unknown kind is searched."""
+    if subject.unknown(question.value) is not None:
+        return None
+    found = counterexample(subject, question, effort)
+    return None if found is None else _refuted(subject, question, found, "search")
+
+
+def outline(
+    scorer: Scorer, only: str | None = None, left_out: Unchanged = NOTHING
+) -> tuple[Answer, ...]:
     """Return the questions of `prove` in their order, each as an answer that is undecided.
 
     Raises:
         TallystickError: as of `prove`.
     """
-    of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only)]
-    of_laws = (pair for laws in _asked_laws(only) for pair in laws.outline(scorer, only))
+    of_records = [_said(*pair, "undecided") for pair in _of_records(scorer, only, left_out)]
+    asked = _asked_laws(only, left_out)
+    of_laws = (pair for laws in asked for pair in laws.outline(scorer, only))
     return (*of_records, *of_laws)
 
 
@@ -122,13 +160,25 @@ def laws_of(name: str) -> Laws | None:
     return next((laws for laws in LAWS if name in laws.summaries), None)
 
 
-def _of_records(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
-    return () if only is not None and laws_of(only) is not None else _asked(scorer, only)
+def _of_records(
+    scorer: Scorer, only: str | None, left_out: Unchanged
+) -> Sequence[tuple[Subject, Question]]:
+    if only is not None and laws_of(only) is not None:
+        return ()
+    return [
+        (subject, question)
+        for subject, question in _asked(scorer, only)
+        if (subject.name, question.value) not in left_out.values
+    ]
 
 
-def _asked_laws(only: str | None) -> tuple[Laws, ...]:
+def _asked_laws(only: str | None, left_out: Unchanged) -> tuple[Laws, ...]:
     """Return the laws that are asked about, all or those that one of a name belongs to."""
-    return tuple(laws for laws in LAWS if only is None or only in laws.summaries)
+    return tuple(
+        laws
+        for laws in LAWS
+        if laws.section not in left_out.sections and (only is None or only in laws.summaries)
+    )
 
 
 def _asked(scorer: Scorer, only: str | None) -> Sequence[tuple[Subject, Question]]:
@@ -203,7 +253,7 @@ class _Search:
     def _answer(self) -> Answer:
         if self._is_unread():
             return attrs.evolve(_said(self.subject, self.question, "proved"), method="reads")
-        method = self._proof()
+        method = "intervals" if follows(self.subject, self.question) else self._proof()
         if method is not None:
             return attrs.evolve(_said(self.subject, self.question, "proved"), method=method)
         if self.question.obstacle:
@@ -213,12 +263,14 @@ class _Search:
         for mode in (Mode.SMALL, Mode.ROUND, Mode.EXACT):
             for outcome in self._models(mode):
                 if isinstance(outcome, Refutation):
-                    return self._refuted(outcome)
+                    return _refuted(self.subject, self.question, outcome, "solver")
                 if outcome is z3.unsat:
                     return attrs.evolve(
                         _said(self.subject, self.question, "proved"), method="solver"
                     )
-        return attrs.evolve(_said(self.subject, self.question, "undecided"), reason=self.reason)
+        found = _searched(self.subject, self.question, LAST)
+        undecided = _said(self.subject, self.question, "undecided")
+        return found or attrs.evolve(undecided, reason=self.reason)
 
     def _is_unread(self) -> bool:
         """Return whether the two records differ in nothing that the value reads."""
@@ -230,10 +282,12 @@ class _Search:
         lemma = self.subject.has_geometric_mean and self.question.value == QUALITY
         for free in (True, False) if self.question.raises is not None else (False,):
             encoding = encode(self.subject, self.question, Mode.PROOF, free=free)
-            solver = solver_of(encoding.conditions)
-            text = solver.sexpr()
-            if text in self.proved or self._checked(solver, self.request) == z3.unsat:
-                self.proved.add(text)
+            key = tuple(condition.get_id() for condition in encoding.conditions)
+            is_proved = key in self.proved or (
+                self._checked(solver_of(encoding.conditions), self.request) == z3.unsat
+            )
+            if is_proved:
+                self.proved[key] = encoding.conditions
                 return "lemma" if lemma else "solver"
         return None
 
@@ -290,16 +344,18 @@ class _Search:
             return "the solver found no whole numbers"
         return confirm(self.subject, self.question, one, other)
 
-    def _refuted(self, found: Refutation) -> Answer:
-        other = found.other
-        return attrs.evolve(
-            _said(self.subject, self.question, "counterexample"),
-            method="scored",
-            record=found.one.record,
-            value=to_text(found.one.value),
-            other=None if other is None else other.record,
-            other_value=None if other is None else to_text(other.value),
-        )
+
+def _refuted(subject: Subject, question: Question, found: Refutation, found_by: str) -> Answer:
+    other = found.other
+    return attrs.evolve(
+        _said(subject, question, "counterexample"),
+        method="scored",
+        found_by=found_by,
+        record=found.one.record,
+        value=to_text(found.one.value),
+        other=None if other is None else other.record,
+        other_value=None if other is None else to_text(other.value),
+    )
 
 
 def _steps_so_far(context: z3.Context) -> int:

@@ -402,7 +402,7 @@ def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = Fal
         mode: what the facts of the records can be.
         free: whether axes are any values, whatever the facts; for a composite.
     """
-    wanted = _wanted(subject, question, free=free)
+    wanted = wanted_of(subject, question, free=free)
     one = symbolic_record_of(subject, wanted, mode, "a ")
     conditions = [*one.assumed, *_holds(question.where, one)]
     other = None
@@ -416,7 +416,8 @@ def encode(subject: Subject, question: Question, mode: Mode, *, free: bool = Fal
     return Encoding(one, other, tuple(conditions))
 
 
-def _wanted(subject: Subject, question: Question, *, free: bool) -> Wanted:
+def wanted_of(subject: Subject, question: Question, *, free: bool = False) -> Wanted:
+    """Return the part of records that a question is about; with ``free`` the axes are any."""
     names: tuple[str, ...] = (question.value,)
     if question.value == QUALITY:
         names = (QUALITY, *(axis.name for axis in subject.bound.axes))

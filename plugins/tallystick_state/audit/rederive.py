@@ -22,12 +22,13 @@ from tallystick_allocation.rules import MINER
 from tallystick_state.attributes import IMMUNE
 from tallystick_state.carry import carried, carried_names
 from tallystick_state.collusion import collusion_of, flag_of, flags_of, rows_of
-from tallystick_state.epoch import Closing
+from tallystick_state.epoch import Closing, EventRecords
 from tallystick_state.event import AGE, StateEvent
 from tallystick_state.miners import ENGINE, begun_anew, pinned_reputation, without_former
 from tallystick_state.model import Columns, MinerEntry, State
 from tallystick_state.reputation import mean_delta
 from tallystick_state.rules import StateRules
+from tallystick_state.samples import Event, EventRounds
 from tallystick_state.step_roots import (
     ANEW,
     Key,
@@ -105,9 +106,13 @@ def delta(known: Known, epoch: int, key: Key) -> LeafRow | None:
     states = {int(pinned): _reputations(known, int(pinned), str(hotkey), str(skill_type))}
     state = State(epoch, {}, {})
     closing = Closing(
-        known.rules(line, epoch), states, events, state, lambda at: known.rules(line, at)
+        known.rules(line, epoch),
+        states,
+        EventRecords(events),
+        state,
+        lambda at: known.rules(line, at),
     )
-    return next(iter(delta_rows(closing)), None)
+    return next(iter(delta_rows(closing, events)), None)
 
 
 def _flags(
@@ -170,7 +175,8 @@ def threshold(known: Known, epoch: int, key: Key) -> LeafRow | None:
     events = (event_of(row) for row in known.rows(epoch, "results"))
     own = tuple(event for event in events if known.line_of(event.skill_type, epoch) == line)
     rules = known.rules(line, epoch)
-    closing = Closing(rules, {}, own, State(epoch, {}, before), lambda at: known.rules(line, at))
+    state = State(epoch, {}, before)
+    closing = Closing(rules, {}, EventRecords(own), state, lambda at: known.rules(line, at))
     rows = threshold_rows(closing, known.adopted(line, epoch))
     return next((row for row in rows if row_key(row) == key), None)
 
@@ -266,12 +272,12 @@ class _RowRecords:
         own = (event for event in self._events([hotkey]) if event.is_record)
         return sorted(own, key=AGE, reverse=True)
 
-    def reputation(self, event: StateEvent) -> int:
+    def reputation(self, event: Event) -> int:
         """Return the reputation that the round of a record pins."""
         state = _reputations(self.known, event.epoch, event.hotkey, event.skill_type)
         return pinned_reputation(state, self.rules_of(event), event.hotkey, event.skill_type)
 
-    def rules_of(self, event: StateEvent) -> StateRules:
+    def rules_of(self, event: Event) -> StateRules:
         """Return the rules of the epoch that a record names."""
         return self.known.rules(self.line, event.epoch)
 
@@ -282,9 +288,9 @@ class _RowRecords:
         number = value["round"]
         return Weighing(
             rules=rules,
-            records=self,
+            rounds=EventRounds.of(self, (e for e in self._events(hotkeys) if e.round == number)),
             hotkeys=hotkeys,
-            of_round=[e for e in self._events(hotkeys) if e.round == number],
+            number=number,
             carry=self.columns(rules, value["epoch"], hotkeys),
         )
 
@@ -308,7 +314,7 @@ class _RowRecords:
                     before.setdefault(name, {})[hotkey] = from_text(text)
         before = without_former(before, self.miners, last)
         counted = self._events(hotkeys, range(last, last + 1))
-        return carried(rules, before, self, counted, hotkeys)
+        return carried(rules, before, EventRounds.of(self, counted), hotkeys)
 
     def _events(
         self, hotkeys: Iterable[str], epochs: Iterable[int] | None = None

@@ -10,7 +10,7 @@ import click
 
 from tallystick.cli.command import examples
 from tallystick.cli.locked import Held, locked_options
-from tallystick.cli.options import as_json
+from tallystick.cli.options import PATH, as_json
 from tallystick.cli.progress import working
 from tallystick.cli.shown import echo, print_json
 from tallystick.io.text import visible
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         "tallystick state adopt mine.toml --at-epoch 40 --major --state subnet.db",
         "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db \\",
         "    --signed vote.json --block 4711",
+        "tallystick state adopt skills@1.2.0 --at-epoch 20 --state subnet.db \\",
+        "    --signed vote.json --gate-receipt gate.json",
         "tallystick state adopt --pool skills=0.6 --pool workflow=0.4 --idle burn:0 \\",
         "    --at-epoch 20 --state subnet.db",
     ),
@@ -49,6 +51,12 @@ if TYPE_CHECKING:
 @major_option
 @pools_options
 @authority_options
+@click.option(
+    "--gate-receipt",
+    type=PATH,
+    metavar="FILE",
+    help="The receipt of `rules gate`; a trust file that names a policy asks for one.",
+)
 @state_option
 @locked_options
 @as_json
@@ -60,6 +68,7 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     idle: str | None,
     signed: Path | None,
     block: int | None,
+    gate_receipt: Path | None,
     where: str,
     as_json: bool,
     held: Held,
@@ -72,10 +81,12 @@ def adopt_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     those that were scheduled for that epoch or later.
     """
     pools = PoolOptions.read(shares, idle)
-    authority = authority_of(signed, block)
+    authority = authority_of(signed, block, gate_receipt)
     if reference is None or pools.shares:
         if reference is not None or not pools.shares or major:
             raise click.UsageError("found RULES and --pool, or neither: expected one of them")
+        if gate_receipt is not None:
+            raise click.UsageError("found --gate-receipt with --pool, expected it with RULES")
         _share(where, pools, epoch, authority, held, as_json=as_json)
         return
     held.require_reference(reference)

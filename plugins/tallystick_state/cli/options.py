@@ -149,22 +149,23 @@ def authority_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def authority_of(signed: Path | None, block: int | None) -> Authority:
+def authority_of(
+    signed: Path | None, block: int | None, gate_receipt: Path | None = None
+) -> Authority:
     """Return the authority for a change from the values of `authority_options`.
 
+    Args:
+        signed: the file of the envelope.
+        block: the current block.
+        gate_receipt: the file of the receipt of a gate.
+
     Raises:
-        InputError: the envelope cannot be read.
-        TrustError: the file holds no envelope.
+        InputError: a file cannot be read.
+        TrustError: a file holds no envelope, or no receipt.
     """
-    from tallystick_state.authority import Authority
+    from tallystick_state.authority import read_authority
 
-    if signed is None:
-        return Authority(block=block)
-    from tallystick_state.trust.encoding import read_file  # where one is given
-    from tallystick_state.trust.envelope import MAX_ENVELOPE_BYTES, Envelope
-
-    data = read_file(signed, MAX_ENVELOPE_BYTES, "an envelope")
-    return Authority(Envelope.of_json(data, str(signed)), block)
+    return read_authority(signed, block, gate_receipt)
 
 
 def pools_options(command: Callable[..., Any]) -> Callable[..., Any]:

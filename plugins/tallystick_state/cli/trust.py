@@ -65,6 +65,11 @@ def trust() -> None:
 )
 @expiry_option
 @click.option(
+    "--gate",
+    metavar="DIGEST",
+    help="The digest of the policy that a change of rules has to pass; `rules gate` prints it.",
+)
+@click.option(
     "--after",
     type=PATH,
     metavar="FILE",
@@ -78,6 +83,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
     threshold: int | None,
     validators: tuple[str, ...],
     expires_at_block: int | None,
+    gate: str | None,
     after: Path | None,
     as_json: bool,
 ) -> None:
@@ -95,6 +101,7 @@ def new_command(  # noqa: PLR0913, PLR0917  # one argument for each option
         threshold=threshold,
         validators=validators,
         expires_at_block=expires_at_block,
+        gate=gate,
     )
     root = write_new(path, wanted, None if after is None else read(after))
     if as_json:
@@ -202,6 +209,7 @@ def _view(root: TrustRoot) -> dict[str, Any]:
             name: {"block": item.block, "digest": item.digest, "total": str(item.total)}
             for name, item in root.stakes.items()
         },
+        **({} if root.gate is None else {"gate": root.gate}),
     }
 
 
@@ -222,5 +230,7 @@ def _lines(path: str, root: TrustRoot) -> Iterator[str]:
             needed = f"{group.share} of all stake of {group.stake}, by {keys}"
         yield f"  {name}: {needed}; {' and '.join(tasks) or 'decides nothing'}"
     yield f"  events: {numbered(len(root.events), 'validator')}"
+    if root.gate is not None:
+        yield f"  a change of rules passes the policy {root.gate}"
     if root.expires_at_block is not None:
         yield f"  expires at block {root.expires_at_block}"

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.rules.findings import Finding
-from tallystick.scoring.lint import check
+from tallystick.rules.toml import KeyPath
+from tallystick.scoring.lint import check, comparison, less, more
 from tallystick.scoring.scorer import Scorer
 from tallystick_state.sections.claims import claims_of
+from tallystick_state.sections.groups import GROUPS
 from tallystick_state.sections.reputation import REPUTATION
+
+_LIMITS = ("per_round", "per_epoch", "rounds_per_epoch")
+_FAR = 4
+"""Ratio of two limits that is reported."""
 
 
 @check(
@@ -42,3 +48,87 @@ def _limit_never_binds(scorer: Scorer) -> Iterator[Finding]:
             f"{collusion.quorum} validators",
             {"limit": collusion.eject_at, "reached": collusion.quorum},
         )
+
+
+@check(
+    "limit-stops-honest",
+    "error",
+    "a limit of claims that honest validators pass",
+    less("limit"),
+    more("claims"),
+    documentation=(
+        "A validator claims a record of each member of a group, of one group of each skill type, "
+        "in a round; and it has rounds in an epoch. Nothing is taken of who claims more than a "
+        "limit: a limit below that takes nothing of anybody."
+    ),
+    remedy="raise the limit to many times what a round has",
+)
+def _limit_stops_honest(scorer: Scorer) -> Iterator[Finding]:
+    claims, groups = claims_of(scorer.rule_set), scorer.rule_set.section(GROUPS)
+    members = 1 if groups is None else groups.primaries + groups.auditors
+    needed = members * len(scorer.rule_set.skill_types)
+    limits = {"per_round": claims.per_round, "per_epoch": claims.per_epoch}
+    for key, limit in limits.items():
+        if limit is not None and limit < needed:
+            yield Finding(
+                ("claims", key),
+                f"a round of one group of each skill type has {needed} records, and {limit} may be "
+                "claimed",
+                {"limit": limit, "claims": needed},
+            )
+
+
+@comparison(
+    "claims-loosened",
+    "warning",
+    "a limit of what a state takes of one validator is gone, or far larger",
+    documentation=(
+        "Limits of claims keep one validator from filling a state, and events of tasks that never "
+        "were from counting. A limit that is four times as large, or none, protects less."
+    ),
+    remedy="keep the limit",
+)
+def _loosened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    before, after = claims_of(old.rule_set), claims_of(new.rule_set)
+    for key in _LIMITS:
+        was, now = getattr(before, key), getattr(after, key)
+        if was is not None and (now is None or now >= _FAR * was):
+            yield Finding(
+                _of_claims(new, key, now is not None),
+                f"{key} is {'without a limit' if now is None else now}; before {was}",
+                {"old": was, "new": now},
+            )
+    if before.event_task == "recorded" and after.event_task == "any":
+        message = "an event counts for a task that no record has"
+        yield Finding(_of_claims(new, "event_task", True), message, {})
+    if before.facts == "digest" and after.facts == "none":
+        message = "a state keeps nothing by which validators find where they differ"
+        yield Finding(_of_claims(new, "facts", True), message, {})
+
+
+@comparison(
+    "claims-tightened",
+    "warning",
+    "a limit of what a state takes of one validator is far smaller",
+    less("new"),
+    documentation=(
+        "Nothing is taken of a validator beyond its limit. A limit a quarter as large, or a new "
+        "one below what a round of 64 groups has, stops honest validators."
+    ),
+    remedy="change the limit in smaller steps",
+)
+def _tightened(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    before, after = claims_of(old.rule_set), claims_of(new.rule_set)
+    for key in _LIMITS:
+        was, now = getattr(before, key), getattr(after, key)
+        if was is not None and now is not None and now * _FAR <= was:
+            yield Finding(
+                ("claims", key), f"{key} is {now}; before {was}", {"old": was, "new": now}
+            )
+
+
+def _of_claims(scorer: Scorer, key: str, has: bool) -> KeyPath:
+    """Return the path of a key; of the section, or of the rule set, where it is gone."""
+    if "claims" not in scorer.rule_set.sections:
+        return ()
+    return ("claims", key) if has else ("claims",)

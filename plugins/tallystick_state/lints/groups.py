@@ -130,3 +130,27 @@ def _forget(scorer: Scorer) -> Iterator[Finding]:
             f"{step.name} is of one round alone: weights are of who was drawn in it{limit}",
             {"step": step.name, **drawn},
         )
+
+
+@check(
+    "absence-ends-consensus",
+    "warning",
+    "one member that submits nothing leaves its group without a score",
+    less("spare"),
+    documentation=(
+        "A group's score needs as many submissions as the group has members. Whoever fears the "
+        "score of a group submits nothing, and nobody in it has one."
+    ),
+    remedy="let a score need fewer submissions than a group has members",
+)
+def _absence_ends(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.section(GROUPS)
+    if groups is None:
+        return
+    members, needed = groups.primaries + groups.auditors, groups.consensus.minimum_submissions
+    if needed == members:
+        yield Finding(
+            ("groups", _AGREEMENT, "minimum_submissions"),
+            f"a group's score needs the submissions of all its {members} members",
+            {"members": members, "spare": 0},
+        )

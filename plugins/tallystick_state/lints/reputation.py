@@ -211,8 +211,9 @@ def _newcomers_outrank_veterans(scorer: Scorer) -> Iterator[Finding]:
 def _bad_behaviour_stays(scorer: Scorer) -> Iterator[Finding]:
     for dynamics in _dynamics(scorer):
         if dynamics.filter > 0 and dynamics.worst.rests_at >= dynamics.filter:
+            key = "floor" if dynamics.worst.rests_at == dynamics.floor else "damping"
             yield Finding(
-                ("reputation", "damping"),
+                ("reputation", key),
                 f"a miner whose every record is {' and '.join(dynamics.worst.events)} rests at "
                 f"{to_text(dynamics.worst.rests_at)}, not below the filter "
                 f"{to_text(dynamics.filter)}",

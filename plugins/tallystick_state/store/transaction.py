@@ -19,7 +19,7 @@ from tallystick.canonical import canonical_bytes, digest_of_bytes
 from tallystick.errors import DamagedError, NumberError
 from tallystick_state.chain import Entry
 from tallystick_state.claims import UNKNOWN, Claim, Counts, Rank
-from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, StateEvent
+from tallystick_state.event import AGE, COUNTED_IN, NUMBER_LIMIT, SampledEvent, StateEvent
 from tallystick_state.miners import FLAG
 from tallystick_state.model import Snapshot, State, structure, unstructure
 from tallystick_state.pruned import (
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 _READ, _FIRST_READ = 2_000, 100
 _ROUNDS = 32
 _T = TypeVar("_T")
+MOST_REMEMBERED = 1 << 17
+"""Maximum number of events that a transaction keeps in memory."""
 STATING = ("batch", "pools", "rules", "trust", "withdraw")
 """Kinds of the entries that may state a block and name a signed statement."""
 
@@ -218,6 +220,7 @@ class Transaction:
     """
 
     connection: Connection
+    _remembered: dict[int, StateEvent] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     def head(self) -> LogHead | None:
         """Return the end of the log; None before the first head is put."""
@@ -245,6 +248,10 @@ class Transaction:
         """Return the events that were recorded while an epoch was open, in the order of the log."""
         return map(StateEvent.from_line, self.event_lines(counted_in))
 
+    def sampled_events(self, counted_in: int) -> Iterator[SampledEvent]:
+        """Return what an allocation reads of the same events."""
+        return map(SampledEvent.from_line, self.event_lines(counted_in))
+
     def aligned_events(self, counted_in: int) -> Iterator[StateEvent]:
         """Return the state events of an epoch that have an alignment."""
         lines = self.event_lines(counted_in)
@@ -263,13 +270,16 @@ class Transaction:
         return self._bodies("counted_in", counted_in)
 
     def events_of_round(self, number: int, counted_by: int | None = None) -> Iterator[StateEvent]:
-        """Return the events of a round, those that came alone too, in the order of the log.
+        """Yield the events of a round, those that came alone too, in the order of the log.
 
         Args:
             number: the round.
             counted_by: only those that were recorded by the end of this epoch; by default all.
         """
-        return map(StateEvent.from_line, self._bodies("round", number, counted_by))
+        numbers, known = self._numbers("round", number, counted_by), self._remembered
+        lines = self._bodies_of([seq for seq in numbers if seq not in known])
+        for seq in numbers:
+            yield known[seq] if seq in known else StateEvent.from_line(next(lines))
 
     def claimed(self) -> Iterator[StateEvent]:
         """Yield the event of every claim, recorded or not, in the order of the log."""
@@ -538,6 +548,10 @@ class Transaction:
         rows = ((entry.seq, entry.kind, entry.body, entry.hash) for entry in entries)
         insert(self.connection, LOG, rows)
 
+    def remember(self, events: Sequence[tuple[int, StateEvent]]) -> None:
+        """Remember events of entries that were appended, up to a limit: they are not read again."""
+        self._remembered.update(events[: max(0, MOST_REMEMBERED - len(self._remembered))])
+
     def put_events(
         self, events: Iterable[tuple[int, StateEvent, int]], rank: Rank = Rank.IMPORTED
     ) -> None:
@@ -582,10 +596,17 @@ class Transaction:
         Their numbers are read first, then the log by its key: so a page costs what it holds, and
         not what the pages before it held.
         """
+        return self._bodies_of(self._numbers(column, value, counted_by))
+
+    def _numbers(self, column: str, value: int, counted_by: int | None) -> list[int]:
+        """Return the entries of the events that `_bodies` yields."""
         chosen = f"{column} = ?" if counted_by is None else f"{column} = ? AND counted_in <= ?"
         values = (value,) if counted_by is None else (value, counted_by)
         query = f"SELECT seq FROM {EVENTS} WHERE {chosen} ORDER BY seq"
-        numbers = [row[0] for row in self.connection.rows(query, values)]
+        return [row[0] for row in self.connection.rows(query, values)]
+
+    def _bodies_of(self, numbers: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of some entries, which are events, in the order of their numbers."""
         for start in range(0, len(numbers), MAX_VALUES):
             page = numbers[start : start + MAX_VALUES]
             dense = page[-1] - page[0] + 1 == len(page)

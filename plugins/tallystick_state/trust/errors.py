@@ -54,6 +54,13 @@ CODES: Mapping[str, str] = {
     # what a checkpoint says of a log of epochs
     "cut-back": "a log has fewer epochs than a checkpoint of it says",
     "rewritten-history": "a log of epochs has another root than a checkpoint of it says",
+    # what a trust file asks of a change of rules
+    "gate-missing": "a trust file names the policy of a gate, and no receipt of it is given",
+    "no-gate": "a receipt of a gate is given where no trust file names a policy",
+    "bad-gate-receipt": "a text is no receipt of a gate, or contradicts itself",
+    "gate-other-policy": "a receipt of a gate is of another policy than the trust file names",
+    "gate-other-rules": "a receipt of a gate is of another change of rules than the adoption",
+    "gate-not-passed": "a receipt of a gate has a broken clause",
     # rollback, freeze, and rotation
     "rollback": "a trust file has no greater version than the one in force",
     "circular-rotation": "a trust file was in force before",

@@ -152,6 +152,7 @@ class TrustRoot:
         stakes: the snapshots, by name.
         digest: of what the file says.
         text: the file.
+        gate: the digest of the policy that a change of rules has to pass; None without.
     """
 
     version: int
@@ -166,6 +167,7 @@ class TrustRoot:
     stakes: Mapping[str, StakeSnapshot]
     digest: str
     text: str = attrs.field(repr=False)
+    gate: str | None = None
 
     def keys_of(self, groups: Collection[str]) -> Iterator[PublicKey]:
         """Yield the keys of some groups."""

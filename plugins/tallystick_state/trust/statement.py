@@ -312,7 +312,7 @@ def statement_of_receipt(path: Path) -> Statement:
     """Return the statement that signs the receipt in a file.
 
     Args:
-        path: a receipt, as ``score`` or ``facts`` writes it.
+        path: a receipt, as ``score``, ``facts`` or ``rules gate`` writes it.
 
     Raises:
         InputError: the file cannot be read.
@@ -320,6 +320,10 @@ def statement_of_receipt(path: Path) -> Statement:
     """
     where = str(path)
     value = sound_json(read_file(path, MAX_RECEIPT_BYTES, "a receipt"), where, "bad-statement")
+    if isinstance(value, dict) and "policy" in value:
+        check_schema("gate-receipt-1", value, where, "bad-statement")
+        sides = (value["old"], value["new"])
+        return receipt(value, [Subject.of(side["reference"], side["digest"]) for side in sides])
     is_of_facts = isinstance(value, dict) and "definitions" in value
     check_schema("facts-receipt-1" if is_of_facts else "receipt-1", value, where, "bad-statement")
     output = path.name.removesuffix(_RECEIPT_SUFFIX)

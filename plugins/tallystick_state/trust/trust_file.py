@@ -151,6 +151,7 @@ def _root(value: Mapping[str, Any], text: str, stakes: Mapping[str, str], where:
         stakes=snapshots,
         digest=digest(value),
         text=text,
+        gate=value.get("gate"),
     )
 
 
@@ -251,6 +252,8 @@ class TrustFile:
         threshold: how many of them have to sign; None: more than half.
         validators: whose batches of events are accepted.
         expires_at_block: the block at which it expires; None: at none.
+        gate: the digest of the policy that a change of rules has to pass; None: that of the file
+            before.
     """
 
     network: str | None = None
@@ -258,6 +261,7 @@ class TrustFile:
     threshold: int | None = None
     validators: tuple[str, ...] = ()
     expires_at_block: int | None = None
+    gate: str | None = None
 
 
 def write_new(path: Path, wanted: TrustFile, before: TrustRoot | None = None) -> TrustRoot:
@@ -309,6 +313,8 @@ def _new_text(wanted: TrustFile, before: TrustRoot | None) -> str:
             document["network"] = wanted.network
     if wanted.expires_at_block is not None:
         document["expires_at_block"] = wanted.expires_at_block
+    if wanted.gate is not None:
+        document["gate"] = wanted.gate
     if wanted.validators:
         document["events"] = [*wanted.validators]
     if wanted.signers:

@@ -236,12 +236,19 @@ def check_texts(truth: Truth, found: Row, text: str, html: str) -> None:
     larger, smaller = truth.sides
     assert f"miners with a larger share {larger} of {many}" in page
     assert f"miners with a smaller share {smaller} of {many}" in page
-    for key, hotkey in truth.extremes.items():
+    for hotkey in truth.extremes.values():
         sides = (truth.old[hotkey], truth.new[hotkey])
         values = [percent(published(share), 3) for share in sides]
-        assert f"largest {key}  {short(hotkey)} (uid 1)" in text
-        assert " → ".join(values) in text
         assert " ".join(values) in page
+    weight = found["weight"]
+    if weight["share_moved"] is not None:
+        assert f"{percent(Decimal(weight['share_moved']))} of all weight changes hands" in text
+        assert f"of all weight changes hands {percent(Decimal(weight['share_moved']))}" in page
+    for side, key in (("winners", "gain"), ("losers", "loss")):
+        for named in weight[side][:1]:
+            shares = (Decimal(named[f"{which}_share"]) for which in ("baseline", "candidate"))
+            assert f"largest {key}  {short(named['hotkey'])} (uid {named['uid']})" in text
+            assert " → ".join(percent(share, 3) for share in shares) in text
     if found["uncertainty"] is not None:
         low, high = (percent(Decimal(each)) for each in found["uncertainty"]["share_moved"])
         assert f"{moved} changes hands ({low} to {high})" in text

@@ -10,8 +10,10 @@ from tallystick_governance.backtest.comparison import (
     EDGES,
     CandidateComparison,
     FlipDistances,
-    MinerChange,
     compare,
+)
+from tallystick_governance.backtest.distribution import (
+    MinerChange,
     losers,
     relative_losers,
     relative_winners,

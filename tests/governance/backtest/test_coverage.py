@@ -18,7 +18,7 @@ from tallystick_governance.backtest.statistics import (
     Bootstrap,
     ShareChanges,
     Uncertainty,
-    chance_of,
+    chances_of,
     uncertainty,
 )
 
@@ -106,9 +106,8 @@ def known(drawn: Drawn, epochs: int) -> Uncertainty:
     assert found is not None
     if epochs == 1:
         return found
-    changes = ShareChanges.of(*sides)
-    assert changes is not None
-    return attrs.evolve(found, chance=chance_of(BOOTSTRAP.seed, BOOTSTRAP.draws, changes))
+    (chance,) = chances_of(BOOTSTRAP.seed, BOOTSTRAP.draws, [ShareChanges.of(*sides)])
+    return attrs.evolve(found, chance=chance)
 
 
 def measured(epochs: int, flips_of_an_epoch: float) -> list[str]:

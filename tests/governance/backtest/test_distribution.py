@@ -7,7 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tallystick_governance.backtest.comparison import MinerChange
+from tallystick_governance.backtest.distribution import (
+    MinerChange,
+)
 from tallystick_governance.backtest.outcome import MinerTotals
 from tallystick_governance.backtest.statistics import (
     gini,

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 from cli.command import ROOT, Finished
 from cli.command import run as command
-from generators.records import lines
 from governance.backtest.made_up import adopted, compared, effect, network, outcome
 from governance.backtest.test_report import page_of
 from oracle.yuma import epoch
@@ -17,18 +16,19 @@ from third_party.real_projects import rules as of_a_stranger
 import tallystick
 from tallystick.errors import InputError, YumaError
 from tallystick.numbers.nano import NANO, round_half_even
+from tallystick.plugins.registry import installed
+from tallystick_conformance.testing.history import history_of
 from tallystick_governance.backtest import report
 from tallystick_governance.backtest.incentive import (
     EPOCHS,
     NO_WEIGHTS,
-    UNKNOWN,
     Incentives,
     Network,
     Weighed,
     incentives,
     weighed_under,
 )
-from tallystick_governance.backtest.outcome import MinerTotals
+from tallystick_governance.backtest.outcome import UNKNOWN, MinerTotals
 from tallystick_governance.backtest.text import warnings
 
 BEFORE, AFTER = (40, 20, 40), (20, 40, 40)
@@ -226,7 +226,9 @@ def test_weights_are_shared_and_capped_as_the_rules_say(
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "records.jsonl"
-    path.write_bytes(b"".join(lines(3, 200)))
+    types = [installed().skill_types[name] for name in tallystick.load("skills@1.1.0").types]
+    network = {"miners": 12, "validators": 3, "epochs": 4, "rounds": 2}
+    path.write_bytes(b"".join(history_of(3, types, **network).lines(400)))
     return path
 
 

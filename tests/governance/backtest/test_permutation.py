@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from tallystick.numbers.nano import NANO, round_half_even
-from tallystick_governance.backtest.statistics import Chance, ShareChanges, chance_of
+from tallystick_governance.backtest.statistics import Chance, ShareChanges, chances_of
 
 Amounts = list[list[int]]
 
@@ -55,7 +55,7 @@ def found_of(
     before: Sequence[Sequence[int]], after: Sequence[Sequence[int]], deals: int = 99
 ) -> Chance | None:
     changes = ShareChanges.of(before, after)
-    return None if changes is None else chance_of("seed", deals, changes)
+    return chances_of("seed", deals, [changes])[0]
 
 
 @pytest.mark.parametrize(("stretches", "miners"), [(2, 2), (2, 6), (5, 4), (9, 13)])
@@ -136,5 +136,15 @@ def test_a_seed_deals_the_same_everywhere_and_another_one_deals_otherwise() -> N
     before, after = [[3, 1, 4, 1, 5]] * 4, [[2, 7, 1, 8, 2], [8, 1, 8, 2, 8]] * 2
     changes = ShareChanges.of(before, after)
     assert changes is not None
-    first, again, other = (chance_of(seed, 199, changes) for seed in ("a", "a", "b"))
+    first, again, other = (chances_of(seed, 199, [changes]) for seed in ("a", "a", "b"))
     assert first == again != other
+
+
+def test_candidates_together_have_the_chances_that_each_has_alone() -> None:
+    before = [[3, 1, 0, 1, 5], [0, 0, 4, 4, 1], [2, 6, 5, 3, 5]]
+    others = [[[2, 7, 1, 8, 2], [8, 0, 8, 2, 8], [1, 1, 1, 1, 1]], before, [[0] * 5] * 3]
+    changes = [ShareChanges.of(before, after) for after in others]
+    chances = chances_of("seed", 99, changes)
+    assert chances == [found_of(before, after) for after in others]
+    assert chances[0] != chances[1]
+    assert chances[2] is None

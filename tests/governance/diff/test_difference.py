@@ -16,6 +16,7 @@ import pytest
 from governance.prove.sample import SCHEMA, sample, style
 
 import tallystick
+from tallystick.json_values import json_value
 from tallystick.plugins.author import Node, Parameters, axis, emission, published
 from tallystick.plugins.generator import Draw
 from tallystick.plugins.registry import Registry
@@ -243,16 +244,21 @@ def test_a_bonus_that_goes_or_comes_is_recognised(
         assert 0 in {effect.emission.low, effect.emission.high}
 
 
-def test_what_has_no_structure_has_no_bound() -> None:
-    done = json.loads(run(*PAIRS[0], "--json").stdout)
-    unknown = {"at_least": None, "at_most": None}
-    for effect in done["effects"]:
-        assert effect["axes"]["evidence"] == unknown
-        assert effect["quality"] == effect["emission"] == effect["emission_ratio"] == unknown
+def test_points_of_applicable_checks_are_no_fewer_than_points_of_all() -> None:
+    for effect in json_value(difference(*map(tallystick.load, PAIRS[0])).effects):
+        assert effect["axes"]["evidence"] == {"at_least": "0.000000000", "at_most": "1.000000000"}
         assert effect["axes"]["policy"] == {"at_least": "0.000000000", "at_most": "0.000000000"}
+
+
+def test_what_has_no_structure_has_no_bound() -> None:
+    """Another formula that shares nothing can move an axis as far as the ranges of both allow."""
     found = difference(*map(tallystick.load, PAIRS[0]))
-    assert "        evidence: no bound known\n" in render.as_text(found)
-    assert "| rag_knowledge | evidence | no bound known | – |" in render.as_markdown(found)
+    unknown = {"at_least": None, "at_most": None}
+    effect = json_value(found.effects)[0]
+    assert effect["axes"]["injection_recall"] == unknown
+    assert effect["quality"] == effect["emission"] == effect["emission_ratio"] == unknown
+    assert "        injection_recall: no bound known\n" in render.as_text(found)
+    assert "| rag_knowledge | injection_recall | no bound known | – |" in render.as_markdown(found)
 
 
 LEVELS = [
@@ -368,7 +374,8 @@ def test_markdown_says_that_a_list_is_empty_and_that_no_score_moves(
     hidden = changed("skills@1.1.0", ('public = ["leaderboards"]', "public = []"))
     page = render.as_markdown(difference(tallystick.load("skills@1.1.0"), hidden))
     assert "| `reputation.visibility.public` | leaderboards | [] |" in page
-    assert "## What it can do to a score\n\nnothing\n\nnot analysed: reputation" in page
+    assert "## What it can do to a score\n\nno score of a record\n" in page
+    assert "| views | can move | what miners and everyone see: can move; " in page
 
 
 def test_mistakes_are_one_line() -> None:

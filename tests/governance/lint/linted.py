@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -102,3 +103,25 @@ def found_by(text: str, code: str, registry: Registry | None = None) -> list[Pla
         Placed(code, each.severity or check.severity, dotted(each.path), each)
         for each in check.find(scorer)
     ]
+
+
+def compared(reference: str, codes: Iterable[str], *changes: tuple[str, str]) -> list[Placed]:
+    """What comparisons find in a shipped rule set that is changed, beside the shipped one."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rules.toml"
+        path.write_text(shipped(reference, *changes), encoding="utf-8")
+        scorer = tallystick.load(str(path))
+    found = []
+    for check in map(CHECKS.__getitem__, codes):
+        assert check.compare is not None
+        found += [
+            Placed(check.code, each.severity or check.severity, dotted(each.path), each)
+            for each in check.compare(loaded(reference), scorer)
+        ]
+    return found
+
+
+@cache
+def loaded(reference: str) -> tallystick.Scorer:
+    """A shipped rule set."""
+    return tallystick.load(reference)

@@ -121,7 +121,10 @@ CASES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
             'name = "kept", do = "filter", of = "mean", above = 1, others = "zero"',
             'name = "weight", do = "share", of = "kept", zero = "zero", publish = true',
         ),
-        {"allocation-nobody": "whatever mean is, nobody has a weight"},
+        {
+            "allocation-nobody": "whatever mean is, nobody has a weight",
+            "filter-above-all": "mean is at most 1.000000000, and the filter asks for more than 1",
+        },
     ),
     "forgetful": (
         (

@@ -46,12 +46,12 @@ def test_a_file_of_many_mistakes_is_told_of_in_part_and_counted(tmp_path: Path) 
 def test_text_has_place_severity_code_figures_and_remedy() -> None:
     found = run("rules", "lint", "workflow@1.0.0", "--select", "cap-infeasible")
     first, *rest = found.out.splitlines()
-    place, said = first.split(": warning cap-infeasible: ")
+    place, said = first.split(": note cap-infeasible: ")
     assert place.endswith("rules/workflow/1.0.0.toml:54")
     assert said.startswith("a cap of 0.150000000 cannot hold under 7 miners")
     assert rest[:-2] == ["    path: allocation.steps[2].share"]
     assert rest[-2].startswith("    remedy: ")
-    assert rest[-1] == "1 warning"
+    assert rest[-1] == "1 note"
     assert found.status == 0
 
 
@@ -119,7 +119,7 @@ def test_select_and_ignore_keep_and_leave_out_codes() -> None:
 
 def test_silenced_findings_are_counted(tmp_path: Path) -> None:
     path = written(tmp_path, shipped("workflow@1.0.0") + SILENCE)
-    assert run("rules", "lint", path).out.splitlines()[-1] == "2 warnings; 3 silenced"
+    assert run("rules", "lint", path).out.splitlines()[-1] == "1 warning, 1 note; 3 silenced"
     found = run("rules", "lint", path, "--json").json()
     assert [each["reason"] for each in found["silenced"]] == ["kept"] * 3
     assert all(each.keys() == KEYS | {"reason", "figures"} for each in found["silenced"])

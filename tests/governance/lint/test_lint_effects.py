@@ -118,3 +118,52 @@ def test_a_tier_between_two_equal_thresholds_is_empty(seed: str, empty: list[str
     found = found_by(text, "tier-empty")
     assert [each.evidence["level"] for each in found] == empty
     assert all(list(each.evidence["begins_at"]) == ["rag_knowledge"] for each in found)
+
+
+@pytest.mark.parametrize(
+    ("code", "path", "change"),
+    [
+        ("never-paid", "emission.factors.role_multiplier", ("auditor = 0.6", "auditor = 0")),
+        (
+            "never-paid",
+            "skill_types.executable_python.base_weight",
+            ("base_weight = 1.0 ", "base_weight = 0 "),
+        ),
+        (
+            "gate-passes-the-best-alone",
+            "skill_types.executable_python.gates[0]",
+            ("below = 0.10", "below = 0.95"),
+        ),
+        (
+            "gate-passes-the-best-alone",
+            "skill_types.declarative.gates[0]",
+            ('axis = "evidence", below = 0.10', 'axis = "policy", below = 0.999'),
+        ),
+        (
+            "tier-for-the-perfect",
+            "tiers.thresholds.novel",
+            ("headroom = 0.5 ", "headroom = 0.99 "),
+        ),
+        (
+            "arm-never-reached",
+            "consensus.components.risk_agreement",
+            ("near = 0.15, far = 0.30", "near = 0.30, far = 0.15"),
+        ),
+    ],
+)
+def test_what_is_asked_of_one_section_is_asked_of_others(
+    code: str, path: str, change: tuple[str, str]
+) -> None:
+    text = shipped("skills@1.2.0", ("factor = 1.5 ", "factor = 3 "))
+    assert [each.path for each in found_by(text, code)] == []
+    assert path in {each.path for each in found_by(changed(text, change), code)}
+
+
+def test_a_gate_of_two_values_passes_the_best_alone_and_is_not_told() -> None:
+    text = shipped(
+        "skills@1.2.0",
+        ('axis = "evidence", below = 0.10', 'axis = "manifest_integrity", below = 1'),
+    )
+    only = text.partition("[skill_types.rag_knowledge]")[0]
+    server = text[text.index("[skill_types.mcp_server]") : text.index("[skill_types.agent")]
+    assert found_by(only + server, "gate-passes-the-best-alone") == []

@@ -20,6 +20,10 @@ def beside(folder: Path, text: str, *options: str, old: str | Path = SKILLS) -> 
     return run("rules", "lint", path, "--against", old, *options)
 
 
+OF_EMISSION = ("--select", "emission-above-one")
+"""Leaves out what comparisons of two rule sets find."""
+
+
 def codes(result: Finished) -> list[str]:
     found: list[dict[str, Any]] = result.json()["findings"]
     return [each["code"] for each in found]
@@ -35,18 +39,18 @@ def grown(text: str) -> str:
 
 
 def test_a_silenced_finding_that_worsens_is_told_and_fails(tmp_path: Path) -> None:
-    result = beside(tmp_path, grown(shipped(SKILLS)), "--json")
+    result = beside(tmp_path, grown(shipped(SKILLS)), "--json", *OF_EMISSION)
     assert result.status == 1
     assert sorted(codes(result)) == ["emission-above-one", "silence-outgrown"]
     assert result.json()["gone"] == []
-    text = beside(tmp_path, grown(shipped(SKILLS))).out
+    text = beside(tmp_path, grown(shipped(SKILLS)), *OF_EMISSION).out
     assert "emission is 1150, silenced up to 5.75" in text
     assert "new since skills@1.1.0: 1 error, 1 warning" in text
 
 
 def test_figures_that_are_raised_in_the_proposal_are_a_silence_of_its_own(tmp_path: Path) -> None:
     raised = changed(shipped(SKILLS), (EMISSION, "figures = { emission = 9999, at_most = 9999 }"))
-    result = beside(tmp_path, grown(raised), "--json")
+    result = beside(tmp_path, grown(raised), "--json", *OF_EMISSION)
     assert result.status == 1
     assert sorted(codes(result)) == ["emission-above-one", "silence-new"]
     left_out = changed(shipped(SKILLS), (EMISSION, ""))
@@ -106,3 +110,30 @@ def test_another_reason_and_a_narrower_silence_are_no_new_silence(tmp_path: Path
 def test_what_is_wrong_with_a_silence_goes_with_its_code(tmp_path: Path, option: str) -> None:
     result = beside(tmp_path, grown(shipped(SKILLS)), option, "emission-above-one")
     assert result.status == (1 if option == "--select" else 0)
+
+
+@pytest.mark.parametrize(
+    ("bonus", "severities"),
+    [("1.16", {"note"}), ("1.43", {"note"}), ("1.44", {"error", "warning", "note"})],
+    ids=["a little", "a quarter", "more"],
+)
+def test_what_is_a_little_beyond_a_silence_of_both_is_a_note(
+    tmp_path: Path, bonus: str, severities: set[str]
+) -> None:
+    raised = changed(shipped(SKILLS), ("early_bonus = 1.15", f"early_bonus = {bonus}"))
+    codes_of_silences = "emission-above-one,factor-above-one"
+    result = beside(tmp_path, raised, "--json", "--select", codes_of_silences)
+    assert {each["severity"] for each in result.json()["findings"]} == severities
+    assert result.status == int("error" in severities)
+
+
+def test_a_little_beyond_a_silence_of_its_own_is_an_error(tmp_path: Path) -> None:
+    raised = changed(shipped(SKILLS), ("early_bonus = 1.15", "early_bonus = 1.16"))
+    old = changed(shipped(SKILLS), (EMISSION, "figures = { emission = 5, at_most = 5 }"))
+    older = tmp_path / "old.toml"
+    older.write_text(old, encoding="utf-8")
+    newer = tmp_path / "new.toml"
+    newer.write_text(raised, encoding="utf-8")
+    result = run("rules", "lint", newer, "--against", older, "--json", *OF_EMISSION)
+    assert result.status == 1
+    assert {"emission-above-one", "silence-new", "silence-outgrown"} == set(codes(result))

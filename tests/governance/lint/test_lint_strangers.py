@@ -278,3 +278,59 @@ def test_lints_of_a_missing_package_of_ours_are_told_and_the_rest_works(
     assert "lints of consensus refused: its import failed" in found.err
     assert not [code for code in installed_lints().checks if code.startswith("consensus-")]
     assert "weights-forget" in installed_lints().checks
+
+
+LIGHTER = """
+from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import comparison
+
+tallystick_api = 1
+
+
+@comparison(
+    "acme/other-weights",
+    "warning",
+    "weights that are not those of before",
+    documentation="Acme wants weights to stay.",
+    remedy="leave the weights",
+)
+def other_weights(old, new):
+    for name, rules in new.rule_set.skill_types.items():
+        if rules.weights != old.rule_set.skill_types[name].weights:
+            yield Finding(("skill_types", name, "weights"), "other weights")
+
+
+LINTS = (other_weights,)
+"""
+
+
+def even_weights(folder: Path) -> Path:
+    path = folder / "old.toml"
+    path.write_text(
+        SOUND.replace("success = 0.6, reliability = 0.4", "success = 0.5, reliability = 0.5")
+    )
+    return path
+
+
+def test_a_stranger_s_comparison_is_made_beside_another_rule_set(
+    site: Path, rules: Path, tmp_path: Path
+) -> None:
+    offer(site, LIGHTER)
+    code = "acme/other-weights"
+    found = run("rules", "lint", rules, "--select", code, "--json")
+    assert (found.json()["findings"], found.err) == ([], "")
+    beside = run(
+        "rules", "lint", rules, "--against", even_weights(tmp_path), "--select", code, "--json"
+    )
+    assert [each["message"] for each in beside.json()["findings"]] == ["other weights"]
+
+
+def test_a_comparison_that_fails_is_told_and_the_rest_works(
+    site: Path, rules: Path, tmp_path: Path
+) -> None:
+    offer(site, LIGHTER.replace("old.rule_set", "old.nothing"))
+    found = run("rules", "lint", rules, "--against", even_weights(tmp_path), "--json")
+    assert found.status == 0
+    assert "acme/other-weights" in found.err
+    (refused,) = found.json()["refused"]
+    assert refused["name"] == "acme/other-weights"

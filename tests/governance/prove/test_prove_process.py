@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli.command import COMMAND, run
@@ -53,7 +54,7 @@ def test_the_answers_are_those_of_one_process() -> None:
 
 
 def test_without_time_everything_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process.subprocess, "Popen", None)
+    monkeypatch.setattr(process, "subprocess", None)
     reason = "time: the 0 seconds were over before it was answered"
     found = prove_within(tallystick.load(WORKFLOW), 0)
     assert {(each.status, each.reason) for each in found.answers} == {("undecided", reason)}
@@ -72,7 +73,8 @@ def test_when_the_time_is_over_what_was_answered_stays(monkeypatch: pytest.Monke
     def late(number: int, _total: int) -> None:
         if number == 2:
             # as if the next question took for ever
-            monkeypatch.setattr(process.time, "monotonic", lambda: clock() + 10**9)
+            later = SimpleNamespace(monotonic=lambda: clock() + 10**9)
+            monkeypatch.setattr(process, "time", later)
 
     scorer = tallystick.load(SKILLS)
     found = prove_within(scorer, 10**6, only=DUPLICATION, budget=10**12, progress=late).answers
@@ -105,6 +107,26 @@ def test_ctrl_c_keeps_what_was_answered(monkeypatch: pytest.MonkeyPatch, tmp_pat
     shown = run(*ENDLESS)
     assert shown.status == 128 + signal.SIGINT
     assert "  proved  counterexample  undecided\n" in shown.out
+
+
+def test_what_the_search_refutes_comes_before_any_question_that_may_not_end() -> None:
+    def interrupted(number: int, _total: int) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+
+    scorer = tallystick.load("workflow@1.0.0")
+    found = prove_within(scorer, 10**6, progress=interrupted)
+    assert found.is_stopped
+    assert _questions(found.answers) == _questions(outline(scorer))
+    refuted = [each for each in found.answers if each.status == "counterexample"]
+    # they are not the first questions
+    assert [each.property for each in refuted] == [
+        "workflow/idle-earns-nothing",
+        "workflow/short-plan",
+    ]
+    assert {each.found_by for each in refuted} == {"search"}
+    assert found.answers[0].reason == "stopped: it was not answered before the end"
+    assert sum(each.status == "undecided" for each in found.answers) == len(found.answers) - 2
 
 
 def _stub(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,17 @@ from tallystick.canonical import canonical_bytes
 from tallystick.errors import NumberError, StoreError
 from tallystick.numbers.nano import from_text
 from tallystick_state.chain import check
-from tallystick_state.event import StateEvent
+from tallystick_state.event import SampledEvent, StateEvent
 from tallystick_state.model import MinerEntry, Snapshot, State, unstructure
 from tallystick_state.store.checksums import renew
 from tallystick_state.store.store import Store
 from tallystick_state.store.tables import EVENTS
 from tallystick_state.store.transaction import LogHead, Transaction
 
+SAMPLED = (
+    *("hotkey", "skill_type", "task_id", "round", "epoch", "group", "missed"),
+    *("id", "is_record", "quality", "emission", "measures"),
+)
 EXAMPLES = settings(
     max_examples=25,
     # each example undoes what it wrote
@@ -47,6 +51,9 @@ def test_a_line_is_decoded_as_the_reference_does(drawn: StateEvent) -> None:
     line = drawn.to_line()
     assert StateEvent.from_line(line) == reference(json.loads(line)) == drawn
     assert line.encode() == canonical_bytes(json.loads(line))
+    sampled = SampledEvent.from_line(line)
+    for name in SAMPLED:
+        assert getattr(sampled, name) == getattr(drawn, name)
 
 
 @given(st.integers(-(10**40), 10**40), st.integers(0, 9))
@@ -57,10 +64,12 @@ def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: 
     try:
         expected = reference(found | {"quality": text})
     except NumberError:
-        with pytest.raises(StoreError):
-            StateEvent.from_line(line)
+        for read in (StateEvent.from_line, lambda line: SampledEvent.from_line(line).quality):
+            with pytest.raises(StoreError):
+                read(line)
     else:
         assert StateEvent.from_line(line) == expected
+        assert SampledEvent.from_line(line).quality == expected.quality
 
 
 @pytest.mark.parametrize(
@@ -80,6 +89,21 @@ def test_a_decimal_of_a_line_is_read_as_the_reference_does(number: int, places: 
 def test_a_line_that_is_no_event_is_damage(body: str) -> None:
     with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
         StateEvent.from_line(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{}",
+        "[]",
+        event(1).to_line()[:-1],
+        event(1).to_line().replace('"round":1', '"round":"1"'),
+    ],
+)
+def test_a_line_of_which_too_little_can_be_read_is_damage(body: str) -> None:
+    with pytest.raises(StoreError, match="found an event in the log that cannot be read"):
+        SampledEvent.from_line(body)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch":0,"miners":[],"thresholds":{}}'])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import attrs
 import pytest
@@ -281,7 +282,8 @@ def test_a_peer_that_fails_is_left_alone_for_a_while(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(pulling.time, "monotonic", lambda: now[0])
+    # a service in another thread of this process has the real clock
+    monkeypatch.setattr(pulling, "time", SimpleNamespace(monotonic=lambda: now[0]))
     puller = Puller(["http://127.0.0.1:9"], shelf, Limits())
     (peer,) = puller.peers
     waits = []

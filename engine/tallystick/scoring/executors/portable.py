@@ -9,7 +9,7 @@ those of their files too.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -251,11 +251,27 @@ class ScorerSpec:
     @classmethod
     def of(cls, rules: BoundRules) -> ScorerSpec:
         """Return the specification of rules."""
-        spans = tuple(
-            (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
-            for epoch, span in rules.spans()
+        (spec,) = cls.of_each([rules])
+        return spec
+
+    @classmethod
+    def of_each(cls, every: Iterable[BoundRules]) -> tuple[ScorerSpec, ...]:
+        """Return the specifications of several rules; the files of what they share are read once.
+
+        Args:
+            every: the rules.
+        """
+        installation = cache(Installation.of)
+        return tuple(
+            cls(
+                installation(rules.registry, frozenset(used_sections(rules))),
+                tuple(
+                    (epoch, tuple(map(RuleSetSpec.of, span.lines or (span,))))
+                    for epoch, span in rules.spans()
+                ),
+            )
+            for rules in every
         )
-        return cls(Installation.of(rules.registry, used_sections(rules)), spans)
 
     @property
     def digest(self) -> str:
@@ -274,9 +290,16 @@ class ScorerSpec:
 
 
 @lru_cache(maxsize=4)
+def _checked(installation: Installation) -> Registry:
+    """Return the registry of an installation that this process has, checked once."""
+    registry = installation.registry()
+    installation.check(registry)
+    return registry
+
+
+@lru_cache(maxsize=4)
 def _bound(spec: ScorerSpec) -> BoundRules:
-    registry = spec.installation.registry()
-    spec.installation.check(registry)
+    registry = _checked(spec.installation)
     bound_by_spec = {line: line.rules(registry) for _, lines in spec.spans for line in lines}
     spans = [(epoch, bound_epoch([bound_by_spec[line] for line in of])) for epoch, of in spec.spans]
     return from_epochs(spans)

@@ -7,17 +7,19 @@ import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tallystick.errors import InputError
 from tallystick.formula.text import fact_text
 from tallystick.io.inputs import opened
 from tallystick.io.pages import footer_of
 from tallystick.scoring.facts.catalog import FactCatalog, definitions_digest
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 FORMAT = 1
 """The version of the file format."""

@@ -1,0 +1,144 @@
+"""Ranges of values under a whole rule set: narrower than what is proved of the section alone.
+
+An emission is at most its proved bound, a reputation at most its ceiling, and a base weight is that
+of a skill type. A proof of an allocation knows nothing of factors, so that its ranges are wider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from math import prod
+from typing import Protocol, runtime_checkable
+
+import attrs
+
+from tallystick.numbers.nano import NANO, from_decimal
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.computation import ranges
+from tallystick_allocation.collect import CollectStep
+from tallystick_allocation.rules import QUALITY
+from tallystick_allocation.step import (
+    NOTHING,
+    UNIT,
+    AllocationStep,
+    BoundAllocation,
+    Range,
+    hull,
+)
+
+_BASE_WEIGHT = "base_weight"
+
+
+@runtime_checkable
+class _Bounded(Protocol):
+    """The values of a section whose name is that of a factor, and which bounds the factor."""
+
+    floor: Decimal
+    ceiling: Decimal
+
+
+@attrs.frozen(eq=False)
+class TypeRanges:
+    """Ranges of what records of one skill type have.
+
+    Attributes:
+        name: the skill type.
+        values: by the ``value`` of a collect step.
+        factors: by the name of a factor of weighted means.
+    """
+
+    name: str
+    values: Mapping[str, Range]
+    factors: Mapping[str, Range]
+
+    def factor(self, name: str) -> Range:
+        """Return the range of a factor; of one that nothing is known of, from a nano to 1."""
+        return self.factors.get(name, (Fraction(1, NANO), Fraction(1)))
+
+    def weighted(self, value: str, step: CollectStep) -> Range | None:
+        """Return the range of ``value · times / over``; None where the divisor can be 0."""
+        rules = step.rules
+        over = [*rules.over]
+        times = [name for name in rules.times if not _taken(over, name)]
+        low, high = self.values[value]
+        divisor = _product(over, self, 0)
+        if not divisor:
+            return None
+        largest = _product(times, self, 1) / divisor
+        return min(low * largest, Fraction()), max(high * largest, Fraction())
+
+
+def _taken(names: list[str], name: str) -> bool:
+    """Return whether a name is in a list, from which it is then taken: such factors cancel."""
+    if name not in names:
+        return False
+    names.remove(name)
+    return True
+
+
+def _product(names: list[str], ranges: TypeRanges, end: int) -> Fraction:
+    return Fraction(prod((ranges.factor(name)[end] for name in names), start=Fraction(1)))
+
+
+def ranges_of_types(rules: BoundRules) -> tuple[TypeRanges, ...]:
+    """Return the ranges of what records have, of each skill type in name order."""
+    sections = rules.rule_set.sections
+    bounded = {
+        name: (Fraction(values.floor), Fraction(values.ceiling))
+        for name, values in sections.items()
+        if isinstance(values, _Bounded)
+    }
+    result = []
+    for name, bound in sorted(rules.types.items()):
+        values = {
+            value.name if value.role == "measure" else str(value.role): (
+                Fraction(value.domain.low, NANO),
+                Fraction(value.domain.high, NANO),
+            )
+            for value in bound.values
+            if value.role in ("measure", "emission")
+            or (value.role == QUALITY and bound.has_quality)
+        }
+        weight = rules.rule_set.skill_types[name].base_weight
+        factors = dict(bounded)
+        if weight is not None:
+            factors[_BASE_WEIGHT] = (Fraction(from_decimal(weight), NANO),) * 2
+        result.append(TypeRanges(name, values, factors))
+    return tuple(result)
+
+
+def ranges_of_steps(bound: BoundAllocation, types: tuple[TypeRanges, ...]) -> dict[str, Range]:
+    """Return the range of each step, by name, as far as the rule set bounds it."""
+    known: dict[AllocationStep, Range] = {}
+    for step in bound.steps:
+        own = _weighted(step, types) if isinstance(step, CollectStep) else None
+        if own is not None:
+            known[step] = own
+    return {step.name: values for step, values in ranges(bound.steps, known).items()}
+
+
+def _weighted(step: CollectStep, types: tuple[TypeRanges, ...]) -> Range | None:
+    """Return the range of a weighted mean of records; None of any other step."""
+    rules = step.rules
+    if rules.statistic != "weighted_mean" or rules.within is not None:
+        return None
+    # a mean of ratios lies between the least and the largest of them
+    own = [
+        of_type.weighted(rules.value, step) for of_type in types if rules.value in of_type.values
+    ]
+    ends = [each for each in own if each is not None]
+    if not ends or len(ends) < len(own):
+        return None
+    if rules.missed == "zero":
+        ends.append(NOTHING)
+    if rules.empty is not None:
+        ends.append((Fraction(rules.empty),) * 2)
+    return hull(*ends)
+
+
+def range_of_value(value: str, types: tuple[TypeRanges, ...]) -> Range:
+    """Return the range of a collected value over all skill types; of an unknown one [0, 1]."""
+    known = [of_type.values[value] for of_type in types if value in of_type.values]
+    return hull(*known) if known else UNIT

@@ -1,0 +1,442 @@
+"""Allocations that forget, pay nobody, or pay the lesser more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+
+import attrs
+
+from tallystick.errors import AllocationError, FormulaError, UndecidedError
+from tallystick.formula.evaluate import evaluate
+from tallystick.numbers.nano import to_text
+from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check, less, more
+from tallystick.scoring.scorer import Scorer
+from tallystick_allocation.allocate import Allocation, allocate, roster
+from tallystick_allocation.column import Number, column_of
+from tallystick_allocation.formula_step import FormulaColumnStep
+from tallystick_allocation.lints.made_up import made_up_attributes
+from tallystick_allocation.lints.ranges import ranges_of_steps, ranges_of_types
+from tallystick_allocation.population import Miner, Population
+from tallystick_allocation.proofs import proved_allocation
+from tallystick_allocation.rules import (
+    Average,
+    ByRank,
+    CapStep,
+    Collect,
+    Equal,
+    Filter,
+    Lift,
+    Mix,
+    Pools,
+    Reserve,
+    Share,
+    ZScore,
+)
+from tallystick_allocation.step import AllocationStep, BoundAllocation, Range
+
+_SIZES = (1, 2, 3, 7, 17)
+"""Numbers of miners that are tried."""
+_COUNTED = 10**6
+"""Maximum number of tasks of a miner that are counted where a step has no limit."""
+_LONG = 1000
+"""Number of tasks beyond which a newcomer waits too long for its full value."""
+
+
+@attrs.frozen
+class _Probe:
+    """An allocation from one column on, which all of it passes through.
+
+    Attributes:
+        bound: the allocation.
+        column: the step whose values are made up.
+        within: the range of these.
+    """
+
+    bound: BoundAllocation
+    column: AllocationStep
+    within: Range
+
+    def run(self, values: Sequence[Fraction]) -> Allocation | None:
+        """Return the weights of as many miners; None where a step refuses them."""
+        names = [f"miner-{number:03}" for number in range(len(values))]
+        asked = self.bound.miner_attributes
+        miners = tuple(
+            Miner(name, uid, made_up_attributes(asked, name)) for uid, name in enumerate(names)
+        )
+        of_round = made_up_attributes(self.bound.round_attributes, "")
+        population = Population(miners, round=of_round)
+        keys = roster(self.bound, population)
+        cells = dict(zip(names, values, strict=True))
+        columns = {self.column.name: column_of(cells.get(key) for key in keys)}
+        try:
+            return allocate(self.bound, population, columns)
+        except AllocationError:
+            return None
+
+    def spread(self, miners: int) -> list[Fraction]:
+        """Values of so many miners, ascending, all within the range and above its lower end."""
+        low, high = self.within
+        return [low + (high - low) * Fraction(index, miners) for index in range(1, miners + 1)]
+
+
+def _bound(scorer: Scorer) -> BoundAllocation | None:
+    return proved_allocation(scorer)
+
+
+def _probe(scorer: Scorer) -> _Probe | None:
+    """Return the allocation from the first column that all weights come of; None without one."""
+    bound = _bound(scorer)
+    if bound is None:
+        return None
+    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+    # what is carried is not of one round
+    first = max((bound.steps.index(step) for step in bound.carried), default=0)
+    for step in bound.steps[first:-1]:
+        low, high = ranges[step.name]
+        if step.shape == "flat" and high > 0:
+            after = bound.needed((bound.weight,), {step.name: Number(None)})
+            if not any(isinstance(each.rules, Collect) for each in after):
+                return _Probe(bound, step, (max(low, Fraction()), high))
+    return None
+
+
+@check(
+    "allocation-unread",
+    "note",
+    "a step that no weight comes of",
+    documentation=(
+        "A step adds a column. One that neither the weight nor another step reads is computed and "
+        "thrown away, and is mostly the trace of a wrong name."
+    ),
+    remedy="read it where it is meant, or leave it out",
+)
+def _unread(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.unread:
+        if step is not bound.weight:  # type: ignore[union-attr]  # it has steps
+            yield Finding(step.origin, f"no step reads {step.name}", {"step": step.name})
+
+
+@check(
+    "share-undefined",
+    "note",
+    "a share of nothing leaves all without weights",
+    documentation=(
+        "The sum of a column can be 0, and the step says that its shares are undefined then: the "
+        "whole allocation is refused, and nobody has a weight."
+    ),
+    remedy='say zero = "zero" or zero = "equal", or silence it with the reason',
+)
+def _share_undefined(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        rules = step.rules
+        if not isinstance(rules, Share) or rules.zero != "refuse":
+            continue
+        cancels = _keeps_negative(step, bound)  # type: ignore[arg-type]  # it has steps
+        if cancels or not _has_some(step.inputs[0]):
+            when = f"{rules.of} sums to 0" if cancels else f"all of {rules.of} is 0"
+            yield Finding(
+                (*step.origin, "zero"),
+                f"where {when}, {step.name} has no shares, and nobody a weight",
+                {"step": step.name, "of": rules.of},
+            )
+
+
+@check(
+    "share-turned",
+    "note",
+    "a sum below 0 turns shares round",
+    documentation=(
+        "The step keeps values below 0 of a column that can have them. A share is a value over the "
+        "sum: where that is below 0, who has more of the column has less of the shares; where it "
+        "is near 0, shares are large."
+    ),
+    remedy='say below = "refuse", lift the column before, or silence it with the reason',
+)
+def _share_turned(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        if _keeps_negative(step, bound):  # type: ignore[arg-type]  # it has steps
+            of = step.inputs[0].name
+            yield Finding(
+                (*step.origin, "below"),
+                f"where {of} sums to less than 0, who has more of it has less of {step.name}",
+                {"step": step.name, "of": of},
+            )
+
+
+def _keeps_negative(step: AllocationStep, bound: BoundAllocation) -> bool:
+    """Return whether a step makes shares of values that can be below 0."""
+    rules = step.rules
+    return isinstance(rules, Share) and rules.below == "keep" and bound.ranges[rules.of][0] < 0
+
+
+def _has_some(step: AllocationStep) -> bool:
+    """Return whether a column has a value above 0 wherever it has one."""
+    rules = step.rules
+    match rules:
+        case Average() | Equal():
+            return True
+        case Filter():
+            return rules.others == "drop" and rules.above is not None and rules.above >= 0
+        case Lift():
+            return rules.lowest > 0
+        case Share():
+            return rules.zero != "zero"
+        case ByRank():
+            return not rules.parts or rules.parts[0] > 0
+        case CapStep() | Pools() | Mix() | Reserve():
+            return all(map(_has_some, step.inputs))
+    return False
+
+
+@check(
+    "cap-cannot-hold",
+    "warning",
+    "a cap that weights exceed, or that leaves nobody with one",
+    more("miners"),
+    documentation=(
+        "Weights sum to 1, so that n miners cannot all be below a share of 1/n. With "
+        'excess = "once" what is taken from some can lift others above the cap, and stays; with '
+        '"water_filling" and without lowest_share too few miners have no weights at all.'
+    ),
+    remedy='say excess = "water_filling" and lowest_share = "one_over_miners"',
+)
+def _cap_cannot_hold(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        rules = step.rules
+        if isinstance(rules, CapStep) and rules.lowest_share is None:
+            least = ceil(1 / rules.share)
+            what = "exceed it" if rules.excess == "once" else "have no weights"
+            yield Finding(
+                (*step.origin, "share"),
+                f"fewer than {least} miners {what}: the cap is {rules.share}",
+                {"miners": least, "share": str(rules.share)},
+            )
+
+
+@check(
+    "z-score-flat",
+    "note",
+    "miners that are alike have no deviation",
+    documentation=(
+        "The standard deviation of equal values is 0. The step then gives its value of flat to "
+        "all, and with one miner, or where all fail alike, that alone decides."
+    ),
+    remedy="say by flat what is meant, or silence it with the reason",
+)
+def _z_score_flat(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        rules = step.rules
+        if isinstance(rules, ZScore):
+            yield Finding(
+                step.origin,
+                f"equal values of {rules.of} all become {rules.flat}",
+                {"step": step.name, "flat": str(rules.flat)},
+            )
+
+
+@check(
+    "allocation-nobody",
+    "error",
+    "miners with the best values have no weight",
+    documentation=(
+        "Computed for 1 to 17 miners whose values are spread over the range that the column can "
+        "have, up to its greatest: nobody gets a weight above 0, or a step refuses them all."
+    ),
+    remedy="look at the steps from that column on: tallystick allocate --explain shows each",
+)
+def _nobody(scorer: Scorer) -> Iterator[Finding]:
+    probe = _probe(scorer)
+    if probe is None:
+        return
+    empty = []
+    for miners in _SIZES:
+        result = probe.run(probe.spread(miners))
+        if result is None or not any(result.weights.values()):
+            empty.append(miners)
+    if len(empty) == len(_SIZES):
+        yield Finding(
+            probe.column.origin,
+            f"whatever {probe.column.name} is, nobody has a weight",
+            {"step": probe.column.name, "miners": list(_SIZES)},
+        )
+
+
+@check(
+    "allocation-inverts",
+    "warning",
+    "who has more gets less",
+    documentation=(
+        "Computed for 1 to 17 miners whose values are spread over the range that the column can "
+        "have. The greater of two values gets the smaller weight: it pays to do worse."
+    ),
+    remedy="order parts from the first place down, and spread the excess of a cap by water-filling",
+)
+def _inverts(scorer: Scorer) -> Iterator[Finding]:
+    probe = _probe(scorer)
+    if probe is None:
+        return
+    for miners in _SIZES:
+        values = probe.spread(miners)
+        result = probe.run(values)
+        weights = (
+            [] if result is None else [result.weights.get(m.hotkey, 0) for m in _miners(result)]
+        )
+        for index in range(1, len(weights)):
+            if weights[index] < weights[index - 1]:
+                less, more = weights[index], weights[index - 1]
+                yield Finding(
+                    probe.column.origin,
+                    f"of {miners} miners, who has {_text(values[index])} of {probe.column.name} "
+                    f"gets {to_text(less)}, and who has {_text(values[index - 1])} gets "
+                    f"{to_text(more)}",
+                    {
+                        "step": probe.column.name,
+                        "miners": miners,
+                        "values": [_text(values[index - 1]), _text(values[index])],
+                        "weights": [to_text(more), to_text(less)],
+                    },
+                )
+                return
+
+
+def _miners(found: Allocation) -> Sequence[Miner]:
+    return found.given.population.miners
+
+
+def _text(value: Fraction) -> str:
+    return to_text(round(value * 10**9))
+
+
+@check(
+    "filter-above-all",
+    "error",
+    "a filter that no value passes",
+    more("bound"),
+    less("highest"),
+    documentation=(
+        "The range of the column is that of the rule set: an emission is at most its proved bound, "
+        "a reputation at most its ceiling, a base weight that of a skill type. A filter that asks "
+        "for more than that keeps nobody."
+    ),
+    remedy="lower the bound below what the column can be",
+)
+def _filter_above_all(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    if bound is None:
+        return
+    ranges = ranges_of_steps(bound, ranges_of_types(scorer))
+    for step in bound.steps:
+        rules = step.rules
+        if not isinstance(rules, Filter):
+            continue
+        highest = ranges[rules.of][1]
+        least = rules.at_least
+        lowest = min(least.values(), default=None) if isinstance(least, Mapping) else least
+        for key, edge in (("above", rules.above), ("at_least", lowest)):
+            is_beyond = edge is not None and (
+                edge > highest or (key == "above" and edge == highest)
+            )
+            if edge is not None and is_beyond:
+                yield Finding(
+                    (*step.origin, key),
+                    f"{rules.of} is at most {_text(highest)}, and the filter asks for "
+                    f"{'more than' if key == 'above' else 'at least'} {edge}",
+                    {"bound": str(edge), "highest": _text(highest)},
+                )
+
+
+@check(
+    "warm-up-too-long",
+    "warning",
+    "a formula of a count that reaches its full value late or never",
+    more("tasks"),
+    documentation=(
+        "A formula that rises with a number of tasks up to a greatest value is searched for the "
+        "least number at which it has it. Beyond a thousand tasks, or beyond as many as the step "
+        "counts, a newcomer never has what others have."
+    ),
+    remedy="lower the number of tasks, or count as many as the formula asks for",
+)
+def _warm_up_too_long(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        if not isinstance(step, FormulaColumnStep):
+            continue
+        for count in step.inputs:
+            counted = count.rules
+            if not isinstance(counted, Collect) or counted.statistic != "count":
+                continue
+            most = counted.last or _COUNTED
+            needed = _tasks_to_full(step, count.name)
+            if needed is not None and (needed > most or needed > _LONG):
+                counts = f", and {count.name} counts {most} at most" if needed > most else ""
+                yield Finding(
+                    step.origin,
+                    f"{step.name} has its full value from {needed} tasks on{counts}",
+                    {"step": step.name, "tasks": needed, "counted": most},
+                )
+
+
+def _tasks_to_full(step: FormulaColumnStep, count: str) -> int | None:
+    """Return the least count at which a formula has its value at very many; None if it falls."""
+    others = {name: Fraction(1) for name in step.formula.published}
+
+    def value(tasks: int) -> Fraction | None:
+        try:
+            result = evaluate(step.tree, {}, {**others, count: Fraction(tasks)})
+        except (FormulaError, UndecidedError):
+            return None
+        return result if isinstance(result, Fraction) else None
+
+    full = value(_COUNTED)
+    if full is None or value(_COUNTED // 2) != full or value(0) == full:
+        return None
+    low, high = 0, _COUNTED // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if value(middle) == full else (middle, high)
+    return high
+
+
+@check(
+    "one-task-decides",
+    "warning",
+    "a window of one task",
+    documentation=(
+        "Of all tasks of a miner the newest alone counts, so that one lucky answer makes a weight, "
+        "and one unlucky answer ends it. Whatever was done before is forgotten."
+    ),
+    remedy="let more tasks count",
+)
+def _one_task_decides(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.needed((bound.weight,), {}):
+        rules = step.rules
+        if isinstance(rules, Collect) and rules.statistic != "count" and rules.last == 1:
+            yield Finding((*step.origin, "last"), f"{step.name} is of the newest task alone", {})
+
+
+@check(
+    "average-forgets",
+    "warning",
+    "a moving average that is the newest value alone",
+    documentation=(
+        "An average carries the values of the rounds before. With a share of 1 for new ones these "
+        "count nothing, and the step only looks like a memory."
+    ),
+    remedy="lower the share of new values, or leave the step out",
+)
+def _average_forgets(scorer: Scorer) -> Iterator[Finding]:
+    bound = _bound(scorer)
+    for step in () if bound is None else bound.steps:
+        if isinstance(step.rules, Average) and step.rules.new == 1:
+            message = f"{step.name} is the newest {step.rules.of} alone"
+            yield Finding((*step.origin, "new"), message, {"step": step.name})

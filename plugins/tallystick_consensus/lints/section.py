@@ -1,0 +1,287 @@
+"""Lints of a consensus: what it pays for that nobody may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tallystick.formula.facts.fact import name_of, path_of
+from tallystick.numbers.nano import NANO, to_text
+from tallystick.numbers.text import numbered
+from tallystick.rules.findings import Finding, one_of
+from tallystick.scoring.lint import check, less, more
+from tallystick.scoring.scorer import Scorer
+from tallystick_consensus.binding import BoundConsensus
+from tallystick_consensus.member_facts import FACTS
+from tallystick_consensus.run import bound_consensus
+from tallystick_consensus.signals import breakdown_at
+
+if TYPE_CHECKING:
+    from tallystick.rules.toml import KeyPath
+
+_SECTION = "consensus"
+_FLAGGED = 1000
+"""Number of findings of somebody who flags everything."""
+_STEPS = 200
+_CLIFF = NANO // 10
+"""Minimum height of a fall over one half-nano of risk that is reported."""
+
+
+def _bound(scorer: Scorer) -> Iterator[BoundConsensus]:
+    result = bound_consensus(scorer)
+    if result is not None:
+        yield result
+
+
+def _path(*keys: str) -> KeyPath:
+    return (_SECTION, *keys)
+
+
+@check(
+    "consensus-order",
+    "warning",
+    "the order of the members decides a tie",
+    documentation=(
+        "Of verdicts that are equally frequent the one of the first member counts. So whoever "
+        "orders the members decides what the others earn."
+    ),
+    remedy='write verdict_tie = "own_then_strictest"',
+)
+def _order(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        if bound.rules.verdict_tie == "first_member":
+            evidence = {"tie": bound.rules.verdict_tie}
+            yield Finding(_path("verdict_tie"), "the first member decides a tie", evidence)
+
+
+@check(
+    "consensus-self-vote",
+    "warning",
+    "a member votes for itself",
+    less("others"),
+    documentation=(
+        "The own submission counts among those that it is compared with, so fewer others than a "
+        "quorum make what a member says agreed."
+    ),
+    remedy='write voters = "others"',
+)
+def _self_vote(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        members = bound.rules.minimum_valid
+        voting = bound.voting(members)
+        if voting.own_vote:
+            others = voting.quorum - 1
+            yield Finding(
+                _path("voters"),
+                f"in a group of {members} what one says is agreed with {numbered(others, 'other')}",
+                {"members": members, "others": others},
+            )
+
+
+@check(
+    "consensus-buckets",
+    "warning",
+    "neighbouring lines can differ, and distant ones can be the same",
+    more("size"),
+    documentation=(
+        "Lines are divided by the size of a bucket. Two findings in lines that follow each other "
+        "are different where a bucket ends between them."
+    ),
+    remedy='write finding_lines = { mode = "within", … }',
+)
+def _buckets(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        size = bound.rules.finding_lines.size
+        if size is not None and size > 1:
+            yield Finding(
+                _path("finding_lines", "mode"),
+                f"lines {size - 1} and {size} differ, and 0 and {size - 1} are the same",
+                {"size": size},
+            )
+
+
+@check(
+    "consensus-recall-unbound",
+    "warning",
+    "flagging everything keeps the whole recall",
+    more("recall"),
+    less("precision"),
+    documentation=(
+        "Where the recall does not follow the precision, who submits as many findings as a list "
+        "may have loses the precision alone. Computed for one finding that is agreed among 1000."
+    ),
+    remedy="take a formula whose recall is bounded by the precision, such as consensus/recall@2",
+)
+def _recall_unbound(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        outlying = _FLAGGED - 1 if bound.rules.outliers_below else 0
+        result = _computed(bound, mine=_FLAGGED, agreed=1, shared=1, outliers=outlying)
+        recall, precision = result["findings_recall"], result["findings_precision"]
+        if recall > 2 * precision:
+            evidence = {"recall": to_text(recall), "precision": to_text(precision)}
+            yield Finding(
+                _path("components", "findings_recall"),
+                f"one agreed finding among {_FLAGGED} has a recall of {evidence['recall']}, and a "
+                f"precision of {evidence['precision']}",
+                evidence,
+            )
+
+
+@check(
+    "consensus-nothing-agreed",
+    "warning",
+    "members who agree that there is nothing lack a part",
+    less("value"),
+    documentation=(
+        "Members who find nothing, and recommend nothing, are of one mind. A component that is "
+        "below 1 then costs all of them a part, whatever they do."
+    ),
+    remedy="take a formula that is 1 where nobody has anything, such as consensus/policy-f@1",
+)
+def _nothing_agreed(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        for name, value in _computed(bound).items():
+            if value < NANO:
+                yield Finding(
+                    _path("components", name),
+                    f"{name} is {to_text(value)} where nobody has anything",
+                    {"component": name, "value": to_text(value)},
+                )
+
+
+@check(
+    "consensus-inexpressible",
+    "warning",
+    "a policy is compared with what no policy can say",
+    documentation=(
+        "Capabilities of kinds that no permission names are agreed all the same, so a policy that "
+        "says everything that it can does not reach 1."
+    ),
+    remedy='write policy.kinds = "expressible"',
+)
+def _inexpressible(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        permitted = set(bound.rules.permits.values())
+        silent = [kind for kind in bound.rules.capability_kinds if kind not in permitted]
+        if bound.compared_kinds is None and silent:
+            yield Finding(
+                _path("policy", "kinds"),
+                f"no permission can say {one_of(silent)}",
+                {"kinds": one_of(silent)},
+            )
+
+
+@check(
+    "consensus-denial-permits",
+    "warning",
+    "a denial counts as a permission",
+    documentation=(
+        "What a policy denies is compared with capabilities as what it permits is: who forbids "
+        "what others found earns what who allows it earns."
+    ),
+    remedy='write policy.denials = "remove"',
+)
+def _denial_permits(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        if bound.denials_permit and bound.rules.denies:
+            named = one_of(bound.rules.denies)
+            evidence = {"denials": named}
+            yield Finding(_path("policy", "denials"), f"{named} counts as a permission", evidence)
+
+
+@check(
+    "consensus-breakdown-of-one",
+    "warning",
+    "one diverging member is a breakdown of its group",
+    more("members"),
+    documentation=(
+        "A breakdown asks to run every submission again. In the smallest group one member alone "
+        "brings it about."
+    ),
+    remedy='write signals.breakdown.round = "up", or raise its minimum',
+)
+def _breakdown_of_one(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        members = bound.rules.minimum_valid
+        if breakdown_at(members, bound.rules.signals.breakdown) == 1:
+            yield Finding(
+                _path("signals", "breakdown"),
+                f"one of {members} members that diverges is a breakdown",
+                {"members": members},
+            )
+
+
+@check(
+    "consensus-missing-side",
+    "warning",
+    "a member without auditors counts as wholly aligned with them",
+    documentation=(
+        "Collusion is much agreement with primaries and little with auditors. Where a missing side "
+        "counts as full agreement, groups without auditors hide who colludes."
+    ),
+    remedy='write alignment.missing_side = "no_row"',
+)
+def _missing_side(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        if bound.rules.alignment.missing_side == "one":
+            yield Finding(
+                _path("alignment", "missing_side"),
+                "without auditors the alignment with them is 1.000000000",
+                {"alignment": to_text(NANO)},
+            )
+
+
+@check(
+    "consensus-cliff",
+    "note",
+    "half a nano of risk decides much",
+    more("height"),
+    documentation=(
+        "The agreement on the risk falls in steps. Who is just beyond one loses as much as who is "
+        "far from it. Searched over all distances from the median."
+    ),
+    remedy="take a formula that falls evenly, or accept it with a reason",
+)
+def _cliff(scorer: Scorer) -> Iterator[Finding]:
+    for bound in _bound(scorer):
+        for position, before, after in _cliffs(bound):
+            height = abs(before - after)
+            evidence = {"position": to_text(position), "height": to_text(height)}
+            yield Finding(
+                _path("components", "risk_agreement"),
+                f"beyond a distance of {evidence['position']} the agreement falls by "
+                f"{evidence['height']}",
+                evidence,
+            )
+
+
+def _computed(bound: BoundConsensus, **facts: int) -> dict[str, int]:
+    """Return the components of a member with some facts of its findings, and of its risk."""
+    values = [
+        facts.get(name_of(fact), 0) if path_of(fact) in {"findings", "risk_score"} else 0
+        for fact in FACTS
+    ]
+    return bound.computed(values)
+
+
+def _cliffs(bound: BoundConsensus) -> Iterator[tuple[int, int, int]]:
+    """Yield steep falls of the agreement on the risk: the distance in nano, and both values."""
+
+    def agreement(gap: int) -> int:
+        return _computed(bound, risk_gap=gap)["risk_agreement"]
+
+    points = [2 * NANO * step // _STEPS for step in range(_STEPS + 1)]
+    for low, high in pairwise(points):
+        if abs(agreement(low) - agreement(high)) >= _CLIFF:
+            edge = _edge(agreement, low, high)
+            yield edge // 2, agreement(edge), agreement(edge + 1)
+
+
+def _edge(agreement: Callable[[int], int], low: int, high: int) -> int:
+    """Return the last distance in half-nano before a fall."""
+    before = agreement(low)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if agreement(middle) == before else (low, middle)
+    return low

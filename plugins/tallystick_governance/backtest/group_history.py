@@ -1,0 +1,296 @@
+"""The groups of a history, by which each candidate computes the consensus of its records.
+
+The members of a group said the same under every candidate; what the group makes of it follows from
+`[consensus]`. So the records of a history are filled once for each consensus that candidates have,
+as ``round close --groups`` fills them, and only the columns that this changes are kept apart.
+A record that any consensus refuses is rejected for all candidates.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from tallystick.errors import InputError, RecordError, cause_lines
+from tallystick.io.sources import input_digest
+from tallystick.numbers import text
+from tallystick.records.decoding import Decoded, Decoder, Item, MissedDeadline
+from tallystick.records.identity import whose
+from tallystick.records.rejects import Reject
+from tallystick.scoring.facts.batch import FactBatch, FactRows
+from tallystick.scoring.facts.extraction import Extractor
+from tallystick.scoring.facts.source import FactsChunk
+from tallystick_consensus.rules import CONSENSUS
+from tallystick_consensus.run import GroupFile
+from tallystick_state.collusion import collusion_flags
+from tallystick_state.event import AGE, StateEvent
+from tallystick_state.record_columns import RecordColumns
+from tallystick_state.round_groups import RoundGroups
+from tallystick_state.rules import StateRules
+
+if TYPE_CHECKING:
+    from tallystick.io.chunks import Chunk
+    from tallystick.scoring.bound_rules import BoundRules
+    from tallystick_governance.backtest.candidates import Candidate
+
+_LEFT_OUT = frozenset({"unknown-skill-type", "no-consensus"})
+"""Codes of groups that the rules of one candidate have no consensus of: their records have none."""
+
+
+@attrs.frozen(eq=False)
+class GroupHistory:
+    """The groups of a history under some candidates.
+
+    Attributes:
+        path: a file of groups.
+        digest: of the file.
+        distinct: the rules of one candidate for each consensus that candidates have.
+    """
+
+    path: Path
+    digest: str
+    distinct: tuple[BoundRules, ...]
+
+    @classmethod
+    def of(cls, path: Path, candidates: Sequence[Candidate]) -> GroupHistory:
+        """Take a file of groups for some candidates, and read nothing but its digest.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        distinct: list[BoundRules] = []
+        for candidate in candidates:
+            if not any(_consensus(candidate.rules) == _consensus(rules) for rules in distinct):
+                distinct.append(candidate.rules)
+        return cls(path, input_digest(path), tuple(distinct))
+
+    @property
+    def place(self) -> tuple[Path, str]:
+        """The file and its digest, which workers can be sent."""
+        # workers may have another working directory
+        return self.path.absolute(), self.digest
+
+    def variant(self, rules: BoundRules) -> int:
+        """Return the position of the consensus of a candidate among the different ones."""
+        own = _consensus(rules)
+        return next(n for n, rules in enumerate(self.distinct) if _consensus(rules) == own)
+
+    def numbered(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return some candidates, each with the position of its consensus."""
+        return [attrs.evolve(each, variant=self.variant(each.rules)) for each in candidates]
+
+    def groups_of(self, rules: BoundRules) -> RoundGroups | None:
+        """Return the groups as a candidate computes them; None where it has no consensus."""
+        return self._variants[self.variant(rules)]
+
+    @cached_property
+    def _variants(self) -> list[RoundGroups | None]:
+        """The groups under each consensus.
+
+        Raises:
+            InputError: the file cannot be read, or a line is no group.
+        """
+        variants: list[RoundGroups | None] = []
+        for rules in self.distinct:
+            groups = None
+            if _has_consensus(rules):
+                # seeds draw who is to be run again, and nothing of a score
+                groups = RoundGroups.of(GroupFile(self.path).lines(), rules, {})
+                refused = [reject for reject in groups.rejects if reject.code not in _LEFT_OUT]
+                if refused:
+                    many = text.numbered(len(refused), "bad line")
+                    head = f"{self.path}: found {many}, expected groups"
+                    raise InputError("\n".join([head, *cause_lines(str(self.path), refused)]))
+            variants.append(groups)
+        return variants
+
+    def batch(self, chunk: Chunk, decoder: Decoder, extractor: Extractor) -> FactBatch:
+        """Return the facts of a chunk, with the consensus of each candidate.
+
+        Raises:
+            InputError: it cannot be read, or holds facts alone.
+        """
+        if isinstance(chunk, FactsChunk):
+            raise InputError(
+                f"found facts beside the groups {self.path}, expected records: what a group makes "
+                "of them is another fact under each candidate"
+            )
+        items = [*chunk.items()]
+        decoded = [*decoder.records(items, chunk.first)]
+        return _merged(
+            [
+                extractor.decoded_facts(
+                    decoded if groups is None else _filled(decoded, items, decoder, groups),
+                    items,
+                    chunk.first,
+                )
+                for groups in self._variants
+            ]
+        )
+
+    def check_used(self) -> None:
+        """Refuse groups that no candidate has a consensus of.
+
+        Raises:
+            InputError: no candidate has a consensus.
+        """
+        if not any(map(_has_consensus, self.distinct)):
+            names = ", ".join(rules.rule_set.reference for rules in self.distinct)
+            raise InputError(
+                f"{self.path}: found groups and no [consensus] in {names}, expected a candidate "
+                "that has it, or no groups"
+            )
+
+    def check_joined(self) -> None:
+        """Refuse groups none of which is that of a record.
+
+        Raises:
+            InputError: they are of other records.
+        """
+        for groups in self._variants:
+            if groups is not None:
+                groups.check_joined(str(self.path))
+
+
+def _has_consensus(rules: BoundRules) -> bool:
+    return any(span.rule_set.section(CONSENSUS) is not None for _, span in rules.spans())
+
+
+def _consensus(rules: BoundRules) -> list[tuple[object, ...]]:
+    """Return what decides the consensus of the groups of each epoch."""
+    parts: list[tuple[object, ...]] = []
+    for begin, span in rules.spans():
+        section = span.rule_set.section(CONSENSUS)
+        parts.append((begin, section, sorted(span.types)))
+    return parts
+
+
+def _filled(
+    decoded: Sequence[tuple[int, Decoded]],
+    items: Sequence[Item],
+    decoder: Decoder,
+    groups: RoundGroups,
+) -> Iterator[tuple[int, Decoded]]:
+    """Yield records with the consensus of their groups."""
+    for (number, outcome), item in zip(decoded, items, strict=True):
+        if isinstance(outcome, Reject):
+            groups.pass_over(item)
+            yield number, outcome
+            continue
+        record = outcome.record if isinstance(outcome, MissedDeadline) else outcome
+        try:
+            filled: Any = groups.applied(record, item)
+        except RecordError as error:
+            yield number, Reject.of(error, number, whose(item))
+            continue
+        if filled is item:
+            yield number, outcome
+        else:
+            take: Any = decoder.decode if isinstance(filled, bytes) else decoder.convert
+            yield number, take(filled, number)
+
+
+# columns that differ by consensus
+
+
+def _key(digest: str, variant: int) -> str:
+    """Return the key of a column of a consensus that is not the first."""
+    return f"{digest}@{variant}"
+
+
+def under(rows: FactRows, variant: int) -> FactRows:
+    """Return rows with the facts that they have under a consensus."""
+    if not variant:
+        return rows
+    end = _key("", variant)
+    own = {key.removesuffix(end): c for key, c in rows.facts.items() if key.endswith(end)}
+    return attrs.evolve(rows, facts={**rows.facts, **own}) if own else rows
+
+
+def _merged(batches: Sequence[FactBatch]) -> FactBatch:
+    """Return the batch of the first consensus, with the columns of the others where they differ."""
+    first, *others = batches
+    rejects = {reject.line: reject for batch in reversed(batches) for reject in batch.rejects}
+    types: dict[str, FactRows] = {}
+    for name, rows in first.types.items():
+        kept = rows.select(~np.isin(rows.record, [*rejects])) if rejects else rows
+        if not len(kept):
+            continue
+        facts = dict(kept.facts)
+        for variant, batch in enumerate(others, 1):
+            other = batch.types[name]
+            other = other.select(np.isin(other.record, kept.record))
+            for digest, column in other.facts.items():
+                if not np.array_equal(column, kept.facts[digest]):
+                    facts[_key(digest, variant)] = column
+        types[name] = attrs.evolve(kept, facts=facts)
+    ordered = tuple(rejects[line] for line in sorted(rejects))
+    return FactBatch(first.first, first.lines, types, ordered)
+
+
+# what follows from how alike the members of groups are
+
+
+class Alignments:
+    """The records of a replay that have an alignment, and whom the engine flagged for them."""
+
+    def __init__(self, groups: RoundGroups) -> None:
+        """Begin without records.
+
+        Args:
+            groups: of the history, as a candidate computes them.
+        """
+        self._groups = groups
+        self._by_epoch = defaultdict[int, list[StateEvent]](list)
+        self._by_miner = defaultdict[str, list[StateEvent]](list)
+        self._flagged = defaultdict[tuple[str, str], list[int]](list)
+
+    def flags(
+        self, epoch: int, records: Iterable[RecordColumns], rules: StateRules
+    ) -> list[StateEvent]:
+        """Return the flags that the engine gives as an epoch closes, and note them.
+
+        Args:
+            epoch: that closes.
+            records: all that were recorded in it.
+            rules: of the epoch.
+        """
+        for part in records:
+            for event in self._aligned(part):
+                self._by_epoch[epoch].append(event)
+                self._by_miner[event.hotkey].append(event)
+        flags = collusion_flags(epoch, rules.type_rules.get, self)
+        for flag in flags:
+            self._flagged[flag.hotkey, flag.skill_type].append(flag.round)
+        return flags
+
+    def _aligned(self, part: RecordColumns) -> Iterator[StateEvent]:
+        """Yield the events of records that have an alignment."""
+        columns = (part.validator, part.hotkey, part.task_id)
+        names = [[column.names[code] for code in column.codes.tolist()] for column in columns]
+        numbers = (np.asarray(part.round).tolist(), np.asarray(part.epoch).tolist())
+        for validator, hotkey, task, round_number, epoch in zip(*names, *numbers, strict=True):
+            event = StateEvent(validator, hotkey, part.skill_type, task, round_number, epoch)
+            noted = self._groups.noted(event)
+            if noted.alignment is not None:
+                yield noted
+
+    # what a log has of them
+
+    def aligned_events(self, counted_in: int) -> Iterable[StateEvent]:
+        """Return the records of an epoch."""
+        return self._by_epoch[counted_in]
+
+    def scored(self, hotkey: str) -> Iterable[StateEvent]:
+        """Return the records of a miner, newest first."""
+        return sorted(self._by_miner[hotkey], key=AGE, reverse=True)
+
+    def flagged_rounds(self, hotkey: str, skill_type: str) -> Iterable[int]:
+        """Return the rounds for which a miner was flagged in a skill type."""
+        return self._flagged[hotkey, skill_type]

@@ -1,0 +1,1 @@
+"""Simulations for governance: what miners will do under a rule set, and under a change of it."""

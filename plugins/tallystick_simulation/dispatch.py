@@ -1,0 +1,282 @@
+"""Dispatches: the tasks that a group of a skill type is given in a round, and its answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+
+import attrs
+import numpy as np
+
+from tallystick.canonical import canonical_bytes
+from tallystick.formula.columns import Column
+from tallystick.numbers.nano import NANO
+from tallystick.records.decoding import MISSED
+from tallystick.scoring.bound import BoundType
+from tallystick_simulation.network import Network, Participant, Table
+from tallystick_simulation.pool import Key
+from tallystick_simulation.strategy import HONEST, MinerStrategy
+from tallystick_simulation.switches import Switches
+from tallystick_simulation.type_run import NO_CONSENSUS, Alignment, GroupKey, TypeRun
+from tallystick_state.groups import Group, select_group
+from tallystick_state.miners import FLAG
+from tallystick_state.model import State
+from tallystick_state.rules import StateRules
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
+
+_HUNDRED = 100
+_JUDGING = {"good_tasks", "least_work"}
+"""Ways to choose an answer by its quality."""
+_COALITIONS = 1_000
+"""Variants from here on are those of coalitions."""
+_LADDER = (100, 80, 60, 40, 20)
+"""Accuracies, in hundredths of its own, among which a miner looks for the least work."""
+_LARGEST = 1 << 31
+_MOST_MEMBERS = 16
+"""Maximum number of members of a group."""
+NO_PENALTY = -1
+"""The place of no penalty among the penalties."""
+_DRAWS = 1 << 10
+"""Maximum number of columns of draws that are kept."""
+_BYTES, _DROPPED, _KEPT = 8, 33, 31
+"""Bytes of a draw, and the bits of them that are dropped and kept."""
+
+
+@attrs.frozen(eq=False)
+class Dispatch:
+    """The answers of a group in a round: a row of each table for each member, a column a task.
+
+    Attributes:
+        number: of the round.
+        hotkeys: of the members.
+        places: of their participants.
+        roles: their codes.
+        rows: of the pool; -1 for no answer.
+        consensus: places among those of the type.
+        penalties: places among the penalties; -1 for none.
+        alignments: of each answer.
+    """
+
+    number: int
+    hotkeys: tuple[str, ...]
+    places: Column
+    roles: Column
+    rows: Table
+    consensus: Table
+    penalties: Table
+    alignments: tuple[tuple[Alignment, ...], ...]
+
+
+@attrs.define
+class Dispatcher:
+    """Selects groups and lets their members answer.
+
+    Attributes:
+        network: whose rounds they are.
+        rules: of the state.
+        switches: told how groups were selected.
+        owner: the place of the participant of each hotkey.
+        defected: places of participants that do what follows in their strategies.
+    """
+
+    network: Network
+    rules: StateRules
+    switches: Switches
+    owner: dict[str, int]
+    defected: set[int]
+    _streaks: dict[str, Counter[str]] = attrs.field(
+        factory=lambda: defaultdict(Counter), init=False
+    )
+    _turns: Counter[str] = attrs.field(factory=Counter, init=False)
+    _declared_in: tuple[State, frozenset[str]] | None = attrs.field(default=None, init=False)
+
+    def dispatch(self, state: State, of_type: TypeRun, number: int) -> Dispatch | None:
+        """Return the answers of the group of a type in a round; None where it has no members.
+
+        Args:
+            state: as the epoch began.
+            of_type: the skill type.
+            number: of the round.
+        """
+        network, name = self.network, of_type.bound.name
+        members, has_consensus = self._members(state, name, number)
+        if not members:
+            return None
+        tasks = draws((network.seed, "tasks", name, number), network.tasks, of_type.pool.tasks)
+        rows = np.stack([self._rows(of_type, hotkey, members, tasks) for hotkey, _ in members])
+        places = np.array([self.owner[hotkey] for hotkey, _ in members])
+        roles = np.array([role for _, role in members])
+        consensus: Table = np.full((len(members), network.tasks), NO_CONSENSUS, np.int64)
+        alignments: list[list[Alignment]] = [[None] * network.tasks for _ in members]
+        if has_consensus and of_type.groups.rules is not None:
+            listed = roles.tolist()
+            for task, of_task in enumerate(rows.T.tolist()):
+                key: GroupKey = tuple(zip(listed, of_task, strict=True))
+                for member, (place, alignment) in enumerate(of_type.groups.of(key)):
+                    consensus[member, task] = place
+                    alignments[member][task] = alignment
+        caught: Table = self._caught(name, number)[places]
+        is_honest = np.array([self.strategy(place).is_honest for place in places.tolist()])
+        penalties: Table = np.where((rows < 0) | is_honest[:, None], NO_PENALTY, caught)
+        return Dispatch(
+            number,
+            tuple(hotkey for hotkey, _ in members),
+            places,
+            roles,
+            rows,
+            consensus,
+            penalties,
+            tuple(map(tuple, alignments)),
+        )
+
+    def strategy(self, place: int) -> MinerStrategy:
+        """Return what a participant does by now."""
+        strategy = self.network.participants[place].strategy
+        return strategy.then if strategy.then is not None and place in self.defected else strategy
+
+    @cached_property
+    def penalties(self) -> tuple[str, ...]:
+        """The events by which a rule set punishes an answer that is caught."""
+        reputation = self.rules.rule_set.section(REPUTATION)
+        events = {} if reputation is None else reputation.events
+        return tuple(
+            name
+            for name, event in sorted(events.items())
+            if event.consensus is None
+            and name not in {FLAG, MISSED}
+            and ((event.multiply is not None and event.multiply < 1) or (event.add or 0) < 0)
+        )
+
+    def _members(self, state: State, name: str, number: int) -> tuple[list[tuple[str, int]], bool]:
+        """Return the members of the group of a type in a round, and whether it has a consensus."""
+        if self.rules.rule_set.section(GROUPS) is None:
+            return [(hotkey, 0) for hotkey in self._in_turn(state, name)], True
+        streaks = self._streaks[name]
+        if name in self._declared(state):
+            group = select_group(
+                state,
+                name,
+                self.rules,
+                round=number,
+                seed=f"{self.network.seed}:{number}",
+                auditor_streaks=streaks,
+            )
+        else:
+            # nobody can be selected
+            group = Group((), (), self.rules.groups.consensus.minimum_members <= 0)
+        self.switches.group(state, self.rules, name, group, streaks)
+        # as `auditor_streak` counts them
+        streaks.update(group.auditors)
+        for hotkey in group.primaries:
+            streaks[hotkey] = 0
+        members = [(hotkey, 0) for hotkey in group.primaries]
+        return [*members, *((hotkey, 1) for hotkey in group.auditors)], group.consensus
+
+    def _declared(self, state: State) -> frozenset[str]:
+        """Return the types that some miner with a slot declares."""
+        if self._declared_in is None or self._declared_in[0] is not state:
+            miners = (miner for miner in state.miners.values() if miner.uid is not None)
+            self._declared_in = state, frozenset(name for miner in miners for name in miner.types)
+        return self._declared_in[1]
+
+    def _in_turn(self, state: State, name: str) -> list[str]:
+        """Return the next of the miners of a type, where a rule set has no groups."""
+        declared = [
+            miner.hotkey
+            for miner in state.miners.values()
+            if miner.uid is not None and name in miner.types
+        ]
+        size = min(len(declared), self.network.assumptions.constant("turn"), _MOST_MEMBERS)
+        first = self._turns[name]
+        self._turns[name] += size
+        return [declared[(first + offset) % len(declared)] for offset in range(size)]
+
+    def _caught(self, name: str, number: int) -> Table:
+        """Return the penalty of each participant's answers if they are dishonest; -1 for none."""
+        network = self.network
+        shape = len(network.participants), network.tasks
+        table: Table = np.full(shape, NO_PENALTY, np.int64)
+        if self.penalties:
+            names = network.seed, "caught", name, number
+            chance, kind = draws(names, 2 * shape[0] * shape[1], _LARGEST).reshape(2, *shape)
+            is_caught = chance % _HUNDRED < network.detected
+            table = np.where(is_caught, kind % len(self.penalties), NO_PENALTY)
+        return table
+
+    def _rows(
+        self, of_type: TypeRun, hotkey: str, members: Sequence[tuple[str, int]], tasks: Column
+    ) -> Column:
+        """Return the rows of a member's answers to the tasks of a round; -1 for no answer."""
+        place = self.owner[hotkey]
+        person, strategy = self.network.participants[place], self.strategy(place)
+        if strategy.chooses in _JUDGING and not of_type.bound.has_quality:
+            # of a type that measures alone nobody says which answers are good
+            strategy = attrs.evolve(strategy, chooses="own")
+        accuracy = person.accuracy if strategy.accuracy is None else strategy.accuracy
+        key = Key(strategy.behaviour, accuracy, person.variant)
+        if strategy.chooses == "best_of_group":
+            key = self._copied(person, members) or key
+        elif strategy.chooses == "coalition" and person.coalition:
+            variant = _COALITIONS + self._coalitions[person.coalition]
+            key = attrs.evolve(key, variant=variant)
+        if strategy.chooses == "least_work":
+            return _least(of_type, key, tasks)
+        rows = of_type.pool.block(key).rows(tasks)
+        if strategy.chooses == "good_tasks":
+            rows = np.where(of_type.quality(key, tasks) >= _bar(of_type.bound), rows, -1)
+        return rows
+
+    @cached_property
+    def _coalitions(self) -> Mapping[str, int]:
+        names = sorted({person.coalition for person in self.network.participants})
+        return {name: number for number, name in enumerate(names)}
+
+    def _copied(self, person: Participant, members: Sequence[tuple[str, int]]) -> Key | None:
+        """Return the block of later answers of the best honest other member; None without one."""
+        others = (self.network.participants[self.owner[hotkey]] for hotkey, _ in members)
+        honest = [o for o in others if o.strategy.name == HONEST and o is not person]
+        if not honest:
+            return None
+        best = max(honest, key=lambda other: (other.accuracy, other.name))
+        return Key("later", best.accuracy, best.variant)
+
+
+def _least(of_type: TypeRun, key: Key, tasks: Column) -> Column:
+    """Return the rows of the least accurate answers that reach the tier of a miner's own."""
+    bound = of_type.bound
+    starts = () if bound.tiers is None else bound.tiers.starts(bound.seeds)
+    wanted = np.searchsorted(starts, of_type.quality(key, tasks), side="right")
+    rows = of_type.pool.block(key).rows(tasks)
+    for share in _LADDER:
+        less = attrs.evolve(key, accuracy=key.accuracy * share // _HUNDRED)
+        level = np.searchsorted(starts, of_type.quality(less, tasks), side="right")
+        rows = np.where(level >= wanted, of_type.pool.block(less).rows(tasks), rows)
+    return rows
+
+
+def _bar(bound: BoundType) -> int:
+    """Return the quality from which on an answer is good: of the second tier, else a half."""
+    starts = () if bound.tiers is None else bound.tiers.starts(bound.seeds)
+    return starts[0] if starts else NANO // 2
+
+
+@lru_cache(maxsize=_DRAWS)
+def draws(names: tuple[str | int, ...], count: int, span: int) -> Column:
+    """Return numbers from 0 to ``span`` - 1, each as likely but for 2**-31, the same everywhere.
+
+    They are the high bits of SHAKE-256 of the canonical JSON of the names, 8 bytes a number.
+
+    Args:
+        names: what tells these numbers from others.
+        count: how many there are.
+        span: at most 2**31.
+    """
+    data = hashlib.shake_256(canonical_bytes([*names])).digest(_BYTES * count)
+    words = np.frombuffer(data, "<u8") >> np.uint64(_DROPPED)
+    column: Column = (words * np.uint64(span) >> np.uint64(_KEPT)).astype(np.int64)
+    # networks that differ in a strategy alone share them
+    column.flags.writeable = False
+    return column

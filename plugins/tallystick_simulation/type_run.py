@@ -1,0 +1,409 @@
+"""A skill type under a rule set in simulations: scores of answers, and the consensus of groups.
+
+What the members of a group agree on depends on their answers alone, so that it is computed once for
+all runs under the rules that use one pool. So are the scores that task and answer alone decide,
+such as axes and qualities: they are taken by the row of the answer. What is left depends on the
+round: tiers, and what reads the role or the consensus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import attrs
+import numpy as np
+
+from tallystick.errors import InputError
+from tallystick.formula.columns import Column
+from tallystick.formula.facts import path_of
+from tallystick.formula.tree import Node
+from tallystick.numbers.nano import NANO
+from tallystick.scoring.bound import BoundType
+from tallystick.scoring.bound_rules import BoundRules
+from tallystick.scoring.composite import GatedValue, MeanValue
+from tallystick.scoring.planner import (
+    ColumnPlanner,
+    Plan,
+    Rows,
+    ScoreColumns,
+    Target,
+    columns_of,
+    joined,
+    plan_of,
+)
+from tallystick.scoring.threshold_snapshots import Thresholds
+from tallystick.scoring.value import ConstantValue, FormulaValue, MeasureValue, Value
+from tallystick_conformance.testing.record_checker import FactReader
+from tallystick_consensus.binding import BoundConsensus
+from tallystick_consensus.group import consensus_of
+from tallystick_consensus.group_record import CONSENSUS, GroupRecord, Member
+from tallystick_consensus.run import bound_consensus
+from tallystick_simulation.behaviour import RecordObject
+from tallystick_simulation.pool import Key, Pool, TypePool
+from tallystick_simulation.type_profile import roots_of
+from tallystick_state.roles import Role
+from tallystick_state.sections.groups import GROUPS
+
+_NOT_SCORED = -1
+_READ = {"measure", "tier", "quality", "factor", "emission"}
+"""Roles of the values of results that simulations read."""
+_Rest = Callable[[ScoreColumns, Callable[[str], Column], int], ScoreColumns]
+"""Computes what is left, from what is known, facts and the number of rows."""
+ROLES: tuple[Role, ...] = ("primary", "auditor")
+"""The roles by their codes."""
+GroupKey = tuple[tuple[int, int], ...]
+"""The code of the role and the row of the answer of each member; -1 for no answer."""
+Alignment = tuple[Fraction, Fraction] | None
+"""Agreement with primaries and with auditors, exact; None without a row."""
+NO_CONSENSUS = 0
+"""The place of the absent consensus among those that occurred."""
+
+
+Components = tuple[tuple[str, int], ...] | int | None
+"""A consensus: its components in nano, by name, or one number in nano; None where there is none."""
+RoundValues = Mapping[str, tuple[Sequence[object], Column]]
+"""Values that occur in a round, by field, with the place of each row's among them."""
+
+
+@attrs.frozen(eq=False)
+class RoundFacts:
+    """Facts of records that neither task nor answer decide: role, epoch, round and consensus.
+
+    They are taken by the engine from a record that has them, once for each value that occurs.
+
+    Attributes:
+        record: a valid record of the type.
+    """
+
+    record: RecordObject
+    _readers: Mapping[str, FactReader]
+    _fields: Mapping[str, str]
+    _taken: dict[tuple[str, object], Mapping[str, int]] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, bound: BoundType, pool: TypePool) -> RoundFacts:
+        """Return the facts that a bound type reads beside those of a pool.
+
+        Raises:
+            InputError: a fact reads an answer and something else, or several fields of a round.
+        """
+        own = {fact.digest for fact in pool.answer_facts}
+        by_field: dict[str, list[Node]] = {}
+        for fact in bound.facts:
+            if fact.digest not in own:
+                roots = roots_of(fact)
+                if len(roots) != 1:
+                    raise InputError(
+                        f"found the fact {path_of(fact)} of {bound.name}, which reads "
+                        f"{', '.join(sorted(roots)) or 'the whole record'}, expected a fact of one "
+                        "field: a simulation cannot put it in"
+                    )
+                by_field.setdefault(next(iter(roots)), []).append(fact)
+        readers = {name: FactReader(bound.schema, tuple(f)) for name, f in by_field.items()}
+        fields = {fact.digest: name for name, facts in by_field.items() for fact in facts}
+        return cls(pool.block_of_honest().record(0), readers, fields)
+
+    def columns(self, values: RoundValues) -> Callable[[str], Column]:
+        """Return what gives the column of a fact of some rows, by digest.
+
+        The column of a field without values is one number, for all of them.
+        """
+        taken: dict[str, tuple[list[Mapping[str, int]], Column]] = {}
+
+        def column(digest: str) -> Column:
+            field = self._fields[digest]
+            if field not in values:
+                return np.array([self._of(field, self.record.get(field))[digest]], np.int64)
+            if field not in taken:
+                every, places = values[field]
+                used, inverse = np.unique(places, return_inverse=True)
+                taken[field] = [self._of(field, every[place]) for place in used.tolist()], inverse
+            integers, rows = taken[field]
+            of_rows: Column = np.array([own[digest] for own in integers], np.int64)[rows]
+            return of_rows
+
+        return column
+
+    def _of(self, field: str, value: object) -> Mapping[str, int]:
+        key = field, (None if isinstance(value, dict) else value)
+        if key in self._taken:
+            return self._taken[key]
+        record = {name: own for name, own in self.record.items() if name != field}
+        written = _consensus_value(value) if field == CONSENSUS else value
+        if written is not None:
+            record[field] = written
+        integers = self._readers[field].integers(record)
+        assert integers is not None  # noqa: S101  # the engine itself makes such records
+        self._taken[key] = integers
+        return integers
+
+
+def _consensus_value(consensus: object) -> object:
+    """Return a consensus as a record has it: decimals, which hold nano exactly once rounded."""
+    if isinstance(consensus, tuple):
+        return {name: nano / NANO for name, nano in consensus}
+    return consensus / NANO if isinstance(consensus, int) else None
+
+
+@attrs.frozen(eq=False)
+class GroupConsensuses:
+    """Consensuses of groups of answers, each computed once for all rules that compute them alike.
+
+    Attributes:
+        pool: of the answers.
+        rules: by which they are computed; None where there is none.
+        least: the number of submissions that a consensus takes.
+        every: those that occurred, the absent one first.
+    """
+
+    pool: TypePool
+    rules: BoundConsensus | None
+    least: int
+    every: list[Components] = attrs.field(factory=lambda: [None], init=False)
+    _places: dict[Components, int] = attrs.field(factory=lambda: {None: 0}, init=False)
+    _groups: dict[GroupKey, list[tuple[int, Alignment]]] = attrs.field(factory=dict, init=False)
+
+    def is_of(self, rules: BoundConsensus | None, least: int) -> bool:
+        """Return whether other rules compute the same."""
+        if self.rules is None or rules is None:
+            return self.rules is rules
+        return (self.rules.registry, self.least) == (rules.registry, least) and (
+            self.rules.rules == rules.rules
+        )
+
+    def of(self, key: GroupKey) -> list[tuple[int, Alignment]]:
+        """Return the place of the consensus of each member of a group, and its alignment."""
+        if key not in self._groups:
+            self._groups[key] = self._computed(key)
+        return self._groups[key]
+
+    def _computed(self, key: GroupKey) -> list[tuple[int, Alignment]]:
+        nothing: list[tuple[int, Alignment]] = [(NO_CONSENSUS, None)] * len(key)
+        submissions = [self.pool.submission(row) if row >= 0 else None for _, row in key]
+        if self.rules is None or len(key) - submissions.count(None) < self.least:
+            return nothing
+        members = tuple(
+            Member(place, f"member-{place}", ROLES[role], submission)
+            for place, ((role, _), submission) in enumerate(zip(key, submissions, strict=True))
+        )
+        group = GroupRecord(self.pool.name, "task", 0, 0, "validator", members)
+        return [
+            (
+                self._place_of(tuple(member.components.items()) or None),
+                _alignment(member.aligned_with_primaries, member.aligned_with_auditors),
+            )
+            for member in consensus_of(group, self.rules).members
+        ]
+
+    def _place_of(self, consensus: Components) -> int:
+        if consensus not in self._places:
+            self._places[consensus] = len(self.every)
+            self.every.append(consensus)
+        return self._places[consensus]
+
+
+@attrs.frozen(eq=False, slots=False)
+class AnswerScores:
+    """The scores of answers of a pool.
+
+    Attributes:
+        bound: the skill type.
+        pool: of its tasks and answers.
+    """
+
+    bound: BoundType
+    pool: TypePool
+    _places: list[Rows] = attrs.field(factory=lambda: [np.zeros(0, np.intp)], init=False)
+    _scored: list[ScoreColumns] = attrs.field(factory=list, init=False)
+
+    def score(
+        self, rows: Column, of_round: Callable[[str], Column], thresholds: Thresholds
+    ) -> ScoreColumns:
+        """Return the qualities, tiers, emissions, factors and measures of some answers.
+
+        Args:
+            rows: of the pool, at least one.
+            of_round: gives the column of a fact that the pool does not have, by digest; of one row
+                where all rows have the same.
+            thresholds: of the tiers.
+        """
+
+        def fact(digest: str) -> Column:
+            if digest in self.pool.places:
+                return self.pool.column(digest, rows)
+            column = of_round(digest)
+            return column if len(column) == len(rows) else np.broadcast_to(column, rows.shape)
+
+        tier = self.bound.tier
+        if tier is None:
+            return self._rest(self._known(rows), fact, len(rows))
+        if tier.inputs[0] not in self._of_answers:
+            return columns_of(self.bound).score(fact, thresholds, len(rows))
+        known, starts = self._known(rows), tier.tiers.starts(thresholds)
+        level = np.searchsorted(starts, known.columns[tier.inputs[0]], side="right")
+        known = attrs.evolve(known, columns={**known.columns, tier: level})
+        return self._rest(known, fact, len(rows))
+
+    def _known(self, rows: Column) -> ScoreColumns:
+        """Return the values that task and answer alone decide."""
+        places = self._places_of(len(self.pool.keys) * self.pool.tasks)
+        new = np.unique(rows[places[rows] == _NOT_SCORED])
+        if len(new):
+            ((_, scores),) = self._plan.run(lambda digest: self.pool.column(digest, new), len(new))
+            first = sum(len(part.quality) for part in self._scored)
+            places[new] = np.arange(first, first + len(new))
+            self._scored[:] = [joined([*self._scored, scores])]
+        return self._scored[0].take(places[rows])
+
+    def _places_of(self, rows: int) -> Rows:
+        """Return the place of each row of the pool among those that are scored."""
+        lacking = rows - len(self._places[0])
+        if lacking > 0:
+            self._places[0] = np.pad(self._places[0], (0, lacking), constant_values=_NOT_SCORED)
+        return self._places[0]
+
+    @cached_property
+    def _wanted(self) -> tuple[Value, ...]:
+        shown = (value for value in self.bound.shown if value.role in _READ)
+        return tuple(dict.fromkeys((*shown, self.bound.quality)))
+
+    @cached_property
+    def _of_answers(self) -> frozenset[Value]:
+        """The values that task and answer alone decide, of the kinds that read nothing else."""
+        values = set[Value]()
+        for value in self.bound.values:
+            read = _facts_of(value)
+            if read is not None and values.issuperset(value.inputs):
+                values.update((value,) if self.pool.places.keys() >= read else ())
+        return frozenset(values)
+
+    @cached_property
+    def _plan(self) -> Plan:
+        """The plan of what is asked of the values of answers, and of what other values read."""
+        own = self._of_answers
+        read = (v for value in self.bound.values if value not in own for v in value.inputs)
+        values = tuple(dict.fromkeys(v for v in (*self._wanted, *read) if v in own))
+        return plan_of([Target(0, self.bound, {}, values, ratios=self._ratios(known=True))])
+
+    @cached_property
+    def _rest(self) -> _Rest:
+        own = {*self._of_answers, self.bound.tier}
+        planner = ColumnPlanner({}, {})
+        given = self._plan.works[0].columns.keys() | ({self.bound.tier} - {None})
+        slots = {value: planner.given(value) for value in given if value is not None}
+        values = tuple(value for value in self._wanted if value not in own)
+        work = planner.work(Target(0, self.bound, {}, values, ratios=self._ratios(known=False)))
+
+        def compute(known: ScoreColumns, fact: Callable[[str], Column], rows: int) -> ScoreColumns:
+            held: list[Any] = [None] * planner.slots
+            for value, slot in slots.items():
+                held[slot] = known.columns[value]
+            with np.errstate(all="ignore"):
+                rest = work.run(held, fact, rows)
+            return ScoreColumns(
+                self.bound,
+                {**known.columns, **rest.columns},
+                {**known.given, **rest.given},
+                None,
+                {**known.ratios, **rest.ratios},
+            )
+
+        return compute
+
+    def _ratios(self, *, known: bool) -> tuple[MeasureValue, ...]:
+        return tuple(m for m in self.bound.exact if (m in self._of_answers) == known)
+
+
+def _facts_of(value: Value) -> frozenset[str] | None:
+    """Return the digests of the facts that a value reads; None where it may read more."""
+    if isinstance(value, FormulaValue):
+        formulas = (value.compiled, *(() if value.applies is None else (value.applies,)))
+        return frozenset(f.facts[s] for f in formulas for s in f.sources if isinstance(s, int))
+    return frozenset() if isinstance(value, ConstantValue | MeanValue | GatedValue) else None
+
+
+@attrs.frozen(eq=False)
+class TypeRun:
+    """A skill type in simulations of a rule set.
+
+    Attributes:
+        bound: the type.
+        pool: of its tasks and answers.
+        facts: of rounds.
+        groups: the consensuses of its groups.
+    """
+
+    bound: BoundType
+    pool: TypePool
+    facts: RoundFacts
+    groups: GroupConsensuses
+    _scores: AnswerScores = attrs.field(init=False)
+
+    @_scores.default
+    def _of_answers(self) -> AnswerScores:
+        return AnswerScores(self.bound, self.pool)
+
+    def scores(self, rows: Column, values: RoundValues, thresholds: Thresholds) -> ScoreColumns:
+        """Return the scores of some answers.
+
+        Args:
+            rows: of the pool, at least one.
+            values: what the round gives.
+            thresholds: of the tiers.
+        """
+        return self._scores.score(rows, self.facts.columns(values), thresholds)
+
+    def quality(self, key: Key, tasks: Column) -> Column:
+        """Return the quality of the answers of a block to some tasks, without a group, in nano."""
+        rows = self.pool.block(key).rows(tasks)
+        return self.scores(rows, {}, self.bound.seeds).quality
+
+
+_known: WeakKeyDictionary[Pool, WeakKeyDictionary[BoundRules, dict[str, TypeRun]]] = (
+    WeakKeyDictionary()
+)
+"""The types of the rules that used a pool; they live as long as both."""
+
+
+def types_of(rules: BoundRules, pool: Pool) -> Mapping[str, TypeRun]:
+    """Return the types of a rule set, by name, ascending.
+
+    Raises:
+        InputError: the rules read of records what a simulation cannot put in.
+    """
+    by_rules = _known.setdefault(pool, WeakKeyDictionary())
+    if rules not in by_rules:
+        consensus = bound_consensus(rules)
+        groups = rules.rule_set.section(GROUPS)
+        least = 0 if groups is None else groups.consensus.minimum_submissions
+        by_rules[rules] = {
+            name: TypeRun(
+                bound,
+                pool.of(name),
+                RoundFacts.of(bound, pool.of(name)),
+                _groups_of(pool, name, consensus, least),
+            )
+            for name, bound in sorted(rules.types.items())
+        }
+    return by_rules[rules]
+
+
+_groups: WeakKeyDictionary[Pool, dict[str, list[GroupConsensuses]]] = WeakKeyDictionary()
+"""The consensuses of groups of the answers of a pool, by skill type, of rules that differ."""
+
+
+def _groups_of(pool: Pool, name: str, rules: BoundConsensus | None, least: int) -> GroupConsensuses:
+    every = _groups.setdefault(pool, {}).setdefault(name, [])
+    for groups in every:
+        if groups.is_of(rules, least):
+            return groups
+    every.append(GroupConsensuses(pool.of(name), rules, least))
+    return every[-1]
+
+
+def _alignment(primaries: Fraction | None, auditors: Fraction | None) -> Alignment:
+    return None if primaries is None or auditors is None else (primaries, auditors)

@@ -1,0 +1,518 @@
+"""The rounds of records in columns, as carried columns, weights and round scores read them.
+
+Records that steps collect alike are one sample, the sum of their values (`Sample.records`). Windows
+and ``last`` look at tasks one by one; samples of theirs have one task each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, groupby
+
+import attrs
+import numpy as np
+
+from tallystick.numbers.nano import NANO
+from tallystick_allocation.population import Sample, Task
+from tallystick_allocation.rules import EMISSION, UNGROUPED, AllocationRules, Average, Collect
+from tallystick_state.epoch import Closing
+from tallystick_state.event import StateEvent
+from tallystick_state.model import Columns
+from tallystick_state.record_columns import (
+    Ints,
+    RecordColumns,
+    Rows,
+    Truths,
+    alike,
+    counts_of,
+    totals_of,
+)
+from tallystick_state.rules import StateRules
+from tallystick_state.samples import (
+    REPUTATION_FACTOR,
+    SKILL_TYPE,
+    SamplesByValue,
+    collects_of,
+    factors_of,
+    hotkeys_of,
+    no_emission,
+    values_of_round,
+    windows_of,
+)
+
+_Sampled = dict[str, dict[str, dict[str, list[Sample]]]]
+"""Samples by value, group and hotkey."""
+
+
+@attrs.frozen
+class Memory:
+    """The values of earlier epochs that the weights of a later one come of.
+
+    Attributes:
+        windows: the samples of all rounds, as far as windows look back, by the digest of the rules.
+        round: the highest round with records; None before one.
+        of_round: the samples of that round, by the digest of the rules.
+        epoch: the first epoch that its records are pinned to.
+        carry: the carried columns as the last epoch under some rules ended, by their digest.
+    """
+
+    windows: Mapping[str, SamplesByValue] = attrs.field(factory=dict, repr=False)
+    round: int | None = None
+    of_round: Mapping[str, SamplesByValue] = attrs.field(factory=dict, repr=False)
+    epoch: int | None = None
+    carry: Mapping[str, Columns] = attrs.field(factory=dict, repr=False)
+
+
+NOTHING_YET = Memory()
+
+
+@attrs.frozen(eq=False, slots=False)
+class ColumnRounds:
+    """The rounds of records in columns; see `samples.Rounds`.
+
+    Attributes:
+        parts: the records by skill type.
+        alone: the events that came alone, whose rounds an epoch counts too.
+        closing: has the reputations and rules that records are pinned to.
+        memory: what earlier epochs left.
+    """
+
+    parts: Mapping[str, RecordColumns]
+    alone: tuple[StateEvent, ...]
+    closing: Closing
+    memory: Memory
+    _cache: dict[tuple[object, ...], dict[int, dict[str, dict[str, list[Sample]]]]] = attrs.field(
+        factory=dict, init=False
+    )
+
+    @cached_property
+    def numbers(self) -> Sequence[int]:
+        """The rounds, ascending."""
+        return sorted({*self._epochs, *(event.round for event in self.alone)})
+
+    @cached_property
+    def hotkeys(self) -> frozenset[str]:
+        """The hotkeys of all records."""
+        return frozenset(chain.from_iterable(part.hotkey.names for part in self.parts.values()))
+
+    @cached_property
+    def _epochs(self) -> Mapping[int, int]:
+        """The first epoch that the records of each round are pinned to."""
+        epochs: dict[int, int] = {}
+        for part in self.parts.values():
+            order, starts = alike(part.round, part.epoch)
+            rows = order[starts]
+            for number, epoch in zip(
+                part.round[rows].tolist(), part.epoch[rows].tolist(), strict=True
+            ):
+                epochs[number] = min(epoch, epochs.get(number, epoch))
+        return epochs
+
+    def pinned_of(self, number: int | None) -> int | None:
+        """Return the epoch that a round is pinned to; None where it has no records."""
+        return None if number is None else self._epochs.get(number)
+
+    def samples(
+        self,
+        rules: AllocationRules,
+        hotkeys: Collection[str],
+        number: int | None,
+        last: int | None = None,
+    ) -> Sampled:
+        """Return the samples of some steps; see `samples.Rounds`."""
+        factors, chosen = factors_of(rules), frozenset(hotkeys)
+        of_round: SamplesByValue = {}
+        if number is not None:
+            of_round = {
+                value: _only(self._rounds_of(rules, value, factors).get(number, {}), chosen)
+                for value in values_of_round(rules)
+            }
+        return Sampled(of_round, self._of_all(rules, chosen, last))
+
+    def _of_all(
+        self, rules: AllocationRules, hotkeys: Collection[str], last: int | None
+    ) -> SamplesByValue:
+        windows = windows_of(rules)
+        if not windows:
+            return {}
+        before = self.memory.windows.get(self.closing.rules.digest, {})
+        every = merged(before, {value: self._tasks_of(rules, value) for value in windows})
+        return {
+            value: {
+                group: {
+                    hotkey: [s for s in own if last is None or s.task is None or s.task[0] <= last]
+                    for hotkey, own in by_hotkey.items()
+                    if hotkey in hotkeys
+                }
+                for group, by_hotkey in groups.items()
+            }
+            for value, groups in every.items()
+        }
+
+    def kept_windows(self, rules: StateRules, steps: AllocationRules) -> SamplesByValue:
+        """Return the samples of all rounds, as far as the windows of some steps look back."""
+        windows = windows_of(steps)
+        if not windows:
+            return {}
+        before = self.memory.windows.get(rules.digest, {})
+        sums = [value for value in windows if _is_summed(steps, value)]
+        every = merged(
+            before,
+            {value: self._tasks_of(steps, value) for value in windows if value not in sums},
+            {value: _of_groups(self._sums_of(steps, value)) for value in sums},
+        )
+        return {
+            value: {
+                group: {
+                    hotkey: _summed(own) if value in sums else _newest(own, windows[value])
+                    for hotkey, own in by_hotkey.items()
+                }
+                for group, by_hotkey in groups.items()
+            }
+            for value, groups in every.items()
+        }
+
+    def tasks_of_round(self, steps: AllocationRules, number: int | None) -> SamplesByValue:
+        """Return the samples of one round, a task each."""
+        factors, tasks = factors_of(steps), dict[str, dict[str, dict[str, list[Sample]]]]()
+        for value in values_of_round(steps):
+            groups: dict[str, dict[str, list[Sample]]] = {}
+            for part in self.parts.values():
+                own = part.take(part.round == number)
+                for _, group, hotkey, sample in self._sampled(steps, own, value, factors, _TASKS):
+                    groups.setdefault(group, {}).setdefault(hotkey, []).append(sample)
+            tasks[value] = groups
+        return tasks
+
+    def _rounds_of(
+        self, rules: AllocationRules, value: str, factors: tuple[str, ...]
+    ) -> dict[int, dict[str, dict[str, list[Sample]]]]:
+        """Return the sums of samples by round, group and hotkey."""
+        steps = [s for s in collects_of(rules) if s.value == value and s.records == "round"]
+        form = _SHARED if any(map(_reads_tasks, steps)) else _PLAIN
+        form = _TASKS if any(map(_looks_back, steps)) else form
+        key = value, rules.group if rules.groups else None, factors, form
+        if key not in self._cache:
+            rounds: dict[int, dict[str, dict[str, list[Sample]]]] = {}
+            for part in self.parts.values():
+                for number, group, hotkey, sample in self._sampled(
+                    rules, part, value, factors, form
+                ):
+                    by_hotkey = rounds.setdefault(number, {}).setdefault(group, {})
+                    by_hotkey.setdefault(hotkey, []).append(sample)
+            self._cache[key] = rounds
+        return self._cache[key]
+
+    def _sums_of(self, rules: AllocationRules, value: str) -> list[tuple[str, str, Sample]]:
+        factors = factors_of(rules)
+        return [
+            (group, hotkey, sample)
+            for part in self.parts.values()
+            for _, group, hotkey, sample in self._sampled(rules, part, value, factors, _ALL)
+        ]
+
+    def _tasks_of(self, rules: AllocationRules, value: str) -> dict[str, dict[str, list[Sample]]]:
+        """Return the samples of all rounds of the epoch, a task each, by group and hotkey."""
+        factors, most = factors_of(rules), windows_of(rules)[value]
+        if any(isinstance(step, Average) for step in rules.steps):
+            most = None  # carried columns look back from each round
+        found = (
+            (group, hotkey, sample)
+            for part in self.parts.values()
+            for _, group, hotkey, sample in self._sampled(
+                rules, _newest_rounds(rules, part, value, most), value, factors, _TASKS
+            )
+        )
+        return _of_groups(found)
+
+    def _sampled(
+        self,
+        rules: AllocationRules,
+        part: RecordColumns,
+        value: str,
+        factors: tuple[str, ...],
+        form: str,
+    ) -> Iterator[tuple[int, str, str, Sample]]:
+        """Yield round, group, hotkey and the sum of records that are collected alike."""
+        rows = self._counted(part, value)
+        if not len(rows):
+            return
+        numbers = part.numbers(value)
+        values = np.zeros(len(part), np.int64) if numbers is None else _whole(numbers.values)
+        values = np.where(part.missed, 0, values)[rows]
+        groups, names = _groups_of(rules, part)
+        hotkeys, rounds = part.hotkey.codes[rows], part.round[rows]
+        missed, tasks = part.missed[rows], part.task_id.codes[rows]
+        columns = [rounds, groups[rows], hotkeys, part.epoch[rows], missed.astype(np.int64)]
+        sharing = [np.ones(len(rows), np.int64)] * 2
+        if form == _SHARED:
+            sharing = _sharing(missed, hotkeys, groups[rows], rounds, tasks)
+            columns += sharing
+        if form == _TASKS:
+            columns.append(tasks)
+        if form == _ALL:
+            columns[0] = np.zeros(len(rows), np.int64)
+        order, starts = alike(*columns)
+        first = order[starts]
+        pinned = _Factors(self.closing, part.skill_type, factors)
+        for place, total, many, late, with_missed, without in zip(
+            first.tolist(),
+            totals_of(values, order, starts),
+            counts_of(order, starts).tolist(),
+            missed[first].tolist(),
+            sharing[0][first].tolist(),
+            sharing[1][first].tolist(),
+            strict=True,
+        ):
+            row = int(rows[place])
+            hotkey, number = part.hotkey.names[part.hotkey.codes[row]], int(part.round[row])
+            task: Task | None = None
+            if form == _TASKS:
+                task = number, part.task_id.names[part.task_id.codes[row]], part.skill_type
+            sample = Sample(
+                total,
+                task,
+                late,
+                pinned.of(int(part.epoch[row]), hotkey),
+                many,
+                None if form == _TASKS else (with_missed, without),
+            )
+            yield number, names[groups[row]], hotkey, sample
+
+    def _counted(self, part: RecordColumns, value: str) -> Rows:
+        """Return the rows that have a value, or a missed deadline.
+
+        Raises:
+            StateError: a record has no emission, although it was not missed.
+        """
+        numbers = part.numbers(value)
+        present = np.zeros(len(part), np.bool_) if numbers is None else numbers.present
+        if value == EMISSION:
+            has_weight = self._has_emission(part)
+            lacking = np.flatnonzero(has_weight & ~present & ~part.missed)
+            if len(lacking):
+                row = int(lacking[0])
+                hotkey = part.hotkey.names[part.hotkey.codes[row]]
+                raise no_emission(hotkey, int(part.round[row]))
+            return np.flatnonzero(has_weight & (present | part.missed))
+        return np.flatnonzero(present | part.missed)
+
+    def _has_emission(self, part: RecordColumns) -> Truths:
+        """Return the rows whose own rules give their type a base weight."""
+        epochs = [
+            epoch
+            for epoch in np.unique(part.epoch).tolist()
+            if part.skill_type in self.closing.base_rules(epoch).base_weights
+        ]
+        return np.isin(part.epoch, epochs)
+
+
+_PLAIN, _SHARED, _TASKS, _ALL = "plain", "shared", "tasks", "all"
+"""Forms of sums: of a round; with how many records share a task; of a task; of all rounds."""
+
+
+@attrs.frozen
+class Sampled:
+    """Samples of columns; see `samples.Samples`."""
+
+    of_round: SamplesByValue
+    of_all: SamplesByValue
+
+    @property
+    def hotkeys(self) -> set[str]:
+        """The hotkeys of all samples."""
+        return hotkeys_of(self.of_round, self.of_all)
+
+
+@attrs.frozen
+class RememberedRounds:
+    """The rounds that are closed by now, as the weights of some rules read them."""
+
+    memory: Memory
+    rules: StateRules
+    numbers: Sequence[int] = ()
+
+    def samples(
+        self,
+        rules: AllocationRules,
+        hotkeys: Collection[str],
+        number: int | None,
+        last: int | None = None,
+    ) -> Sampled:
+        """Return the samples of the last round and of the windows; see `samples.Rounds`."""
+        del rules, number, last
+        chosen, digest = frozenset(hotkeys), self.rules.digest
+        return Sampled(
+            *(
+                {value: _only(groups, chosen) for value, groups in samples.items()}
+                for samples in (
+                    self.memory.of_round.get(digest, {}),
+                    self.memory.windows.get(digest, {}),
+                )
+            )
+        )
+
+
+@attrs.frozen(eq=False)
+class _Factors:
+    """The factors of the records of a skill type, by the epoch that they are pinned to."""
+
+    closing: Closing
+    skill_type: str
+    names: tuple[str, ...]
+    known: dict[tuple[int, str], Mapping[str, int]] = attrs.field(factory=dict)
+
+    def of(self, epoch: int, hotkey: str) -> Mapping[str, int]:
+        key = epoch, hotkey
+        if key not in self.known:
+            self.known[key] = {name: self._factor(name, epoch, hotkey) for name in self.names}
+        return self.known[key]
+
+    def _factor(self, name: str, epoch: int, hotkey: str) -> int:
+        if name == REPUTATION_FACTOR:
+            return self.closing.reputation(epoch, hotkey, self.skill_type)
+        return self.closing.base_rules(epoch).base_weights[self.skill_type]
+
+
+def _only(
+    groups: Mapping[str, Mapping[str, Sequence[Sample]]], hotkeys: Collection[str]
+) -> dict[str, dict[str, Sequence[Sample]]]:
+    only = {
+        group: {hotkey: own for hotkey, own in by_hotkey.items() if hotkey in hotkeys}
+        for group, by_hotkey in groups.items()
+    }
+    return {group: by_hotkey for group, by_hotkey in only.items() if by_hotkey}
+
+
+def _of_groups(found: Iterable[tuple[str, str, Sample]]) -> dict[str, dict[str, list[Sample]]]:
+    groups: dict[str, dict[str, list[Sample]]] = {}
+    for group, hotkey, sample in found:
+        groups.setdefault(group, {}).setdefault(hotkey, []).append(sample)
+    return groups
+
+
+def _groups_of(rules: AllocationRules, part: RecordColumns) -> tuple[Ints, Sequence[str]]:
+    """Return the code of the group of each row, and the names of the groups."""
+    alone = np.zeros(len(part), np.int64)
+    if not rules.groups:
+        return alone, (UNGROUPED,)
+    if rules.group == SKILL_TYPE:
+        return alone, (part.skill_type,)
+    return (alone, (UNGROUPED,)) if part.group is None else (part.group.codes, part.group.names)
+
+
+def _whole(values: Ints | np.ndarray) -> np.ndarray:
+    """Return values of one unit: where one is a fraction, all are."""
+    if values.dtype != np.object_:
+        return values
+    column = np.empty(len(values), np.object_)
+    column[:] = [v if isinstance(v, Fraction) else Fraction(v, NANO) for v in values.tolist()]
+    return column
+
+
+def _sharing(missed: Truths, *task: Ints) -> list[Ints]:
+    """Return how many records the task of each row has, with missed ones and without."""
+    order, starts = alike(*task)
+    counts = counts_of(order, starts)
+    in_time = np.add.reduceat((~missed).astype(np.int64)[order], starts)
+    sharing = []
+    for per_task in (counts, in_time):
+        per_row = np.empty(len(order), np.int64)
+        per_row[order] = np.repeat(per_task, counts)
+        sharing.append(per_row)
+    return sharing
+
+
+def _reads_tasks(step: Collect) -> bool:
+    """Return whether a step counts the records of a task together."""
+    if step.statistic in {"sum", "weighted_mean"}:
+        return step.tasks == "mean"
+    return True
+
+
+def _looks_back(step: Collect) -> bool:
+    """Return whether a step reads the newest tasks alone."""
+    return step.last is not None or step.statistic == "last"
+
+
+def _is_summed(rules: AllocationRules, value: str) -> bool:
+    """Return whether the windows of a value need no more than sums over all rounds."""
+    steps = [s for s in collects_of(rules) if s.value == value and s.records == "window"]
+    carries = any(isinstance(step, Average) for step in rules.steps)
+    return not carries and not any(_reads_tasks(step) or _looks_back(step) for step in steps)
+
+
+def _summed(samples: Iterable[Sample]) -> list[Sample]:
+    """Return the samples with those of the same factors as one."""
+    sums: dict[tuple[object, ...], Sample] = {}
+    for sample in samples:
+        key = sample.missed, tuple(sorted(sample.factors.items()))
+        other = sums.get(key)
+        if other is None:
+            sums[key] = sample
+        else:
+            value = (other.value or 0) + (sample.value or 0)
+            sums[key] = attrs.evolve(sample, value=value, records=other.records + sample.records)
+    return [*sums.values()]
+
+
+def _newest(samples: Sequence[Sample], most: int | None) -> list[Sample]:
+    """Return the samples of the newest tasks, until so many of them have a value."""
+    if most is None:
+        return [*samples]
+    kept, left = list[Sample](), most
+    newest_first = sorted(samples, key=_task, reverse=True)
+    for _, same in groupby(newest_first, key=_task):
+        if not left:
+            break
+        of_task = [*same]
+        kept += of_task
+        left -= any(not sample.missed for sample in of_task)
+    return kept
+
+
+def _task(sample: Sample) -> Task:
+    return sample.task or (-1, "", "")
+
+
+def _newest_rounds(
+    rules: AllocationRules, part: RecordColumns, value: str, most: int | None
+) -> RecordColumns:
+    """Return the records of the newest rounds of each miner that hold so many tasks with a value.
+
+    Those of older rounds are behind every window.
+    """
+    numbers = part.numbers(value)
+    if most is None or numbers is None:
+        return part
+    groups, _ = _groups_of(rules, part)
+    has_value = np.flatnonzero(numbers.present & ~part.missed)
+    owner = part.hotkey.codes * (int(groups.max(initial=0)) + 1) + groups
+    order, starts = alike(*(c[has_value] for c in (owner, part.round, part.task_id.codes)))
+    tasks = has_value[order[starts]]
+    # tasks by owner and round, ascending: from the end of an owner count those of newer rounds
+    owners, starts = alike(owner[tasks])
+    oldest = dict[int, int]()
+    for own in np.split(tasks[owners], starts[1:]):
+        if len(own) >= most:
+            rounds = np.sort(part.round[own])
+            oldest[int(owner[own[0]])] = int(rounds[len(rounds) - most])
+    if not oldest:
+        return part
+    limit = np.full(int(owner.max()) + 1, np.iinfo(np.int64).min)
+    limit[[*oldest]] = [*oldest.values()]
+    return part.take(part.round >= limit[owner])
+
+
+def merged(*every: SamplesByValue) -> SamplesByValue:
+    """Return the samples of all, those of one value, group and hotkey together."""
+    together: _Sampled = {}
+    for samples in every:
+        for value, groups in samples.items():
+            for group, by_hotkey in groups.items():
+                to = together.setdefault(value, {}).setdefault(group, {})
+                for hotkey, own in by_hotkey.items():
+                    to.setdefault(hotkey, []).extend(own)
+    return together

@@ -1,0 +1,284 @@
+"""Lints of epochs: steps that are missing, and what moves a tier threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+import attrs
+
+from tallystick.numbers.nano import NANO, publish, to_text
+from tallystick.rules.findings import Finding
+from tallystick.rules.toml import KeyPath
+from tallystick.scoring.lint import check, comparison, more
+from tallystick.scoring.scorer import Scorer
+from tallystick_state.epoch import EventResults, next_threshold
+from tallystick_state.event import StateEvent
+from tallystick_state.roles import Role
+from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.epochs import EPOCHS, Epochs, EpochStep
+from tallystick_state.sections.reputation import REPUTATION
+
+_STEPS: KeyPath = ("epochs", "steps")
+_ORDER: tuple[tuple[EpochStep, EpochStep], ...] = (
+    ("aggregate_deltas", "update_reputations"),
+    ("recompute_baselines", "recompute_thresholds"),
+)
+"""Steps, each before the one that reads what it makes."""
+_LONGER = 5
+"""Ratio of the lengths of two epochs that is reported."""
+_RESULTS = 20
+"""Number of results of the miner that has most."""
+_MINERS = 12
+_ROLES: tuple[Role, ...] = ("primary", "auditor")
+
+
+def _needed(scorer: Scorer, epochs: Epochs) -> Mapping[EpochStep, str]:
+    """Return the steps that a rule set needs, each with what stands still without it."""
+    needed: dict[EpochStep, str] = {}
+    if scorer.rule_set.section(REPUTATION) is not None:
+        needed["aggregate_deltas"] = needed["update_reputations"] = "reputations never move"
+    if epochs.baseline is not None and epochs.baseline.mode != "published":
+        needed["recompute_baselines"] = "the baseline never moves"
+    if epochs.thresholds:
+        needed["recompute_thresholds"] = "no threshold follows results"
+    return needed
+
+
+@check(
+    "epoch-step-missing",
+    "error",
+    "a section has no effect, as no step of the epoch works with it",
+    documentation=(
+        "What a state does at the end of an epoch are the steps that the rule set lists. A section "
+        "whose step is not among them is never applied."
+    ),
+    remedy="list the step, in the order in which steps read each other",
+)
+def _missing(scorer: Scorer) -> Iterator[Finding]:
+    epochs = scorer.rule_set.section(EPOCHS)
+    if epochs is None:
+        return
+    for step, effect in _needed(scorer, epochs).items():
+        if step not in epochs.steps:
+            yield Finding(_STEPS, f"without the step {step} {effect}", {"step": step})
+
+
+@check(
+    "epoch-steps-disordered",
+    "error",
+    "a step of the epoch comes before what it reads, or twice",
+    documentation=(
+        "Steps are done in the order of the list. One that comes first reads what the epoch before "
+        "left, or nothing; one that is listed twice is done twice."
+    ),
+    remedy="list each step once, after those that it reads",
+)
+def _disordered(scorer: Scorer) -> Iterator[Finding]:
+    epochs = scorer.rule_set.section(EPOCHS)
+    if epochs is None:
+        return
+    steps = epochs.steps
+    for first, second in _ORDER:
+        if first in steps and second in steps and steps.index(first) > steps.index(second):
+            yield Finding(_STEPS, f"{second} comes before {first}", {"step": second})
+    for step in dict.fromkeys(steps):
+        if steps.count(step) > 1:
+            yield Finding(_STEPS, f"{step} is done {steps.count(step)} times", {"step": step})
+
+
+@check(
+    "threshold-of-one-result",
+    "warning",
+    "one result moves a tier threshold",
+    documentation=(
+        "A threshold follows the best results of an epoch. Where one is enough, who has it decides "
+        "which tier all others are paid by."
+    ),
+    remedy="let more results take part, and ask for at least three",
+)
+def _of_one_result(scorer: Scorer) -> Iterator[Finding]:
+    epochs = scorer.rule_set.section(EPOCHS)
+    for name, tracking in ({} if epochs is None else epochs.thresholds).items():
+        if tracking.new and tracking.minimum == 1:
+            key = "best" if tracking.best == 1 else "minimum"
+            path = ("epochs", "thresholds", name, key)
+            yield Finding(path, f"one result moves the threshold {name}", {"threshold": name})
+
+
+@check(
+    "threshold-without-memory",
+    "warning",
+    "a tier threshold is that of the last epoch alone",
+    documentation=(
+        "The threshold is the median of the best results of one epoch, without the old one: it "
+        "jumps with every epoch."
+    ),
+    remedy="give the old threshold a share",
+)
+def _without_memory(scorer: Scorer) -> Iterator[Finding]:
+    epochs = scorer.rule_set.section(EPOCHS)
+    for name, tracking in ({} if epochs is None else epochs.thresholds).items():
+        if tracking.new == 1:
+            path = ("epochs", "thresholds", name, "new")
+            yield Finding(path, f"{name} keeps nothing of the old one", {"threshold": name})
+
+
+@comparison(
+    "epoch-length-moved",
+    "warning",
+    "an epoch is many times as long or as short as before",
+    documentation=(
+        "Reputations, thresholds and carried weights move once an epoch. Five times as many "
+        "blocks, and they move five times as slowly, whatever else stays as it is."
+    ),
+    remedy="change the length in smaller steps, or damping and averages with it",
+)
+def _length_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    before, after = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
+    if before is None or after is None:
+        return
+    was, now = before.blocks, after.blocks
+    if max(was, now) >= _LONGER * min(was, now):
+        yield Finding(
+            ("epochs", "blocks"),
+            f"an epoch has {now} blocks; before {was}",
+            {"old": was, "new": now},
+        )
+
+
+@comparison(
+    "threshold-easily-moved",
+    "warning",
+    "one miner moves a tier threshold further than before",
+    more("new"),
+    documentation=(
+        "One miner has twenty perfect results in an epoch, and eleven others have middling ones. "
+        "How far the threshold moves towards 1 is compared, from where it begins."
+    ),
+    remedy="count the best result of each miner alone, and more of them, with a smaller share",
+)
+def _easily_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for name, was, now in _moves(old, new, _of_one_miner(_ROLES)):
+        if now > was + Fraction(1, 20) and now > was * 2:
+            yield Finding(
+                ("epochs", "thresholds", name),
+                f"twenty perfect results of one miner move {name} by {_text(now)}; before by "
+                f"{_text(was)}",
+                {"old": _text(was), "new": _text(now)},
+            )
+
+
+@comparison(
+    "threshold-moves-otherwise",
+    "warning",
+    "a tier threshold follows good results much faster than before, or hardly",
+    documentation=(
+        "Twelve miners have perfect results in an epoch, in one role. How far the threshold moves "
+        "towards 1 is compared, from where it begins."
+    ),
+    remedy="change the share of new results in smaller steps, and let the same roles count",
+)
+def _moves_otherwise(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for role in _ROLES:
+        for name, was, now in _moves(old, new, _of_all_miners([role])):
+            if max(was, now) > Fraction(1, 20) and (now > 2 * was or now * 3 < was):
+                yield Finding(
+                    ("epochs", "thresholds", name),
+                    f"perfect results of every {role} move {name} by {_text(now)}; before by "
+                    f"{_text(was)}",
+                    {"role": role, "old": _text(was), "new": _text(now)},
+                )
+
+
+@comparison(
+    "threshold-follows-no-more",
+    "warning",
+    "a tier threshold, or a baseline, has another source than before",
+    documentation=(
+        "A threshold that followed results stays where it began, or a baseline that was published "
+        "follows the median of results, which all miners lower by doing worse; or the reverse."
+    ),
+    remedy="say in the proposal what moves the tiers",
+)
+def _follows_no_more(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    before, after = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
+    if before is None or after is None:
+        return
+    for name in before.thresholds:
+        if name not in after.thresholds:
+            yield Finding(("epochs",), f"{name} follows results no more", {"threshold": name})
+    modes = ["nothing" if each.baseline is None else each.baseline.mode for each in (before, after)]
+    if modes[0] != modes[1]:
+        path = ("epochs",) if after.baseline is None else ("epochs", "baseline", "mode")
+        yield Finding(path, f"baselines are of {modes[1]}; before of {modes[0]}", {"old": modes[0]})
+
+
+@comparison(
+    "epochs-gone",
+    "error",
+    "epochs never end",
+    documentation="The older rule set has the section, and the newer one has not.",
+    remedy="keep the section",
+)
+def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    if old.rule_set.section(EPOCHS) is not None and new.rule_set.section(EPOCHS) is None:
+        yield Finding((), "the rule set has no epochs", {})
+
+
+def _of_one_miner(roles: Sequence[Role]) -> list[_Result]:
+    """Return many perfect results of one miner, and a middling one of each of some others."""
+    others = [(f"miner-{number}", NANO // 2) for number in range(1, _MINERS)]
+    results = [*[("miner-0", NANO)] * _RESULTS, *others]
+    return [_Result(hotkey, role, nano) for role in roles for hotkey, nano in results]
+
+
+def _of_all_miners(roles: Sequence[Role]) -> list[_Result]:
+    """Return a perfect result of each of some miners in each role."""
+    miners = [f"miner-{number}" for number in range(_MINERS)]
+    return [_Result(hotkey, role, NANO) for role in roles for hotkey in miners]
+
+
+@attrs.frozen
+class _Result:
+    hotkey: str
+    role: Role
+    quality: int
+
+
+def _moves(
+    old: Scorer, new: Scorer, results: Sequence[_Result]
+) -> Iterator[tuple[str, Fraction, Fraction]]:
+    """Yield how far results move each threshold that both rule sets track, before and after."""
+    sections = old.rule_set.section(EPOCHS), new.rule_set.section(EPOCHS)
+    if sections[0] is None or sections[1] is None or sections[0] == sections[1]:
+        return
+    before, after = state_rules_of(old), state_rules_of(new)
+    for name in sections[0].thresholds:
+        if name in sections[1].thresholds:
+            was, now = (_move(rules, name, results) for rules in (before, after))
+            yield name, was, now
+
+
+def _move(rules: StateRules, name: str, results: Sequence[_Result]) -> Fraction:
+    """Return the part of the way to 1 that a threshold moves, the most of any skill type."""
+    moves = [Fraction()]
+    for kind, seeds in rules.seeds.items():
+        events = EventResults(
+            tuple(
+                StateEvent(
+                    *("validator", result.hotkey, kind, f"task-{index}", 0, 0),
+                    role=result.role,
+                    quality=result.quality,
+                )
+                for index, result in enumerate(results)
+            )
+        )
+        moved = next_threshold(rules, kind, name, seeds, events) - seeds[name]
+        if seeds[name] < NANO:
+            moves.append(Fraction(moved, NANO - seeds[name]))
+    return max(moves)
+
+
+def _text(value: Fraction) -> str:
+    return to_text(publish(value))

@@ -1,0 +1,334 @@
+"""Lints of the selection of groups: who is drawn of made-up miners, round after round.
+
+The engine's own functions select. Miners differ in reputation, or are all at the ceiling, where
+honest work leads them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+import attrs
+
+from tallystick.numbers.nano import from_decimal, publish, to_text
+from tallystick.rules.findings import Finding
+from tallystick.scoring.lint import check, comparison, less, more
+from tallystick.scoring.scorer import Scorer
+from tallystick_state.groups import Group, auditor_streak, select_group
+from tallystick_state.model import MinerEntry, State
+from tallystick_state.roles import Role
+from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.sections.groups import GROUPS
+from tallystick_state.sections.reputation import REPUTATION
+
+_MINERS = 16
+"""Number of miners in the pool."""
+_BELOW = 4
+"""Number of miners below the selection filter."""
+_ROUNDS = 60
+_FEW = 3
+"""Least number of members of whom no one alone decides about another."""
+
+
+@attrs.frozen
+class Selection:
+    """The miners that are drawn in sixty rounds.
+
+    Attributes:
+        primaries: mean number of primaries of a group.
+        auditors: mean number of auditors.
+        different: number of miners that are ever primary, where all reputations differ.
+        top: share of the seats of primaries that the best miners have who fill one group.
+        below: share of the seats of auditors that miners below the filter have.
+        favoured: share of rounds in which the most favoured of equal miners is primary.
+        with_consensus: share of groups that are large enough for a consensus.
+    """
+
+    primaries: Fraction
+    auditors: Fraction
+    different: int
+    top: Fraction
+    below: Fraction
+    favoured: Fraction
+    with_consensus: Fraction
+
+
+@lru_cache(maxsize=4)
+def selection_of(scorer: Scorer) -> Selection | None:
+    """Return who is drawn under a rule set; None without groups and reputations."""
+    rule_set = scorer.rule_set
+    groups, reputation = rule_set.section(GROUPS), rule_set.section(REPUTATION)
+    if groups is None or reputation is None or not rule_set.skill_types:
+        return None
+    rules, kind = state_rules_of(scorer), min(rule_set.skill_types)
+    least, floor, ceiling = map(
+        from_decimal, (groups.minimum_reputation, reputation.floor, reputation.ceiling)
+    )
+    step = max(ceiling - least, 0) // _MINERS
+    reputations = {f"miner-{n:02}": ceiling - n * step for n in range(_MINERS)}
+    weak = {f"weak-{n}": max(floor, least - 1 - n) for n in range(_BELOW) if least > floor}
+    drawn = _drawn(rules, kind, {**reputations, **weak})
+    alike = _drawn(rules, kind, dict.fromkeys(reputations, ceiling))
+    best = [*reputations][: groups.primaries]
+    seats = Counter(hotkey for group in drawn for hotkey in group.primaries)
+    audited = Counter(hotkey for group in drawn for hotkey in group.auditors)
+    favoured = Counter(hotkey for group in alike for hotkey in group.primaries)
+    return Selection(
+        Fraction(seats.total(), _ROUNDS),
+        Fraction(audited.total(), _ROUNDS),
+        len(seats),
+        Fraction(sum(seats[hotkey] for hotkey in best), max(1, seats.total())),
+        Fraction(sum(audited[hotkey] for hotkey in weak), max(1, audited.total())),
+        Fraction(max(favoured.values(), default=0), _ROUNDS),
+        Fraction(sum(group.consensus for group in drawn), _ROUNDS),
+    )
+
+
+def _drawn(rules: StateRules, kind: str, reputations: Mapping[str, int]) -> list[Group]:
+    """Return the groups of sixty rounds, each after the roles of the rounds before."""
+    miners = {
+        hotkey: MinerEntry(hotkey, uid, (kind,), {kind: nano})
+        for uid, (hotkey, nano) in enumerate(reputations.items())
+    }
+    state, roles = State(0, miners, {}), defaultdict[str, list[tuple[int, Role]]](list)
+    groups = []
+    for number in range(_ROUNDS):
+        streaks = {hotkey: auditor_streak(rounds) for hotkey, rounds in roles.items()}
+        group = select_group(
+            state, kind, rules, round=number, seed=f"seed-{number}", auditor_streaks=streaks
+        )
+        for hotkey in group.primaries:
+            roles[hotkey].append((number, "primary"))
+        for hotkey in group.auditors:
+            roles[hotkey].append((number, "auditor"))
+        groups.append(group)
+    return groups
+
+
+def _both(old: Scorer, new: Scorer) -> Iterator[tuple[Selection, Selection]]:
+    """Yield who is drawn before and after, where the section changed."""
+    if old.rule_set.section(GROUPS) == new.rule_set.section(GROUPS):
+        return
+    before, after = selection_of(old), selection_of(new)
+    if before is not None and after is not None:
+        yield before, after
+
+
+def _text(value: Fraction) -> str:
+    return to_text(publish(value))
+
+
+def _figures(before: Fraction, after: Fraction) -> dict[str, str]:
+    return {"old": _text(before), "new": _text(after)}
+
+
+@check(
+    "ties-by-hotkey",
+    "warning",
+    "equal miners are ordered by their hotkeys",
+    documentation=(
+        "Where reputations are equal, as they are at the ceiling, the lowest hotkeys are always "
+        "first in the pool. Hotkeys are free to make, so who grinds a low one is primary in "
+        "every round."
+    ),
+    remedy='write ties = "round_and_hotkey_digest"',
+)
+def _ties(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.section(GROUPS)
+    if groups is not None and groups.ties == "hotkey":
+        yield Finding(("groups", "ties"), "the lowest hotkeys win every tie", {"ties": groups.ties})
+
+
+@check(
+    "groups-unaudited",
+    "warning",
+    "groups without auditors",
+    documentation=(
+        "Primaries are the best of the pool. Without auditors, who are drawn, nobody whom they did "
+        "not choose looks at what they submit, and detection of collusion has nothing to compare."
+    ),
+    remedy="let groups have auditors",
+)
+def _unaudited(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.section(GROUPS)
+    if groups is not None and not groups.auditors:
+        yield Finding(("groups", "auditors"), "a group has no auditors", {})
+
+
+@check(
+    "groups-of-two-judge",
+    "warning",
+    "two members are enough for a consensus",
+    less("members"),
+    documentation=(
+        "In a group of two what the one says is all that the other is compared with: either "
+        "decides about the other."
+    ),
+    remedy="let a consensus need at least three members",
+)
+def _of_two(scorer: Scorer) -> Iterator[Finding]:
+    groups = scorer.rule_set.section(GROUPS)
+    if groups is None:
+        return
+    needed = groups.consensus.minimum_members
+    if needed < _FEW:
+        yield Finding(
+            ("groups", "consensus", "minimum_members"),
+            f"a group of {needed} has a consensus",
+            {"members": needed},
+        )
+
+
+@comparison(
+    "selection-favours",
+    "warning",
+    "of equal miners the same are primary in most rounds",
+    more("new"),
+    documentation=(
+        "Sixteen miners at the ceiling are drawn for sixty rounds. The share of rounds in which "
+        "the most favoured of them is primary is compared."
+    ),
+    remedy='write ties = "round_and_hotkey_digest"',
+)
+def _favours(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for before, after in _both(old, new):
+        all_are = after.primaries >= _MINERS
+        if after.favoured > Fraction(3, 4) and after.favoured > before.favoured and not all_are:
+            yield Finding(
+                ("groups",),
+                f"of equal miners one is primary in {_text(after.favoured)} of all rounds; before "
+                f"in at most {_text(before.favoured)}",
+                _figures(before.favoured, after.favoured),
+            )
+
+
+@comparison(
+    "primaries-never-change",
+    "warning",
+    "far fewer miners are ever primary",
+    less("new"),
+    documentation=(
+        "Sixteen miners of different reputations are drawn for sixty rounds. Where only the best "
+        "are ever primary, all others have the pay of auditors whatever they do."
+    ),
+    remedy="let auditors of some rounds become primaries",
+)
+def _never_change(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for before, after in _both(old, new):
+        if after.different * 2 <= before.different:
+            yield Finding(
+                ("groups", "rotation"),
+                f"{after.different} of {_MINERS} miners are ever primary; before "
+                f"{before.different}",
+                {"old": before.different, "new": after.different},
+            )
+
+
+@comparison(
+    "standing-selects-less",
+    "warning",
+    "the best miners are primary much less often than before",
+    less("new"),
+    documentation=(
+        "Sixteen miners of different reputations are drawn for sixty rounds. The share of the "
+        "seats of primaries is compared that the best miners have who fill one group. Where it is "
+        "small, a reputation hardly selects."
+    ),
+    remedy="let auditors wait for longer before they become primaries",
+)
+def _selects_less(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for before, after in _both(old, new):
+        same = (after.primaries, after.auditors) == (before.primaries, before.auditors)
+        if same and after.top < before.top * Fraction(4, 5):
+            yield Finding(
+                ("groups", "rotation"),
+                f"the best miners have {_text(after.top)} of the seats of primaries; before "
+                f"{_text(before.top)}",
+                _figures(before.top, after.top),
+            )
+
+
+@comparison(
+    "auditors-recover",
+    "warning",
+    "miners below the selection filter are most of the auditors",
+    more("new"),
+    documentation=(
+        "Sixteen miners, and four below the filter, are drawn for sixty rounds. The share of the "
+        "seats of auditors that these four have is compared. Where it is large, those who failed "
+        "judge the others."
+    ),
+    remedy="let groups have more auditors than the one slot of recovery",
+)
+def _auditors_recover(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for before, after in _both(old, new):
+        if after.below > Fraction(2, 3) and after.below > before.below:
+            yield Finding(
+                ("groups", "auditors"),
+                f"miners below the filter have {_text(after.below)} of the seats of auditors; "
+                f"before {_text(before.below)}",
+                _figures(before.below, after.below),
+            )
+
+
+@comparison(
+    "group-size-moved",
+    "warning",
+    "groups are much larger or smaller than before, or one primary is alone",
+    documentation=(
+        "The mean numbers of primaries and auditors of groups of a pool of sixteen, and four below "
+        "the filter. One primary alone has nobody to agree with or to be compared with."
+    ),
+    remedy="change the numbers in smaller steps",
+)
+def _size_moved(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for before, after in _both(old, new):
+        sizes = {
+            "primaries": (before.primaries, after.primaries),
+            "auditors": (before.auditors, after.auditors),
+        }
+        for key, (was, now) in sizes.items():
+            is_alone = key == "primaries" and now <= 1 < was
+            if is_alone or now >= 3 * was or now * 3 <= was:
+                yield Finding(
+                    ("groups", key),
+                    f"groups have {_text(now)} {key}; before {_text(was)}",
+                    _figures(was, now),
+                )
+
+
+@comparison(
+    "groups-unjudged",
+    "error",
+    "groups have no consensus any more",
+    less("new"),
+    documentation=(
+        "Sixteen miners are drawn for sixty rounds: the share of groups that are large enough for "
+        "a consensus is less than half of before."
+    ),
+    remedy="lower groups.consensus.minimum_members, or select larger groups",
+)
+def _unjudged(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    for before, after in _both(old, new):
+        if after.with_consensus * 2 < before.with_consensus:
+            yield Finding(
+                ("groups", "consensus"),
+                f"{_text(after.with_consensus)} of all groups have a consensus; before "
+                f"{_text(before.with_consensus)}",
+                _figures(before.with_consensus, after.with_consensus),
+            )
+
+
+@comparison(
+    "groups-gone",
+    "error",
+    "nobody selects groups any more",
+    documentation="The older rule set has the section, and the newer one has not.",
+    remedy="keep the section",
+)
+def _gone(old: Scorer, new: Scorer) -> Iterator[Finding]:
+    if old.rule_set.section(GROUPS) is not None and new.rule_set.section(GROUPS) is None:
+        yield Finding((), "the rule set has no groups", {})

@@ -1,0 +1,275 @@
+"""Records in columns: those of one skill type, without an object a record.
+
+They hold what a `StateEvent` holds, as far as an epoch is closed and weighed by it. A column of
+names is coded, so that records are grouped by whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from tallystick.errors import StateError
+from tallystick_allocation.rules import EMISSION, QUALITY
+
+Ints = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+"""Positions of rows."""
+
+_Name = TypeVar("_Name", bound=Hashable)
+_LARGEST_KEY = 1 << 62
+
+
+@attrs.frozen(eq=False)
+class Coded(Generic[_Name]):
+    """A column of names.
+
+    Attributes:
+        codes: of each row, the position of its name.
+        names: each once.
+    """
+
+    codes: Ints
+    names: tuple[_Name, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[_Name]) -> Coded[_Name]:
+        """Return the column of some names, a row each."""
+        places: dict[_Name, int] = {}
+        codes = [places.setdefault(value, len(places)) for value in values]
+        return cls(np.array(codes, np.int64), tuple(places))
+
+    def take(self, rows: Rows | Truths) -> Coded[_Name]:
+        """Return some of the rows."""
+        return Coded(self.codes[rows], self.names)
+
+    def values(self) -> list[_Name]:
+        """Return the name of each row."""
+        names = self.names
+        return [names[code] for code in self.codes.tolist()]
+
+
+@attrs.frozen(eq=False)
+class Numbers:
+    """A column of exact numbers.
+
+    Attributes:
+        values: whole numbers of nano, or an object array of whole numbers and exact fractions; of a
+            row without a number, any.
+        present: the rows that have one.
+    """
+
+    values: Ints | npt.NDArray[np.object_]
+    present: Truths
+
+    @classmethod
+    def of(cls, values: Sequence[int | Fraction | None]) -> Numbers:
+        """Return the column of some numbers, a row each."""
+        present = np.array([value is not None for value in values], np.bool_)
+        filled = [0 if value is None else value for value in values]
+        if any(isinstance(value, Fraction) for value in filled):
+            column = np.empty(len(filled), np.object_)
+            column[:] = filled
+            return cls(column, present)
+        return cls(np.array(filled, np.int64), present)
+
+    def take(self, rows: Rows | Truths) -> Numbers:
+        """Return some of the rows."""
+        return Numbers(self.values[rows], self.present[rows])
+
+
+@attrs.frozen(eq=False)
+class RecordColumns:
+    """Records of one skill type; each (validator, miner, task, round) stands there once.
+
+    Attributes:
+        skill_type: the type.
+        validator: who recorded each.
+        hotkey: of the miner.
+        task_id: the task.
+        role: of the miner.
+        events: names of reputation events with that of the consensus, sorted; they may repeat.
+        round: of the dispatch.
+        epoch: whose snapshot the round is pinned to.
+        missed: whether the record says that the deadline was missed.
+        scored: whether it has a submission, hence a quality, an emission and measures.
+        quality: the composite in nano; None where the rule set gives none.
+        emission: in nano; None where the rule set gives none.
+        measures: by name; of a record without a submission there is none.
+        group: of the miner, ``""`` for none; None where the allocation names no field for it.
+
+    Raises:
+        StateError: the columns are not of one length.
+    """
+
+    skill_type: str
+    validator: Coded[str]
+    hotkey: Coded[str]
+    task_id: Coded[str]
+    role: Coded[str]
+    events: Coded[tuple[str, ...]]
+    round: Ints
+    epoch: Ints
+    missed: Truths
+    scored: Truths
+    quality: Ints | None = None
+    emission: Ints | None = None
+    measures: Mapping[str, Numbers] = attrs.field(factory=dict)
+    group: Coded[str] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse columns of several lengths."""
+        lengths = {_length(column) for column in self._columns().values() if column is not None}
+        lengths |= {len(numbers.present) for numbers in self.measures.values()}
+        if len(lengths) > 1:
+            raise StateError(
+                f"found columns of {', '.join(map(str, sorted(lengths)))} rows for "
+                f"{self.skill_type}, expected columns of one length"
+            )
+
+    def __len__(self) -> int:
+        return len(self.round)
+
+    def take(self, rows: Rows | Truths) -> RecordColumns:
+        """Return some of the rows."""
+        taken: dict[str, Any] = {
+            name: column.take(rows) if isinstance(column, Coded) else column[rows]
+            for name, column in self._columns().items()
+            if column is not None
+        }
+        measures = {name: numbers.take(rows) for name, numbers in self.measures.items()}
+        return attrs.evolve(self, **taken, measures=measures)
+
+    def numbers(self, value: str) -> Numbers | None:
+        """Return the values that a step collects; None where the records have none."""
+        if value in {QUALITY, EMISSION}:
+            column = self.quality if value == QUALITY else self.emission
+            return None if column is None else Numbers(column, self.scored)
+        return self.measures.get(value)
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns by name, but for the measures."""
+        fields = attrs.fields(RecordColumns)
+        names = [field.name for field in fields if field.name not in {"skill_type", "measures"}]
+        return {name: getattr(self, name) for name in names}
+
+
+def _length(column: Any) -> int:  # noqa: ANN401  # of either kind
+    return len(column.codes) if isinstance(column, Coded) else len(column)
+
+
+def joined(parts: Sequence[RecordColumns]) -> RecordColumns:
+    """Return the records of several columns of one skill type, one part after the other.
+
+    Raises:
+        StateError: they are of several types, or of some a column is missing.
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    kinds = {
+        (part.skill_type, *(column is None for column in part._columns().values()), *part.measures)  # noqa: SLF001  # of this module
+        for part in parts
+    }
+    if len(kinds) > 1:
+        raise StateError(
+            f"found columns of {first.skill_type} that differ in what they hold, expected records "
+            "of one skill type under one rule set"
+        )
+    columns: dict[str, Any] = {}
+    for name, column in first._columns().items():  # noqa: SLF001  # of this module
+        own = [getattr(part, name) for part in parts]
+        if isinstance(column, Coded):
+            columns[name] = _recoded(own)
+        elif column is not None:
+            columns[name] = np.concatenate(own)
+    measures = {
+        name: Numbers(
+            np.concatenate([part.measures[name].values for part in parts]),
+            np.concatenate([part.measures[name].present for part in parts]),
+        )
+        for name in first.measures
+    }
+    return attrs.evolve(first, **columns, measures=measures)
+
+
+def _recoded(parts: Sequence[Coded[Any]]) -> Coded[Any]:
+    places: dict[Any, int] = {}
+    codes = []
+    for part in parts:
+        own = [places.setdefault(name, len(places)) for name in part.names]
+        codes.append(np.array(own, np.int64)[part.codes] if own else part.codes)
+    return Coded(np.concatenate(codes), tuple(places))
+
+
+def first_of_each(records: RecordColumns) -> Rows:
+    """Return the rows that come first of each validator, miner, task and round, ascending."""
+    identity = (records.validator.codes, records.hotkey.codes, records.task_id.codes, records.round)
+    order, starts = alike(*identity)
+    # the sort is stable: of equal rows the first comes first
+    return np.sort(order[starts])
+
+
+def alike(*columns: Ints) -> tuple[Rows, Rows]:
+    """Group rows that are equal in some columns.
+
+    Returns:
+        The rows, such that those of a group stand together, in their order; and the position there
+        at which each group begins.
+    """
+    key = keys_of(*columns)
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    is_first = np.ones(len(ordered), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return order, np.flatnonzero(is_first)
+
+
+def keys_of(*columns: Ints) -> Ints:
+    """Return one whole number a row, equal where rows are equal in all of the columns.
+
+    The numbers order rows as the columns do, the first column first.
+    """
+    key, largest = np.zeros(len(columns[0]), np.int64), 0
+    for part in columns:
+        column = part
+        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+        span = high - low + 1
+        if span > _LARGEST_KEY or (largest + 1) * span > _LARGEST_KEY:
+            key, largest = _dense(key)
+            column, span = _dense(column)
+            span, low = span + 1, 0
+        key = key * span + (column - low)
+        largest = largest * span + span - 1
+    return key
+
+
+def _dense(column: Ints) -> tuple[Ints, int]:
+    """Return the rank of each value among the distinct ones, and the largest rank."""
+    values, ranks = np.unique(column, return_inverse=True)
+    return ranks.astype(np.int64), max(len(values) - 1, 0)
+
+
+def counts_of(order: Rows, starts: Rows) -> Ints:
+    """Return the number of rows of each group of `alike`."""
+    return np.diff(np.append(starts, len(order))).astype(np.int64)
+
+
+def totals_of(values: Any, order: Rows, starts: Rows) -> list[Any]:  # noqa: ANN401  # of either kind
+    """Return the exact sum of the values of each group of `alike`."""
+    if not len(starts):
+        return []
+    ordered = values[order]
+    if ordered.dtype != np.object_:
+        largest = max(abs(int(ordered.min())), abs(int(ordered.max())))
+        if largest * len(ordered) >= _LARGEST_KEY:
+            # they could overflow: whole numbers of any length
+            ordered = ordered.astype(np.object_)
+    totals: list[Any] = np.add.reduceat(ordered, starts).tolist()
+    return totals

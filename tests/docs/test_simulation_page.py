@@ -1,0 +1,53 @@
+"""``docs/simulation.md`` has every option and every strategy, with what each does and costs."""
+
+import re
+
+from manual.options import ALWAYS
+from manual.page import Page
+from manual.table import rows_of
+
+import tallystick
+from tallystick_governance.cli.simulate import simulate
+from tallystick_simulation.assumptions import shipped_assumptions
+from tallystick_simulation.constant_answer import ConstantAnswer, constant_strategy
+from tallystick_simulation.pool import Pool
+from tallystick_simulation.response import trials
+
+_PAGE = Page.of("docs/simulation.md")
+_KINDS = {"always": "CHOICE", "spray": "FIELD", "pad": "FIELD"}
+
+
+def test_every_option_is_documented() -> None:
+    text = _PAGE.text
+    options = {name for each in simulate.params for name in each.opts if name[:2] == "--"}
+    assert [name for name in options - ALWAYS - {"--json"} if f"`{name}" not in text] == []
+
+
+def _strategies() -> set[tuple[str, str, str]]:
+    """Name, summary and cost of every strategy; what follows from a type stands for itself."""
+    record = {"skill_type": "workflow"}
+    found = set()
+    for reference in ("skills@1.2.0", "workflow@1.2.0"):
+        rules = tallystick.load(reference)
+        pool = Pool(rules.registry, tasks=1, examples={"example:N": record})
+        for trial in trials(rules, pool=pool):
+            constant = constant_strategy(trial, ConstantAnswer({}, 0))
+            for strategy in (*trial.strategies.values(), constant):
+                kind, _, rest = strategy.name.partition(":")
+                letters = _KINDS.get(kind, rest)
+                name = strategy.name.replace(rest, letters) if rest else strategy.name
+                summary = strategy.summary.replace(rest, letters) if rest else strategy.summary
+                found.add((name, summary, str(strategy.cost * 100 // 10**9)))
+    return found
+
+
+def test_every_strategy_is_documented_with_what_it_does_and_costs() -> None:
+    rows = rows_of(_PAGE.section("Strategies"))
+    documented = {(re.findall("`([^`]+)`", name)[0], does, cost) for name, does, cost in rows}
+    assert documented == _strategies()
+    assert len(rows) == len(documented)
+
+
+def test_every_cost_is_that_of_an_assumption() -> None:
+    costs = {str(row.value) for row in shipped_assumptions().costs.values()}
+    assert {cost for *_, cost in rows_of(_PAGE.section("Strategies"))} <= costs

@@ -1,0 +1,135 @@
+"""Made-up histories of a small subnet, and the weights of a ledger that is fed them."""
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from state.subnet import TYPES, missed, record
+
+from tallystick_state.ledger import Ledger
+
+MINERS = tuple(f"hk-{number}" for number in range(9))
+NAMES = ("rerun_pass", "rerun_fail", "probe_fail", "collusion_flag", "parse_failure")
+EPOCHS = (0, 1, 2, 4)
+Records = list[dict[str, Any]]
+Weights = dict[str, int]
+
+
+def made(seed: int) -> Records:
+    """Records of some epochs: late and missed ones, auditors, tasks that several record."""
+    rng, found = random.Random(seed), list[dict[str, Any]]()
+    for epoch in EPOCHS:
+        present = MINERS if epoch else MINERS[:-2]
+        for task in range(50):
+            about: dict[str, Any] = {
+                "hotkey": rng.choice(present),
+                "skill_type": rng.choice(TYPES[:3]),
+                "round": epoch * 3 + rng.randrange(3),
+                "epoch": epoch,
+            }
+            for validator in rng.sample(["val-1", "val-2"], rng.choice([1, 1, 2])):
+                found.append(one(rng, f"t{epoch}-{task}", {**about, "validator": validator}))
+    for line in found:
+        line["miner"]["uid"] = MINERS.index(line["miner"]["hotkey"])
+    return found
+
+
+def one(rng: random.Random, task: str, about: dict[str, Any]) -> dict[str, Any]:
+    if rng.random() < 0.1:
+        late = record(task, **about, consensus=0.9, events=["missed_deadline"])
+        return rng.choice([missed(task, **about), late])
+    return record(
+        task,
+        **about,
+        role=rng.choice(["primary", "auditor"]),
+        latency_ms=rng.randint(30_000, 200_000),
+        consensus=rng.choice([None, 0.1, 0.5, 0.9]),
+        events=rng.choices(NAMES, k=rng.choice([0, 0, 1, 2])),
+    )
+
+
+def written(path: Path, records: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    return path
+
+
+def grouped(seed: int) -> tuple[Records, Records]:
+    """Records and the groups that they are of; two primaries always agree, and with no auditor."""
+    rng = random.Random(seed)
+    records, groups = list[dict[str, Any]](), list[dict[str, Any]]()
+    for epoch in EPOCHS:
+        for task in range(16):
+            about: dict[str, Any] = {
+                "skill_type": rng.choice(TYPES[:2]),
+                "round": epoch * 3 + task % 3,
+                "epoch": epoch,
+                "validator": rng.choice(["val-1", "val-2"]),
+            }
+            others = rng.sample(range(2, len(MINERS)), rng.choice([1, 3, 4]))
+            members = [
+                _member(rng, uid, about, f"g{epoch}-{task}", "primary" if uid < 4 else "auditor")
+                for uid in (0, 1, *others)
+            ]
+            groups.append(
+                {**about, "task_id": f"g{epoch}-{task}", "members": [m for m, _ in members]}
+            )
+            records += [line for _, line in members]
+    return records, groups
+
+
+def _member(
+    rng: random.Random, uid: int, about: dict[str, Any], task: str, role: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A member of a group, and its record."""
+    liar = uid < 2
+    line = record(task, MINERS[uid], **about, role=role, consensus=None)
+    line["miner"]["uid"] = uid
+    line["submission"] |= {
+        "verdict": "BLOCK" if liar else rng.choice(["ALLOW", "ALLOW", "REVIEW"]),
+        "risk_score": 0.9 if liar else rng.choice([0.1, 0.2, 0.5]),
+        "recommended_policy": [
+            {"resource": "tool", "action": "call", "pattern": pattern}
+            for pattern in rng.sample("xyz", rng.randrange(3))
+        ],
+    }
+    member = {"uid": uid, "hotkey": MINERS[uid], "role": role}
+    if rng.random() < 0.1:
+        gone = missed(task, MINERS[uid], **about, role=role)
+        gone["miner"]["uid"] = uid
+        return member, gone
+    same = ("verdict", "risk_score", "recommended_policy")
+    lines = [3, 40] if liar else rng.choices([7, 9, 12, 14, 60], k=rng.randrange(4))
+    finding = {"category": "lie" if liar else "leak", "severity": "low", "file": "a.py"}
+    submission = {name: line["submission"][name] for name in same} | {
+        "findings": [{**finding, "line": number} for number in lines],
+        "capabilities": [{"kind": "tool", "value": v} for v in rng.sample("xyz", rng.randrange(3))],
+    }
+    return {**member, "submission": submission}, line
+
+
+def by_hand(
+    folder: Path, reference: str, records: Records, groups: Records | None = None
+) -> dict[int, Weights]:
+    """The weights of a ledger that is fed the records, as each epoch ends."""
+    folder.mkdir(parents=True)
+    found = {}
+    with Ledger.create(str(folder / "state.db"), reference) as ledger:
+        for uid, hotkey in enumerate(MINERS):
+            types = {r["skill_type"] for r in records if r["miner"]["hotkey"] == hotkey}
+            if types:
+                ledger.register(hotkey, uid, types)
+        for epoch in range(max(EPOCHS) + 1):
+            own = [each for each in records if each["epoch"] == epoch]
+            if own:
+                path = written(folder / "epoch.jsonl", own)
+                ledger.close_round(
+                    path, groups=groups and [g for g in groups if g["epoch"] == epoch]
+                )
+            ledger.close_epoch()
+            with ledger.queries() as queries:
+                if own:
+                    line = queries.line_weights(queries.named_line(None))
+                    found[epoch] = {key: nano for key, nano in line.weights.items() if nano}
+    return found

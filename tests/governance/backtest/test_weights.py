@@ -1,0 +1,343 @@
+"""Weights of a back-test are those of a ledger, and what changes them is told by how much."""
+
+import json
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from cli.command import run as command
+from generators.records import lines as made_up_lines
+from governance.backtest.histories import EPOCHS, MINERS, Weights, by_hand, made, written
+from pyarrow import parquet
+from state.subnet import TYPES
+from state.variants import variant
+
+import tallystick
+from tallystick.numbers.nano import from_decimal
+from tallystick_governance.backtest.outcome import MinerTotals, WeightOutcome
+from tallystick_governance.backtest.statistics import Bootstrap
+from tallystick_governance.backtest.weights import NOBODY, compare_weights
+from tallystick_governance.weight_effect import WeightEffect, start_of, weight_effect
+from tallystick_state.ledger import Ledger
+
+NANO = 10**9
+
+
+def moved_by_hand(before: Weights, after: Weights) -> Fraction:
+    """Half the sum of the changes of shares; where nobody has a weight, all is nobody's."""
+
+    def share(weights: Weights, key: str) -> Fraction:
+        whole = sum(weights.values())
+        if not whole:
+            return Fraction(key == NOBODY)
+        return Fraction(weights.get(key, 0), whole)
+
+    keys = {*before, *after, NOBODY}
+    return sum((abs(share(after, k) - share(before, k)) for k in keys), Fraction()) / 2
+
+
+PAIRS = [
+    ("skills@1.0.0", "skills@1.1.0"),
+    ("skills@1.1.0", "skills@1.2.0"),
+    ("skills@1.2.0", "skills@1.0.0"),
+    ("skills@1.0.0", "skills@1.2.0"),
+]
+SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] if seed > 1 else []) for seed in range(20)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_effect_is_that_of_ledgers_digit_for_digit(tmp_path: Path, seed: int) -> None:
+    references, records = PAIRS[seed % len(PAIRS)], made(seed)
+    path = written(tmp_path / "history.jsonl", records)
+    ledgers = [by_hand(tmp_path / reference, reference, records) for reference in references]
+    effect = weight_effect(path, *map(tallystick.load, references))
+    parts = [moved_by_hand(ledgers[0][epoch], ledgers[1][epoch]) for epoch in sorted(ledgers[0])]
+    assert effect.epochs == EPOCHS
+    assert [
+        abs(nano - part * NANO) <= Fraction(1, 2)
+        for nano, part in zip(effect.moved, parts, strict=True)
+    ] == [True] * len(parts)
+    assert effect.share_moved == round(Fraction(sum(effect.moved), len(parts)))
+    assert 0 < effect.share_moved < NANO
+    folder = tmp_path / "out"
+    words = [w for reference in references for w in ("--rules", reference)]
+    run(["backtest", str(path), *words, "--with-state", "-o", str(folder)])
+    rows = parquet.read_table(folder / "weights.parquet").to_pylist()
+    for reference, ledger in zip(references, ledgers, strict=True):
+        for epoch, weights in ledger.items():
+            own = {
+                row["miner_hotkey"]: from_decimal(row["weight"])
+                for row in rows
+                if (row["candidate"], row["epoch"]) == (reference, epoch)
+            }
+            assert own == weights
+
+
+def run(words: Sequence[str], status: int = 0) -> str:
+    found = command(*words)
+    assert found.status == status, found.out + found.err
+    return found.out + found.err
+
+
+def test_weights_follow_from_a_state(tmp_path: Path) -> None:
+    """The last epochs of a ledger, from its state before them, give what it gives."""
+    records, first = made(5), 4
+    whole = by_hand(tmp_path / "whole", "skills@1.1.0", records)
+    later = [each for each in records if each["epoch"] >= first]
+    where = str(tmp_path / "state.db")
+    with Ledger.create(where, "skills@1.1.0") as ledger:
+        for uid, hotkey in enumerate(MINERS):
+            ledger.register(hotkey, uid, TYPES[:3])
+        for epoch in range(first):
+            own = [each for each in records if each["epoch"] == epoch]
+            if own:
+                ledger.close_round(written(tmp_path / "epoch.jsonl", own))
+            ledger.close_epoch()
+        start = start_of(ledger)
+    path = written(tmp_path / "later.jsonl", later)
+    rules = ["--rules", "skills@1.1.0", "--rules", "skills@1.2.0", "--with-state"]
+    for name, more in (("from", ["--state", where]), ("new", [])):
+        run(["backtest", str(path), *rules, *more, "-o", str(tmp_path / name)])
+    found = {
+        name: {
+            row["miner_hotkey"]: from_decimal(row["weight"])
+            for row in parquet.read_table(tmp_path / name / "weights.parquet").to_pylist()
+            if row["candidate"] == "skills@1.1.0"
+        }
+        for name in ("from", "new")
+    }
+    assert found["from"] == whole[first]
+    assert found["new"] != whole[first]
+    effect = weight_effect(
+        path, *map(tallystick.load, ("skills@1.1.0", "skills@1.2.0")), state=start
+    )
+    assert effect.share_moved
+
+
+def test_a_state_needs_a_replay(tmp_path: Path) -> None:
+    words = [
+        "backtest",
+        "none",
+        "--rules",
+        "skills@1.1.0",
+        "--state",
+        "s",
+        "-o",
+        str(tmp_path / "d"),
+    ]
+    assert "found --state without --with-state, expected both" in run(words, 2)
+
+
+def steps_of(*steps: str) -> Any:  # noqa: ANN401  # of variant
+    """A change that puts other steps in the place of the last one."""
+
+    def change(document: Any) -> None:  # noqa: ANN401  # a table of any keys
+        import tomlkit
+
+        own = document["allocation"]["steps"]
+        own.pop()
+        for step in steps:
+            own.append(tomlkit.parse(f"step = {step}")["step"])
+
+    return change
+
+
+CAP = (
+    '{ name = "capped", do = "cap", of = "part", share = 0.15, excess = "water_filling", '
+    'lowest_share = "one_over_miners" }'
+)
+MISTAKES = {
+    "half is equal": (
+        CAP,
+        '{ name = "same", do = "equal", of = "mean" }',
+        '{ name = "weight", do = "mix", of = { capped = 0.5, same = 0.5 }, publish = true }',
+    ),
+    "winner takes all": (
+        '{ name = "best", do = "top", of = "part", k = 1 }',
+        '{ name = "weight", do = "share", of = "best", zero = "zero", publish = true }',
+    ),
+    "above 10": (
+        '{ name = "kept", do = "filter", of = "part", above = 10 }',
+        '{ name = "weight", do = "share", of = "kept", zero = "zero", publish = true }',
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def workflows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("workflows") / "history.jsonl"
+    path.write_bytes(b"".join(made_up_lines(3, 300, ["workflow"])))
+    return path
+
+
+def effect_of(folder: Path, history: Path, steps: Sequence[str]) -> WeightEffect:
+    changed = variant(folder, "workflow@1.2.0", "1.3.0", steps_of(*steps))
+    old, new = tallystick.load("workflow@1.2.0"), tallystick.load(changed)
+    return weight_effect(history, old, new, bootstrap=Bootstrap())
+
+
+def weights_by_steps(effect: WeightEffect) -> list[Fraction]:
+    assert effect.distribution is not None
+    return [Fraction(nano, NANO) for nano in effect.distribution.before]
+
+
+def test_half_of_all_weight_for_being_there_moves_its_share(
+    tmp_path: Path, workflows: Path
+) -> None:
+    effect = effect_of(tmp_path, workflows, MISTAKES["half is equal"])
+    shares = weights_by_steps(effect)
+    equal = Fraction(1, len(shares))
+    if len(effect.epochs) == 1:
+        wanted = sum(abs(share - equal) for share in shares) / 4
+        assert abs(Fraction(effect.share_moved or 0, NANO) - wanted) < Fraction(1, 10**6)
+    assert effect.share_moved
+    assert effect.nobody == (0, 0)
+
+
+def test_winner_takes_all_moves_nearly_all(tmp_path: Path, workflows: Path) -> None:
+    effect = effect_of(tmp_path, workflows, MISTAKES["winner takes all"])
+    assert effect.distribution is not None
+    assert effect.share_moved is not None
+    assert effect.share_moved >= NANO * 7 // 10
+    assert effect.switches["step best binds"] == len(effect.epochs)
+
+
+def test_a_filter_that_pays_nobody_moves_all_and_tells_why(tmp_path: Path, workflows: Path) -> None:
+    effect = effect_of(tmp_path, workflows, MISTAKES["above 10"])
+    assert effect.share_moved == NANO
+    assert effect.nobody == (0, NANO)
+    assert effect.reasons[0] == ""
+    assert effect.reasons[1].startswith("kept: ")
+    path = variant(tmp_path, "workflow@1.2.0", "1.3.0", steps_of(*MISTAKES["above 10"]))
+    out = tmp_path / "out"
+    words = ["--rules", "workflow@1.2.0", "--rules", str(path), "-o", str(out)]
+    text = run(["backtest", str(workflows), *words])
+    assert "100.00 % of all weight changes hands" in text
+    assert "nobody has 100.00 % of it under the candidate: kept: " in text
+    summary = json.loads((out / "summary.json").read_text())["candidates"][0]["weight"]
+    assert summary["share_moved"] == "1.000000000"
+    assert summary["nobody"] == ["0.000000000", "1.000000000"]
+    assert summary["reasons"] == [*effect.reasons]
+    report = (out / "report.html").read_text()
+    assert "Under the candidate 100.00 % of all weight is nobody" in report
+
+
+def test_rules_that_are_the_same_move_nothing(tmp_path: Path, workflows: Path) -> None:
+    del tmp_path
+    rules = tallystick.load("workflow@1.1.0")
+    effect = weight_effect(workflows, rules, rules, bootstrap=Bootstrap())
+    assert effect.share_moved == 0
+    assert set(effect.moved) == {0}
+
+
+def test_what_the_history_did_not_exercise_is_named(tmp_path: Path) -> None:
+    records = made(2)
+    rules = [*map(tallystick.load, ("skills@1.1.0", "skills@1.2.0"))]
+    whole = weight_effect(written(tmp_path / "a.jsonl", records), *rules)
+    assert "late submission" not in whole.not_exercised
+    assert "event collusion_flag" not in whole.not_exercised
+    assert whole.switches["newcomer"] == 2
+    assert "replaced hotkey" in whole.not_exercised
+    plain = [r for r in records if not r["events"] and r["role"] == "primary"]
+    bare = weight_effect(written(tmp_path / "b.jsonl", plain), *rules)
+    for name in ("late submission", "event collusion_flag", "role auditor"):
+        assert name in bare.not_exercised
+
+
+def test_a_hotkey_that_takes_a_slot_over_is_told_and_weighed(tmp_path: Path) -> None:
+    records = made(3)
+    # the first miner has records in the first epochs alone, and another one its slot thereafter
+    gone, new = MINERS[0], "hk-new"
+    for each in records:
+        if each["miner"]["hotkey"] == gone and each["epoch"] > 1:
+            each["miner"]["hotkey"] = new
+    rules = tallystick.load("skills@1.2.0")
+    effect = weight_effect(written(tmp_path / "a.jsonl", records), rules, rules)
+    assert effect.switches["replaced hotkey"] == 1
+    out = tmp_path / "out"
+    words = ["--rules", "skills@1.2.0", "--rules", "skills@1.1.0", "--with-state", "-o", str(out)]
+    run(["backtest", str(tmp_path / "a.jsonl"), *words])
+    rows = [
+        row
+        for row in parquet.read_table(out / "weights.parquet").to_pylist()
+        if row["candidate"] == "skills@1.2.0"
+    ]
+    epochs = {
+        hotkey: {row["epoch"] for row in rows if row["miner_hotkey"] == hotkey}
+        for hotkey in (gone, new)
+    }
+    assert max(epochs[gone]) == 1
+    assert min(epochs[new]) == 2
+
+
+def weights(*epochs: Weights, reason: str = "") -> WeightOutcome:
+    return WeightOutcome(
+        tuple(range(len(epochs))), epochs, tuple("" if e else reason for e in epochs)
+    )
+
+
+def test_the_mean_is_over_the_epochs_and_nobody_counts() -> None:
+    miners = [MinerTotals("a", 0), MinerTotals("b", 1)]
+    before = weights({"a": 1, "b": 1}, {"a": 3})
+    after = weights({"a": 3, "b": 1}, {}, reason="kept: too low")
+    found = compare_weights(miners, before, after)
+    assert found.moved == (NANO // 4, NANO)
+    assert found.share_moved == NANO * 5 // 8
+    assert found.distribution is not None
+    assert [m.hotkey for m in found.distribution.miners] == ["a", "b", NOBODY]
+    assert found.distribution.before == (NANO * 3 // 4, NANO // 4, 0)
+    assert found.distribution.after == (NANO * 3 // 8, NANO // 8, NANO // 2)
+    assert found.reasons == ("", "kept: too low")
+
+
+def test_a_slot_that_burns_stands_beside_the_miners() -> None:
+    miners = [MinerTotals("a", 0)]
+    found = compare_weights(miners, weights({"a": 1}), weights({"a": 1, "uid:7": 1}))
+    assert found.distribution is not None
+    assert [(m.hotkey, m.uid) for m in found.distribution.miners] == [("a", 0), ("uid:7", 7)]
+    assert found.share_moved == NANO // 2
+
+
+@pytest.mark.parametrize("epochs", [2, 5, 300])
+def test_an_interval_holds_the_share_that_moves(epochs: int) -> None:
+    rng = random.Random(epochs)
+    miners = [MinerTotals(name, uid) for uid, name in enumerate("abc")]
+    sides = [
+        weights(*({name: rng.randint(1, 99) for name in "abc"} for _ in range(epochs)))
+        for _ in range(2)
+    ]
+    found = compare_weights(miners, *sides, Bootstrap())
+    assert found.interval is not None
+    assert found.interval.low <= (found.share_moved or 0) <= found.interval.high
+    assert found.interval == compare_weights(miners, *sides, Bootstrap()).interval
+    assert compare_weights(miners, *sides, Bootstrap(0)).interval is None
+
+
+def test_weights_that_are_not_known_are_none() -> None:
+    unknown = attrs.evolve(weights({"a": 1}), unknown="round.share is missing")
+    found = compare_weights([MinerTotals("a", 0)], weights({"a": 1}), unknown)
+    assert (found.share_moved, found.unknown) == (None, "round.share is missing")
+
+
+def test_records_that_cannot_close_an_epoch_are_refused_in_a_replay(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join(made_up_lines(1, 20, ["workflow"])))
+    words = ["--rules", "workflow@1.0.0", "--rules", "workflow@1.1.0"]
+    text = run(["backtest", str(path), *words, "-o", str(tmp_path / "out")])
+    assert "of all weight changes hands" in text
+    text = run(["backtest", str(path), *words, "--with-state", "-o", str(tmp_path / "no")], 2)
+    assert "found no [epochs] in workflow@1.0.0" in text
+
+
+def test_weights_can_be_left_out(tmp_path: Path, workflows: Path) -> None:
+    words = ["--rules", "workflow@1.0.0", "--rules", "workflow@1.2.0", "--no-weights"]
+    text = run(["backtest", str(workflows), *words, "-o", str(tmp_path / "out")])
+    assert "of all weight" not in text
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["candidates"][0]["weight"] is None
+    assert "--no-weights" in summary["command"]
+    assert parquet.read_table(tmp_path / "out" / "weights.parquet").num_rows == 0

@@ -1,0 +1,398 @@
+"""A change names what it can move: every value that decides a result is followed to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tallystick
+from tallystick.errors import TallystickError
+from tallystick.json_values import json_value
+from tallystick.rules.edit import edited_text, edits
+from tallystick.rules.settable import SettablePath, settable_paths
+from tallystick.rules.toml import parse
+from tallystick.scoring.scorer import Scorer
+from tallystick_governance.diff import render
+from tallystick_governance.diff.difference import RuleSetDifference, difference
+from tallystick_governance.diff.interval import Interval
+from tallystick_governance.diff.outcome import Direction, Outcome
+from tallystick_governance.diff.policy import can_change_a_result, without_result
+
+ROOT = Path(__file__).resolve().parents[3]
+RULE_SETS = (
+    "skills@1.0.0",
+    "skills@1.1.0",
+    "skills@1.2.0",
+    *(f"workflow@1.{n}.0" for n in range(3)),
+)
+OFF = {"groups.rotation.auditor_rounds", "groups.recovery.auditor_slot"}
+"""Values of a switch that is off in skills@1.0.0, so that nothing follows from them."""
+PROVED = ("axes.", "skill_types.", "emission.", "tiers.")
+"""Sections of which every value is compared: its bounds are 0 or it moves."""
+
+Value = Decimal | str | bool
+
+
+@cache
+def scorer(reference: str) -> Scorer:
+    return tallystick.load(reference)
+
+
+def text_of(reference: str) -> str:
+    name, _, version = reference.partition("@")
+    return (ROOT / "rules" / name / f"{version}.toml").read_text()
+
+
+def candidate(reference: str, folder: Path, *pairs: tuple[str, Value]) -> Scorer:
+    text = text_of(reference)
+    path = folder / "candidate.toml"
+    path.write_text(edited_text(text, edits(parse(text, "").data, list(pairs))))
+    return tallystick.load(str(path))
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Callable[..., RuleSetDifference]:
+    def compare(reference: str, *pairs: tuple[str, Value]) -> RuleSetDifference:
+        return difference(scorer(reference), candidate(reference, tmp_path, *pairs))
+
+    return compare
+
+
+def others(place: SettablePath) -> Iterator[Value]:
+    """Other values of a path: the far end of its range, the next number, another choice."""
+    if place.kind == "true or false":
+        yield place.value != "true"
+    elif place.kind == "text":
+        yield from (choice for choice in place.choices if choice != place.value)
+    elif place.value is not None:
+        for end in (place.at_most, place.at_least, Decimal(place.value) + 1):
+            if end is not None and Decimal(end) != Decimal(place.value):
+                yield Decimal(end)
+        yield from (Decimal(place.value) / 2, Decimal(place.value) * Decimal("0.9"))
+
+
+@pytest.mark.parametrize(
+    ("reference", "every"),
+    [("skills@1.2.0", 9), *(pytest.param(name, 1, marks=pytest.mark.slow) for name in RULE_SETS)],
+)
+def test_every_value_that_decides_a_result_moves_one(
+    tmp_path: Path, reference: str, every: int
+) -> None:
+    old = scorer(reference)
+    documentation = without_result(old)
+    compared = 0
+    for place in settable_paths(old.loaded, old.registry)[::every]:
+        if not can_change_a_result(place.path, documentation) or place.path in OFF:
+            continue
+        if place.path.startswith((*PROVED, "rule_set.")):
+            continue
+        for value in others(place):
+            with suppress(TallystickError):  # a value that does not go with the others
+                new = candidate(reference, tmp_path, (place.path, value))
+                found = difference(old, new)
+                if found.changes:
+                    assert found.moving, (place.path, value)
+                    named = {
+                        path for o in found.moving for cause in o.causes for path in cause.paths
+                    }
+                    assert {change.path for change in found.changes} <= named, place.path
+                    compared += 1
+                    break
+    assert compared > (5 if every > 1 or reference.startswith("workflow") else 60)
+
+
+# results beside those of `PAID` or `SELECTED` that each mistake moves; "nothing" of it is a miss
+PAID = {"emission", "round scores", "weights"}
+SELECTED = {"groups", "round scores", "weights", "views"}
+AFTER_SCORES = {"scores", "thresholds", *PAID}
+AFTER_CONSENSUS = {"consensus", "reruns", "reputation", "emission", *SELECTED}
+PYTHON = "skill_types.executable_python"
+SCORE = "allocation.steps[score]"
+DETECTION = "reputation.collusion.detection.minimum_samples"
+AGREEMENT = "consensus.components.verdict_agreement"
+MISTAKES: list[tuple[str, dict[str, Value], set[str]]] = [
+    ("skills", {f"{PYTHON}.gates[0].below": Decimal(1)}, AFTER_SCORES),
+    (
+        "skills",
+        {
+            **{f"{PYTHON}.weights.{axis}": Decimal("0.1") for axis in ("detection", "evidence")},
+            f"{PYTHON}.weights.policy": Decimal("0.1"),
+            f"{PYTHON}.weights.efficiency": Decimal("0.7"),
+        },
+        AFTER_SCORES,
+    ),
+    (
+        "skills",
+        {
+            "tiers.thresholds.novel.factor": Decimal(3),
+            "tiers.thresholds.novel.headroom": Decimal(1),
+        },
+        {"thresholds", *PAID},
+    ),
+    ("skills", {"emission.factors.role_multiplier.auditor": Decimal(0)}, PAID),
+    ("skills", {"reputation.initial": Decimal(1)}, {"reputation", *SELECTED}),
+    (
+        "skills",
+        {"reputation.collusion.eject_at": Decimal(1), "reputation.collusion.quorum": Decimal(1)},
+        SELECTED,
+    ),
+    ("skills", {DETECTION: Decimal(31)}, {"flags", "reputation", *SELECTED}),
+    ("skills", {"groups.ties": "hotkey"}, SELECTED),
+    (
+        "skills",
+        {f"{AGREEMENT}.one_step": Decimal(0), f"{AGREEMENT}.two_steps": Decimal(1)},
+        AFTER_CONSENSUS,
+    ),
+    (
+        "skills",
+        {"consensus.finding_lines.lines": Decimal(5000)},
+        {*AFTER_CONSENSUS, "flags"},
+    ),
+    (
+        "skills",
+        {"consensus.minimum_valid": Decimal(4), "groups.consensus.minimum_submissions": Decimal(4)},
+        {*AFTER_CONSENSUS, "flags"},
+    ),
+    ("skills", {f"{SCORE}.missed": "left_out"}, {"round scores", "weights"}),
+    ("skills", {"allocation.steps[average].new": Decimal(1)}, {"weights"}),
+    (
+        "workflow",
+        {
+            "axes.reliability.hard_failure": Decimal("0.1"),
+            "axes.reliability.unplanned_retry": Decimal("0.5"),
+        },
+        {"scores", "round scores", "weights"},
+    ),
+    ("workflow", {"allocation.steps[mean].last": Decimal(1)}, {"round scores", "weights"}),
+]
+
+
+@pytest.mark.parametrize(("line", "values", "results"), MISTAKES)
+def test_a_mistake_moves_these_results_alone(
+    changed: Callable[..., RuleSetDifference],
+    line: str,
+    values: dict[str, Value],
+    results: set[str],
+) -> None:
+    found = changed(f"{line}@1.2.0", *values.items())
+    assert {outcome.result for outcome in found.moving} == results
+
+
+FILTER = '{ name = "fit", do = "filter", of = "average", above = 10 },\n  { name = "part", '
+WARM = """{ name = "done", do = "collect", value = "quality", as = "count", last = 20, empty = 0 },
+  { name = "warm", do = "formula", formula = "allocation/warm-up@1", tasks = 100000 },
+  { name = "part", """
+ADDED = [
+    ("skills@1.2.0", FILTER, 'of = "average" }', 'of = "fit" }'),
+    ("workflow@1.2.0", WARM, 'of = "mean", zero', 'of = "warm", zero'),
+]
+
+
+@pytest.mark.parametrize(("reference", "steps", "reads", "instead"), ADDED)
+def test_a_step_that_is_added_moves_weights(
+    tmp_path: Path, reference: str, steps: str, reads: str, instead: str
+) -> None:
+    text = text_of(reference)
+    if "warm" in steps:  # a formula reads its inputs by their names
+        text = text.replace('name = "mean", do', 'name = "raw", do').replace(
+            '  { name = "part", ',
+            '  { name = "mean", do = "filter", of = "raw", at_least = 0 },\n  { name = "part", ',
+        )
+    path = tmp_path / "candidate.toml"
+    path.write_text(text.replace('{ name = "part", ', steps, 1).replace(reads, instead, 1))
+    found = difference(scorer(reference), tallystick.load(str(path)))
+    assert {outcome.result for outcome in found.moving} == {"round scores", "weights"}
+
+
+def without_consensus() -> str:
+    """Return rules without a consensus of their own: records have one that somebody else found."""
+    data = text_of("skills@1.2.0")
+    start, end = data.index("[consensus] "), data.index("[allocation]\n")
+    silence = data.index('[[lint.silence]]\ncode = "consensus-cliff"')
+    after = data.index("[[lint.silence]]", silence + 1)
+    return data[:start] + data[end:silence] + data[after:]
+
+
+def test_the_consensus_of_a_record_moves_reputations_also_without_its_section(
+    tmp_path: Path,
+) -> None:
+    """The bands of events are about the factor of the record, whoever computed its components."""
+    old, new = tmp_path / "old.toml", tmp_path / "new.toml"
+    old.write_text(without_consensus())
+    factor = "emission.factors.consensus"
+    pairs = [(f"{factor}.findings_recall", Decimal("0.25"))]
+    pairs += [(f"{factor}.policy_agreement", Decimal("0.1"))]
+    new.write_text(edited_text(old.read_text(), edits(parse(old.read_text(), "").data, pairs)))
+    found = difference(tallystick.load(str(old)), tallystick.load(str(new)))
+    moving = {outcome.result for outcome in found.moving}
+    assert moving == {"consensus", "emission", "reputation", *SELECTED}
+
+
+def test_the_groups_of_a_type_that_goes_have_no_consensus(tmp_path: Path) -> None:
+    text = text_of("skills@1.2.0")
+    start, end = (text.index(f"[skill_types.{n}]") for n in ("declarative", "executable_python"))
+    path = tmp_path / "candidate.toml"
+    kept = (text[:start] + text[end:]).splitlines(keepends=True)
+    path.write_text("".join(line for line in kept if not line.startswith("declarative.")))
+    found = by_result(difference(scorer("skills@1.2.0"), tallystick.load(str(path))))
+    assert {"records", "consensus", "reruns"} <= {o.result for o in found.values() if o.causes}
+
+
+LIMITS = [
+    ("floor", "0.1", ("0", "0.05"), ("0", "0.95")),
+    ("initial", "0.4", ("-0.1", "0"), ("-0.95", "0")),
+    ("ceiling", "0.9", ("-0.1", "0"), ("-0.95", "0")),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "own", "whole"), LIMITS)
+def test_a_limit_of_reputations_moves_some_of_them_at_most_as_far(
+    changed: Callable[..., RuleSetDifference],
+    name: str,
+    value: str,
+    own: tuple[str, str],
+    whole: tuple[str, str],
+) -> None:
+    """A floor that is raised leaves whoever stands above it; nothing falls by it."""
+    found = by_result(changed("skills@1.2.0", (f"reputation.{name}", Decimal(value))))["reputation"]
+    (cause,) = found.causes
+    assert cause.bound == Interval(*map(Fraction, own))
+    assert found.bound == Interval(*map(Fraction, whole))
+
+
+EVENTS = [
+    ("consensus_fail.multiply", "0.99", ("0.002", "0.04")),
+    ("consensus_pass.add", "0.05", ("0.03", "0.03")),
+    ("probe_fail.multiply", "0.5", ("-0.2", "-0.01")),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "ends"), EVENTS)
+def test_an_event_moves_the_delta_of_a_record_within_its_bound(
+    changed: Callable[..., RuleSetDifference], path: str, value: str, ends: tuple[str, str]
+) -> None:
+    """By hand: a reputation from 0.05 to 1, times the step of the factor, or the step of a sum."""
+    found = changed("skills@1.2.0", (f"reputation.events.{path}", Decimal(value)))
+    (cause,) = by_result(found)["reputation"].causes
+    assert cause.bound == Interval(*map(Fraction, ends))
+
+
+def by_result(found: RuleSetDifference) -> dict[str, Outcome]:
+    return {outcome.result: outcome for outcome in found.outcomes}
+
+
+RIGHT = [
+    ("groups.ties", "hotkey", {"groups", "round scores", "weights"}),
+    ("reputation.initial", Decimal(1), {"reputation", "groups", "round scores", "weights"}),
+    ("reputation.collusion.eject_at", Decimal(1), {"groups", "weights"}),
+    ("reputation.collusion.detection.minimum_samples", Decimal(31), {"flags", "reputation"}),
+    ("consensus.components.verdict_agreement.one_step", Decimal(0), {"consensus", "reputation"}),
+    ("consensus.finding_lines.lines", Decimal(5000), {"consensus", "emission", "weights"}),
+    ("allocation.steps[score].missed", "left_out", {"round scores", "weights"}),
+    ("allocation.steps[average].new", Decimal(1), {"weights"}),
+    ("claims.per_round", Decimal(1), {"records", "reputation", "weights"}),
+    ("epochs.blocks", Decimal(10), {"reputation", "thresholds", "weights"}),
+    ("reputation.visibility.window_hours", Decimal(1), {"views"}),
+    ("claims.facts", "none", {"views"}),
+    # likeness is of the items of submissions that a consensus compares, and of valid members
+    ("consensus.finding_lines.lines", Decimal(4), {"consensus", "flags", "reputation"}),
+    # a leaderboard has reputations, and ranks of who can be selected
+    ("groups.minimum_reputation", Decimal("0.3"), {"groups", "views"}),
+    ("reputation.initial", Decimal("0.4"), {"reputation", "views"}),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "results"), RIGHT)
+def test_a_change_moves_the_results_of_its_section(
+    changed: Callable[..., RuleSetDifference], path: str, value: Value, results: set[str]
+) -> None:
+    found = changed("skills@1.2.0", (path, value))
+    moving = {outcome.result for outcome in found.moving}
+    assert results <= moving
+    if results == {"views"}:
+        assert moving == results
+    assert "nothing" not in render.as_text(found)
+
+
+def test_an_event_has_its_change_of_a_reputation(changed: Callable[..., RuleSetDifference]) -> None:
+    path = "reputation.events.consensus_fail.multiply"
+    found = changed("skills@1.2.0", (path, Decimal("0.99")))
+    reputation = by_result(found)["reputation"]
+    assert reputation.direction is Direction.RISE
+    (cause,) = reputation.causes
+    assert (cause.note, cause.paths) == ("-0.05·rep → -0.01·rep a record", (path,))
+    lowered = changed("skills@1.2.0", (path, Decimal("0.5")))
+    assert by_result(lowered)["reputation"].direction is Direction.FALL
+
+
+@pytest.mark.parametrize(
+    "path", ["tiers.thresholds.optimised.factor", "skill_types.mcp_server.baseline"]
+)
+def test_a_threshold_that_rises_lowers_tiers_and_emissions_alone(
+    changed: Callable[..., RuleSetDifference], path: str
+) -> None:
+    for value, thresholds, emission in (
+        ("1.3" if "factor" in path else "0.5", Direction.RISE, Direction.FALL),
+        ("1.1" if "factor" in path else "0.4", Direction.FALL, Direction.RISE),
+    ):
+        found = by_result(changed("skills@1.2.0", (path, Decimal(value))))
+        assert found["thresholds"].direction is thresholds
+        assert found["emission"].direction is emission
+        assert found["reputation"].direction is Direction.NONE
+
+
+def test_a_switch_that_is_off_moves_nothing(changed: Callable[..., RuleSetDifference]) -> None:
+    assert not changed("skills@1.0.0", ("groups.rotation.auditor_rounds", Decimal(5))).moving
+
+
+BOUNDS = [
+    ("axes.detection.risk_slope", "0.6", "detection", ("-0.5", "0")),
+    ("axes.detection.too_strict", "0.5", "detection", ("-0.1", "0")),
+    ("axes.detection.too_strict", "0.3", "detection", ("0", "0.1")),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "axis", "ends"), BOUNDS)
+def test_the_sign_of_a_constant_is_known(
+    changed: Callable[..., RuleSetDifference],
+    path: str,
+    value: str,
+    axis: str,
+    ends: tuple[str, str],
+) -> None:
+    for effect in changed("skills@1.2.0", (path, Decimal(value))).effects:
+        move = effect.axes[axis]
+        assert move is not None
+        nano = Fraction(1, 10**9)
+        assert Fraction(ends[0]) - nano <= move.low <= Fraction(ends[0])
+        assert Fraction(ends[1]) <= move.high <= Fraction(ends[1]) + nano
+
+
+def test_beta_has_an_end_of_either_sign_near_the_largest_difference(
+    changed: Callable[..., RuleSetDifference],
+) -> None:
+    def score(beta: Fraction, precision: Fraction, recall: Fraction) -> Fraction:
+        return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+
+    steps = [Fraction(n, 60) for n in range(1, 61)]
+    old, new = Fraction("0.5"), Fraction("0.7")
+    moves = [score(new, p, r) - score(old, p, r) for p in steps for r in steps]
+    move = changed("skills@1.2.0", ("axes.policy.beta", Decimal("0.7"))).effects[0].axes["policy"]
+    assert move is not None
+    assert move.low <= min(moves)
+    assert move.high >= max(moves)
+    assert move.high - move.low < 2 * (max(moves) - min(moves))
+
+
+def test_json_and_markdown_have_every_result(changed: Callable[..., RuleSetDifference]) -> None:
+    found = changed("skills@1.2.0", ("groups.primaries", Decimal(4)))
+    entries = {entry["result"]: entry for entry in json_value(found.outcomes)}
+    assert entries["consensus"]["direction"] == "cannot move"
+    assert entries["groups"]["causes"][0]["paths"] == ["groups.primaries"]
+    assert "| groups | can move |" in render.as_markdown(found)

@@ -1,0 +1,117 @@
+"""What follows from ranges is proved without the solver, and nothing else is."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+from governance.prove.sample import sample, style, words
+from governance.prove.test_prove_random import STYLES, WORDS, formula, function
+
+from tallystick.formula.evaluate import evaluate
+from tallystick.numbers.real import publish
+from tallystick.plugins.author import (
+    Node,
+    Property,
+    always_below,
+    clip,
+    exp,
+    log,
+    maximum,
+    minimum,
+    never_above,
+    never_below,
+    root,
+)
+from tallystick_governance.prove import intervals
+from tallystick_governance.prove.built_in_properties import RANGE
+from tallystick_governance.prove.property import Answer
+from tallystick_governance.prove.proving import prove
+
+CAPPED = exp(-minimum(words, 1))
+
+
+def answer(folder: Path, made: Node, promise: Property) -> Answer:
+    random_axis = formula(0, random.Random(0), lambda _: made)
+    scorer = sample(folder, style="random-0", further=(random_axis,), properties=(promise,))
+    (reply,) = prove(scorer, only="my/p")
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("made", "promise"),
+    [
+        (CAPPED, always_below("my/p", "…", "style", 1, where=words > 0)),
+        (CAPPED, never_above("my/p", "…", "style", Fraction(37, 100), where=words >= 1)),
+        (CAPPED, never_below("my/p", "…", "style", Fraction(36, 100), where=words >= 0)),
+        (CAPPED, never_below("my/p", "…", "style", 1, where=words == 0)),
+        # no range of the whole says it: style has to be split
+        (
+            maximum(exp(-style), root(style, 2)),
+            never_below("my/p", "…", "style", Fraction(1, 2), where=style >= 0),
+        ),
+        (
+            clip(exp(-style) - log(1 + style)),
+            never_above("my/p", "…", "style", Fraction(1, 2), where=2 * style >= 1),
+        ),
+        # no record is such
+        (CAPPED, never_above("my/p", "…", "style", 0, where=(words > 3) & (words < 2))),
+    ],
+)
+def test_what_follows_from_ranges_is_proved(tmp_path: Path, made: Node, promise: Property) -> None:
+    reply = answer(tmp_path, made, promise)
+    assert (reply.status, reply.method, reply.work) == ("proved", "intervals", 0)
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        always_below("my/p", "…", "style", 1, where=words >= 0),
+        never_above("my/p", "…", "style", Fraction(36, 100), where=words >= 1),
+        never_below("my/p", "…", "style", Fraction(37, 100), where=words >= 0),
+    ],
+)
+def test_what_does_not_follow_is_refuted(tmp_path: Path, promise: Property) -> None:
+    reply = answer(tmp_path, CAPPED, promise)
+    assert (reply.status, reply.method) == ("counterexample", "scored")
+
+
+def test_ranges_are_computed_a_bounded_number_of_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promise = never_below("my/p", "…", "style", Fraction(1, 2), where=style >= 0)
+    split = maximum(exp(-style), root(style, 2))
+    counted, lower = [0], intervals.lower
+
+    def lowered(*arguments: object) -> object:
+        counted[0] += 1
+        return lower(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(intervals, "lower", lowered)
+    assert answer(tmp_path, split, promise).method == "intervals"
+    assert 1 < counted[0] <= intervals.RANGES
+
+
+def test_what_is_proved_by_ranges_holds_on_every_grid(tmp_path: Path) -> None:
+    checked = 0
+    for number in range(5):
+        rng = random.Random(number)
+        made = formula(number, rng, function)
+        low, many = Fraction(rng.randrange(9), 10), rng.randrange(3)
+        promise = never_above("my/p", "…", "style", low, where=words >= many)
+        scorer = sample(tmp_path, style=f"random-{number}", further=(made,), properties=(promise,))
+        for name in ("my/p", RANGE):
+            for reply in prove(scorer, only=name, budget=1):
+                if reply.axis != "style" or reply.method != "intervals":
+                    continue
+                checked += 1
+                most = low if name == "my/p" else Fraction(1)
+                for one, some in product(STYLES[::4], WORDS):
+                    facts = {style.digest: one, words.digest: some}
+                    value = publish(evaluate(made.tree, facts, {}))
+                    is_asked = name == RANGE or some >= many
+                    assert not is_asked or 0 <= value <= most * 10**9
+    assert checked >= 5

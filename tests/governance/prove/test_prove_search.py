@@ -1,0 +1,273 @@
+"""The concrete search refutes what it finds a record for, follows from the question alone, and
+breaks nothing that is proved."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from governance.prove.sample import sample, shared, style, turn, wanted, words
+from governance.prove.test_prove_random import formula, function, tree
+
+import tallystick
+from tallystick.formula.evaluate import evaluate
+from tallystick.numbers.nano import NANO
+from tallystick.numbers.real import publish
+from tallystick.plugins.author import (
+    Formula,
+    Node,
+    Parameters,
+    axis,
+    cases,
+    clip,
+    less_is_better,
+    more_is_better,
+    never_above,
+    never_beaten_by,
+)
+from tallystick.scoring.scorer import Scorer
+from tallystick_conformance.search import Effort
+from tallystick_governance.prove import proving, search
+from tallystick_governance.prove.built_in_properties import (
+    BUILT_IN,
+    DIRECTION,
+    IDENTITY,
+    MONOTONE,
+    REPETITION,
+    questions,
+)
+from tallystick_governance.prove.property import Answer, Question
+from tallystick_governance.prove.proving import prove
+from tallystick_governance.prove.search import FIRST, LAST, counterexample
+from tallystick_governance.prove.subject import Subject, subject_of
+
+LONGER = Effort(points=256, rounds=4)
+
+
+def asked(scorer: Scorer, name: str) -> list[tuple[Subject, Question]]:
+    subject = subject_of(scorer, "essay")
+    return [(subject, each) for each in questions(subject) if each.name == name]
+
+
+def axis_of(number: int, tree: Node) -> Formula:
+    @axis(f"sample/planted-{number}@1")
+    def planted(_p: Parameters) -> Node:
+        """A formula with a hole."""
+        return tree
+
+    return planted
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_hole_that_is_planted_in_a_formula_is_found(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    edge, some = Fraction(rng.randrange(8, 900), 1000), rng.randrange(2, 400)
+    # 0 just above an edge, for essays of one length alone
+    hole = (style > edge) & (style <= edge + Fraction(1, 1000)) & (words == some)
+    made = axis_of(seed, cases((hole, 0), otherwise=style))
+    name = f"planted-{seed}"
+    scorer = sample(tmp_path, style=name, further=(made,), directions=(more_is_better(style),))
+    (pair,) = (each for each in asked(scorer, DIRECTION) if each[1].value == "style")
+    found = counterexample(*pair, LAST)
+    assert found is not None
+    assert found.other is not None
+    assert found.one.record["submission"]["words"] == some
+    values = [scorer.score(each.record).axes["style"] for each in (found.one, found.other)]
+    assert [int(value * NANO) for value in values] == [found.one.value, found.other.value]
+    assert values[0] > values[1] == 0
+    styles = [each.record["checks"]["style"] for each in (found.one, found.other)]
+    assert styles[0] < styles[1]
+
+
+def broken(tmp_path: Path, name: str, **parts: Any) -> list[Answer]:  # noqa: ANN401  # of a rule set
+    """What the search alone refutes of a property."""
+    scorer = sample(tmp_path, **parts)
+    return [
+        answer
+        for answer in prove(scorer, only=name, budget=1)
+        if (answer.status, answer.method, answer.found_by) == ("counterexample", "scored", "search")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "value"),
+    [
+        (REPETITION, {"coverage": "tally"}, "coverage"),
+        (IDENTITY, {"style": "turns"}, "style"),
+        (DIRECTION, {"directions": (less_is_better(shared),)}, "coverage"),
+        (
+            MONOTONE,
+            {"composite": 'composite = "sample/difference@1"\naxes = ["style", "coverage"]'},
+            "quality",
+        ),
+        ("my/p", {"properties": (never_above("my/p", "…", "style", 0, where=words > 3),)}, "style"),
+        (
+            "my/p",
+            {
+                "properties": (
+                    never_beaten_by(
+                        "my/p",
+                        "…",
+                        "quality",
+                        where=(style < 1) & (shared < wanted),
+                        instead=style == 1,
+                        changes=(style,),
+                    ),
+                )
+            },
+            "quality",
+        ),
+    ],
+)
+def test_the_search_alone_refutes_each_kind_of_question(
+    tmp_path: Path, name: str, parts: Mapping[str, Any], value: str
+) -> None:
+    (answer, *_) = broken(tmp_path, name, **parts)
+    assert (answer.axis, answer.work) == (value, 0)
+    scorer = sample(tmp_path, **parts)
+    assert answer.record is not None
+    result = scorer.score(answer.record)
+    value_of_it = result.quality if value == "quality" else result.axes[value]
+    assert value_of_it == Decimal(str(answer.value))
+
+
+@axis("sample/hard@1")
+def hard(_p: Parameters) -> Node:
+    """More products of facts than the solver sees through."""
+    taken = style**3 * shared + words * style
+    others = wanted**2 + words * (1 + style) + shared * turn + 1
+    return clip(taken / others * (1 - style * shared / (1 + wanted * turn)))
+
+
+def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "counterexample", lambda *_: None)
+
+
+@pytest.mark.parametrize("number", [8, 16, 20])
+def test_what_the_solver_leaves_undecided_is_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    made = formula(number, random.Random(1000 + number), lambda rng: tree(rng, 4))
+    scorer = sample(
+        tmp_path, style=f"random-{number}", further=(made,), directions=(more_is_better(style),)
+    )
+    (with_it,) = (a for a in prove(scorer, only=DIRECTION, budget=400_000) if a.axis == "style")
+    without_search(monkeypatch)
+    (alone,) = (a for a in prove(scorer, only=DIRECTION, budget=400_000) if a.axis == "style")
+    assert alone.status == "undecided"
+    assert (with_it.status, with_it.found_by) == ("counterexample", "search")
+    values = [scorer.score(record).axes["style"] for record in (with_it.record, with_it.other)]
+    assert values[0] > values[1]
+
+
+def test_the_search_after_the_solver_is_the_longer_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    efforts: list[Effort] = []
+
+    def recorded(_subject: Subject, _question: Question, effort: Effort) -> None:
+        efforts.append(effort)
+
+    monkeypatch.setattr(proving, "counterexample", recorded)
+    scorer = sample(tmp_path, style="hard", further=(hard,), directions=(more_is_better(words),))
+    found = prove(scorer, only=DIRECTION, budget=200_000)
+    undecided = sum(each.status == "undecided" for each in found)
+    assert undecided
+    assert efforts == [FIRST] * len(found) + [LAST] * undecided
+
+
+@pytest.mark.parametrize("reference", ["workflow@1.1.0", "skills@1.1.0"])
+def test_the_search_refutes_nothing_that_is_proved(reference: str) -> None:
+    scorer, count = tallystick.load(reference), 0
+    # the answers to all of these are proofs: tests/governance/prove/test_prove_shipped.py
+    for name in [*scorer.types][:1]:
+        subject = subject_of(scorer, name)
+        for question in questions(subject):
+            assert counterexample(subject, question, FIRST) is None
+            count += 1
+    assert count >= 28
+
+
+def test_what_holds_on_every_grid_is_not_refuted_of_random_formulas(tmp_path: Path) -> None:
+    for number in range(6):
+        made = formula(number, random.Random(number), function)
+        scorer = sample(
+            tmp_path,
+            style=f"random-{number}",
+            further=(made,),
+            directions=(more_is_better(style),),
+        )
+        for subject, question in asked(scorer, DIRECTION):
+            found = counterexample(subject, question, LONGER)
+            if found is not None and question.value == "style":
+                assert found.other is not None
+                values = [
+                    publish(evaluate(made.tree, dict(each.facts), {}))
+                    for each in (found.one, found.other)
+                ]
+                assert values == [found.one.value, found.other.value]
+                assert values[0] > values[1]
+
+
+def test_the_same_question_finds_the_same_records(tmp_path: Path) -> None:
+    def once() -> list[Answer]:
+        return broken(
+            tmp_path,
+            DIRECTION,
+            style="modest",
+            parameters="most = 0.75",
+            directions=(more_is_better(style),),
+        )
+
+    first, second = once(), once()
+    assert first
+    assert first == second
+
+
+def test_a_counterexample_is_near_an_example() -> None:
+    scorer = tallystick.load("workflow@1.0.0")
+    subject = subject_of(scorer, "workflow")
+    (question,) = (q for q in questions(subject) if q.name == "workflow/idle-earns-nothing")
+    found = counterexample(subject, question, FIRST)
+    assert found is not None
+    changed = [
+        sum(found.one.facts[digest] != value for digest, value in facts.items())
+        for base in subject.bases
+        if (facts := subject.reader.integers(base)) is not None
+    ]
+    assert min(changed) <= 3
+
+
+def test_what_no_record_is_built_for_is_not_searched(tmp_path: Path) -> None:
+    for name in (REPETITION, IDENTITY):
+        for subject, question in asked(sample(tmp_path, style="hidden"), name):
+            if question.obstacle:
+                assert counterexample(subject, question, LAST) is None
+
+
+def test_a_record_is_tried_a_bounded_number_of_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    def refused(*arguments: object) -> str:
+        tried.append(arguments)
+        return "the engine scores the records otherwise"
+
+    monkeypatch.setattr(search, "confirm", refused)
+    scorer = sample(tmp_path, style="turns")
+    (pair,) = (each for each in asked(scorer, IDENTITY) if each[1].value == "style")
+    assert counterexample(*pair, LAST) is None
+    # each point as it is, and made simpler
+    assert 0 < len(tried) <= 2 * search._MOST_TRIES  # the bound that is tested
+
+
+def test_every_built_in_property_is_known_to_the_search(tmp_path: Path) -> None:
+    scorer = sample(tmp_path, directions=(more_is_better(style),))
+    for name in BUILT_IN:
+        assert all(counterexample(*each, FIRST) is None for each in asked(scorer, name))

@@ -1,0 +1,138 @@
+"""`tallystick simulate`: what it prints and writes, twice the same, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from cli.command import Finished, message_of, run
+
+SIZE = (
+    "--miners",
+    "8",
+    "--epochs",
+    "3",
+    "--seeds",
+    "2",
+    "--strategy",
+    "idle",
+    "--strategy",
+    "rush",
+)
+FILES = ["report.html", "responses.parquet", "summary.json"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+def simulate(*more: str, output: str = "out") -> Finished:
+    return run("simulate", "workflow@1.1.0", *SIZE, *more, "-o", output)
+
+
+def test_a_change_is_told_beside_the_rules_in_force() -> None:
+    done = simulate("--against", "workflow@1.0.0")
+    assert (done.status, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[1] == "    8 miners, 3 epochs, 2 networks for each strategy"
+    assert lines[2].startswith("    against workflow@1.0.0  sha256:")
+    assert lines[4] == "workflow"
+    # E49: doing nothing was paid
+    assert any("changed" in line and "idle: " in line for line in lines)
+    assert sorted(path.name for path in Path("out").iterdir()) == FILES
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    simulate("--against", "workflow@1.0.0", output="one")
+    simulate("--against", "workflow@1.0.0", output="two")
+    one, two = (json.loads(Path(name, "summary.json").read_bytes()) for name in ("one", "two"))
+    assert one.pop("command").removesuffix("one") == two.pop("command").removesuffix("two")
+    assert one == two
+    tables = (Path(name, "responses.parquet").read_bytes() for name in ("one", "two"))
+    assert len({*tables}) == 1
+
+
+@pytest.mark.slow
+def test_workers_give_the_same_bytes() -> None:
+    alone = simulate("--json").out
+    assert json.loads(simulate("--json", "--workers", "2").out) == json.loads(alone)
+
+
+def test_numbers_are_those_of_every_network() -> None:
+    values = json.loads(simulate("--json").out)
+    (of_type,) = values["types"].values()
+    rows = pq.read_table("out/responses.parquet").to_pylist()
+    for response in of_type["responses"]:
+        own = [row for row in rows if row["strategy"] == response["strategy"]]
+        assert [row["seed"] for row in own] == [0, 1]
+        assert [f"{row['pay']:.9f}" for row in own] == response["pay"]
+    assert of_type["constant_answer"] is None
+    assert values["assumptions"]["costs"]["honest"]["value"] == 100
+    assert [row["strategy"] for row in of_type["responses"]] == ["honest", "rush", "idle"]
+
+
+def test_a_proposal_gets_markdown() -> None:
+    out = simulate("--against", "workflow@1.0.0", "--markdown").out
+    assert "What miners would do under workflow@1.1.0" in out
+    assert "| workflow |" in out
+
+
+def test_the_best_constant_answer_is_told_beside_that_of_the_rules_in_force() -> None:
+    done = simulate("--strategy", "constant", "--against", "workflow@1.0.0")
+    lines = done.out.splitlines()
+    place = next(n for n, line in enumerate(lines) if "constant answer 0.00 × honest work" in line)
+    assert "before          0." in lines[place + 1]
+    assert any("changed         constant: 0." in line for line in lines)
+    (of_type,) = json.loads(Path("out/summary.json").read_bytes())["types"].values()
+    assert of_type["constant_answer"]["mean"] == "0.000000000"
+    assert of_type["constant_answer"]["submission"].keys() == {"error_handling"}
+
+
+def test_counterexamples_are_strategies() -> None:
+    record = json.loads(
+        Path(__file__)
+        .parents[3]
+        .joinpath("plugins/tallystick_workflow/examples.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()[0]
+    )
+    Path("found.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    done = simulate("--strategy", "example:1", "--counterexamples", "found.jsonl", "--json")
+    (of_type,) = json.loads(done.out)["types"].values()
+    assert "example:1" in [row["strategy"] for row in of_type["responses"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("--strategy", "rash"), 2, 'found the strategy "rash", expected one of honest, rush'),
+        (("--type", "python"), 2, 'found the skill type "python", expected one of workflow'),
+        (("--assumptions", "none.toml"), 2, "none.toml: No such file or directory"),
+        (("--assumptions", "bad.toml"), 2, 'bad.toml: found costs."rash", expected one of'),
+        (("--counterexamples", "bad.toml"), 2, "bad.toml:1: found no record, expected one as"),
+        (("--state", "none.db"), 2, "none.db"),
+        (("--json", "--markdown"), 2, "found --json and --markdown, expected one of them"),
+        (("--epochs", "0"), 2, "0 is not in the range"),
+    ],
+)
+def test_what_cannot_be_is_told(arguments: tuple[str, ...], status: int, message: str) -> None:
+    costs = '[costs]\nrash = { value = 1, source = "nobody", assumption = true }\n'
+    Path("bad.toml").write_text("format = 1\n" + costs, encoding="utf-8")
+    done = simulate(*arguments)
+    assert done.status == status
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert not Path("out").exists()
+
+
+def test_another_folder_is_not_written_over() -> None:
+    Path("out").mkdir()
+    Path("out/mine.txt").write_text("kept", encoding="utf-8")
+    done = simulate()
+    assert done.status != 0
+    assert "out" in message_of(done)
+    assert Path("out/mine.txt").read_text(encoding="utf-8") == "kept"

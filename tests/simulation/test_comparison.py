@@ -1,0 +1,77 @@
+"""Two rule sets are compared by made-up miners: equal ones move nothing, others what they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from networks import NO_SHARES, changed, replaced, shipped
+
+from tallystick_simulation.comparison import compare
+
+NANO = 10**9
+
+
+@pytest.mark.parametrize("reference", ["skills@1.2.0", "workflow@1.2.0"])
+def test_a_rule_set_beside_itself_moves_nothing(reference: str) -> None:
+    rules = shipped(reference)
+    comparison = compare(rules, rules, epochs=3)
+    assert comparison.moved.tolist() == [0, 0, 0]
+    assert comparison.moved_overall == 0
+    assert comparison.emission_growth in {0, None}
+    assert all(old == new for old, new in comparison.pay.values())
+
+
+def test_shipped_skills_exercise_all_but_groups_without_a_consensus() -> None:
+    comparison = compare(shipped("skills@1.1.0"), shipped("skills@1.2.0"))
+    assert comparison.idle == ("groups.consensus.minimum_members",)
+    assert comparison.moved.min() > 0
+
+
+def test_where_nobody_is_paid_all_weight_moves() -> None:
+    old, new = shipped("workflow@1.2.0"), replaced("workflow@1.2.0", *NO_SHARES)
+    comparison = compare(old, new, epochs=3)
+    assert comparison.moved_overall >= NANO - 30
+    assert comparison.pay[""] == (comparison.old.nobody.sum() // 3, NANO)
+    assert "allocation.steps.high" not in comparison.idle
+
+
+def test_what_moves_is_half_of_all_differences() -> None:
+    old, new = shipped("workflow@1.1.0"), shipped("workflow@1.2.0")
+    comparison = compare(old, new, epochs=4)
+    old_table, new_table = (
+        np.column_stack((outcome.weights, outcome.nobody)).astype(object)
+        for outcome in (comparison.old, comparison.new)
+    )
+    differences = abs(old_table - new_table).sum(axis=1)
+    assert all(
+        abs(2 * moved - difference) <= 60  # weights are rounded one by one
+        for moved, difference in zip(comparison.moved.tolist(), differences, strict=True)
+    )
+    names = [*comparison.pay]
+    assert names[-1] == ""
+    assert names[:-1] == [*comparison.old.names]
+
+
+def test_emission_grows_with_a_base_weight() -> None:
+    old = shipped("skills@1.2.0")
+    new = changed("skills@1.2.0", {"skill_types.mcp_server.base_weight": "3.2"})
+    comparison = compare(old, new, epochs=2)
+    growth = comparison.emission_growth
+    assert growth is not None
+    assert 0 < growth < NANO
+    before, after = comparison.emission
+    assert growth == (after - before) * NANO // before
+
+
+def test_a_comparison_follows_from_its_seed() -> None:
+    old, new = shipped("workflow@1.1.0"), shipped("workflow@1.2.0")
+    one, again, other = (compare(old, new, seed=seed, epochs=3) for seed in (1, 1, 2))
+    assert one.moved.tolist() == again.moved.tolist()
+    assert one.pay == again.pay != other.pay
+
+
+def test_a_comparison_can_begin_with_a_state() -> None:
+    old, new = shipped("skills@1.2.0"), shipped("skills@1.2.0")
+    state = compare(old, new, epochs=2).new.state
+    comparison = compare(old, new, epochs=1, state=state)
+    assert comparison.new.state.epoch == 3

@@ -1,0 +1,52 @@
+"""Plugins bring strategies by a hook; they are checked, named and run as those of the project."""
+
+from importlib.metadata import EntryPoint
+
+import attrs
+import guesser
+import pytest
+from networks import network, shipped
+
+from tallystick.errors import PluginError
+from tallystick.plugins.entries import GROUP
+from tallystick.plugins.registry import InstalledPlugins, Plugin, Registry, joined, registry
+from tallystick_simulation.pool import Key, Pool
+from tallystick_simulation.run import run
+
+
+@pytest.fixture
+def strangers() -> Registry:
+    """The plugins of a rule set, with that of a stranger."""
+    own = InstalledPlugins([EntryPoint("guesser", "guesser", GROUP)]).every()
+    assert own.refused == {}
+    return joined(shipped("skills@1.2.0").registry, own.plugins["guesser"])
+
+
+def test_a_strategy_of_a_stranger_answers_tasks_of_its_type(strangers: Registry) -> None:
+    pool = Pool(strangers, seed=1, tasks=16)
+    block = pool.of("declarative").block(Key("guesser/guess", 75))
+    honest = pool.of("declarative").block(Key("honest", 75))
+    assert 4 < block.answered.sum() < 16
+    answered = [r for r, is_there in zip(block.records, block.answered, strict=True) if is_there]
+    assert {record["submission"]["verdict"] for record in answered} == {"ALLOW", "BLOCK"}
+    assert [r["task"] for r in block.records] == [r["task"] for r in honest.records]
+    spoiled = pool.of("declarative").block(Key("guesser/spoil", 75))
+    assert spoiled.records == honest.records
+    other = pool.of("mcp_server")
+    guessed = other.block(Key("guesser/guess", 75))
+    assert guessed.records == other.block(Key("honest", 75)).records
+
+
+def test_a_strategy_of_a_stranger_runs(strangers: Registry) -> None:
+    pool, rules = Pool(strangers, seed=1, tasks=8), shipped("skills@1.2.0")
+    outcome = run(network(rules, pool, "guesser/guess", epochs=2), pool)
+    assert outcome.work[:, 0].sum() == outcome.answers[:, 0].sum() * 20_000_000
+
+
+def test_strategies_stand_under_the_name_of_their_plugin() -> None:
+    found = registry([EntryPoint("other", "guesser", GROUP)])
+    assert "guesser/guess, guesser/spoil, expected names that begin with" in found.refused["other"]
+    (guess, _) = guesser.tallystick_strategies()
+    plugin = Plugin("guesser", "d", "1", strategies=(guess, attrs.evolve(guess)))
+    with pytest.raises(PluginError, match="its strategies have names that are taken: guesser/gue"):
+        joined(shipped("skills@1.2.0").registry, plugin)

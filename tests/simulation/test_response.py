@@ -1,0 +1,138 @@
+"""What a response says of a strategy: its gain, and whether the seeds agree about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import attrs
+import networks
+import pytest
+
+from tallystick.errors import InputError
+from tallystick.numbers.nano import NANO
+from tallystick_simulation.mixture import course
+from tallystick_simulation.newcomer import newcomer
+from tallystick_simulation.response import (
+    SUBJECT,
+    Earnings,
+    Response,
+    Setting,
+    Trial,
+    deterring_detection,
+    responses,
+    trials,
+)
+
+
+@pytest.mark.parametrize(
+    ("pay", "is_clear"),
+    [((3, 4), True), ((1, 1), True), ((1, 4), False), ((4, 2), False)],
+)
+def test_a_response_is_clear_where_all_seeds_agree(pay: tuple[int, int], *, is_clear: bool) -> None:
+    assert _response(pay, (2, 2)).is_clear is is_clear
+
+
+def test_a_gain_is_after_the_cost_of_work() -> None:
+    # half of the pay, and half of the work, of which each unit costs a fifth of honest pay
+    assert _response((1, 1), (2, 2), work=(1, 1)).gain == -NANO * 4 // 10
+
+
+def _response(
+    pay: tuple[int, ...], honest: tuple[int, ...], work: tuple[int, ...] = (2, 2)
+) -> Response:
+    return Response(
+        skill_type="python",
+        strategy="rush",
+        summary="rushes",
+        is_honest=False,
+        own=Earnings(pay=pay, work=work),
+        honest=Earnings(pay=honest, work=(2, 2)),
+        price=NANO // 5,
+    )
+
+
+@pytest.mark.parametrize(("pay", "work"), [((1, 2), (1, 1)), ((0, 0), (0, 1)), ((2, 1), (1, 0))])
+def test_at_its_break_even_price_a_strategy_gains_nothing(
+    pay: tuple[int, int], work: tuple[int, int]
+) -> None:
+    response = _response(pay, (2, 2), work=work)
+    price = response.break_even
+    assert price is not None
+    assert abs(attrs.evolve(response, price=price).gain or 0) <= 1
+
+
+def test_who_works_as_much_for_no_more_never_gains() -> None:
+    assert _response((1, 2), (2, 2)).break_even is None
+    assert _response((3, 2), (2, 2)).break_even == 0
+
+
+def test_further_hotkeys_cost() -> None:
+    response = attrs.evolve(_response((4, 4), (2, 2)), registration=3 * NANO)
+    assert response.ratio == 2 * NANO
+    assert response.gain == -2 * NANO
+
+
+@cache
+def _tried(reference: str) -> tuple[Trial, Mapping[str, Response]]:
+    setting = Setting(miners=8, epochs=4, seeds=2)
+    (trial,) = trials(networks.shipped(reference), setting)
+    every = responses((trial,), ["idle", "absent"]).every
+    return trial, {response.strategy: response for response in every}
+
+
+def test_doing_nothing_is_paid_by_the_first_rules_alone() -> None:
+    # E49: nothing done scores 0.10 under 1.0.0, and 0 under 1.1.0
+    first, second = (_tried(f"workflow@{version}")[1] for version in ("1.0.0", "1.1.0"))
+    assert sum(first["idle"].own.pay) > 0
+    assert sum(second["idle"].own.pay) == 0
+    assert sum(first["honest"].own.pay) > sum(first["idle"].own.pay)
+
+
+def test_a_response_is_what_the_networks_pay() -> None:
+    trial, tried = _tried("workflow@1.0.0")
+    for seed, pay in zip(trial.setting.all_seeds, tried["idle"].own.pay, strict=True):
+        outcome = trial.run(trial.strategies["idle"], seed)
+        place = outcome.names.index(SUBJECT)
+        assert int(outcome.weights[:, place].sum()) == pay
+
+
+def test_at_the_rate_that_deters_a_strategy_it_does_not_pay() -> None:
+    trial, _ = _tried("workflow@1.0.0")
+    cheap = attrs.evolve(trial.strategies["honest"], name="half-work", cost=NANO // 2)
+    dishonest = attrs.evolve(cheap, is_honest=False)
+    rate = deterring_detection(trial, dishonest)
+    assert rate is None or (trial.response(dishonest, rate).gain or 0) <= 0
+    assert not rate or (trial.response(dishonest, rate - 1).gain or 0) > 0
+
+
+def test_an_unknown_strategy_is_told_with_those_that_there_are() -> None:
+    trial, _ = _tried("workflow@1.0.0")
+    with pytest.raises(InputError, match='found the strategy "rash", expected one of honest, rush'):
+        responses((trial,), ["rash"])
+
+
+def test_miners_who_follow_pay_keep_their_number() -> None:
+    trial, _ = _tried("workflow@1.0.0")
+    mixed = course(trial, [trial.strategies[name] for name in ("idle", "rush")], steps=4)
+    assert mixed.mixtures[0].counts == {"honest": 6, "idle": 1, "rush": 1}
+    for mixture in mixed.mixtures:
+        assert sum(mixture.counts.values()) == 8
+        assert min(mixture.counts.values()) >= 1
+        assert mixture.share("honest") + mixture.share("idle") + mixture.share("rush") == NANO
+    again = course(trial, [trial.strategies[name] for name in ("idle", "rush")], steps=4)
+    assert again == mixed
+
+
+def test_a_mixture_wants_two_miners_for_each_strategy() -> None:
+    trial, _ = _tried("workflow@1.0.0")
+    with pytest.raises(InputError, match="found 8 miners, expected at least 10 for 5 strategies"):
+        course(trial, [trial.strategies[n] for n in ("idle", "rush", "absent", "spray")])
+
+
+def test_a_newcomer_is_measured_beside_its_equal() -> None:
+    trial, _ = _tried("workflow@1.0.0")
+    joined = newcomer(trial)
+    assert joined.tiers == {}
+    assert len(joined.concentration) == trial.setting.epochs
+    assert all(0 < share <= NANO for share in joined.concentration)

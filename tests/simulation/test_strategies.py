@@ -1,0 +1,131 @@
+"""Planted exploits are found, harmless changes are not."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from networks import changed, network, pay_per_work, pool_of, shipped, strategies
+
+from tallystick.errors import InputError
+from tallystick.numbers.nano import NANO
+from tallystick_simulation.run import run
+from tallystick_simulation.strategy import strategy_of
+
+PYTHON = "executable_python"
+_WEIGHTS = f"skill_types.{PYTHON}.weights"
+RUSHING = {
+    f"{_WEIGHTS}.detection": "0.1",
+    f"{_WEIGHTS}.evidence": "0.1",
+    f"{_WEIGHTS}.policy": "0.1",
+    f"{_WEIGHTS}.efficiency": "0.7",
+}
+SPRAYING = {"axes.policy.beta": "10"}
+SHIPPED = "skills@1.2.0"
+
+
+def test_rushing_pays_twice_where_speed_is_most_of_a_quality() -> None:
+    pool = pool_of(SHIPPED, 16)
+    before = pay_per_work(shipped(SHIPPED), pool, "rush", PYTHON)
+    after = pay_per_work(changed(SHIPPED, RUSHING), pool, "rush", PYTHON)
+    assert before < 1.15
+    assert 1.7 < after < 2.3
+    assert after / before > 1.5
+
+
+def test_spraying_pays_where_only_what_is_expected_counts() -> None:
+    pool = pool_of(SHIPPED, 16)
+    before = pay_per_work(shipped(SHIPPED), pool, "spray", PYTHON)
+    after = pay_per_work(changed(SHIPPED, SPRAYING), pool, "spray", PYTHON)
+    assert before < 0.7
+    assert after > 1
+
+
+@pytest.mark.parametrize(
+    ("skill_type", "strategy", "before", "after"),
+    [
+        ("mcp_server", "spray:submission.findings", "skills@1.0.0", "skills@1.1.0"),
+        ("rag_knowledge", "pad:submission.findings", "skills@1.0.0", "skills@1.1.0"),
+        ("workflow", "idle", "workflow@1.0.0", "workflow@1.1.0"),
+    ],
+)
+def test_exploits_of_first_versions_are_found_there_and_not_in_the_next(
+    skill_type: str, strategy: str, before: str, after: str
+) -> None:
+    pool = pool_of(after, 16)
+    assert pay_per_work(shipped(before), pool, strategy, skill_type) > 1.05
+    assert pay_per_work(shipped(after), pool, strategy, skill_type) < 1
+
+
+def test_who_grinds_hotkeys_is_chosen_where_they_decide() -> None:
+    pool = pool_of(SHIPPED)
+    tied = changed(SHIPPED, {"groups.ties": "hotkey"})
+
+    def tasks(rules: object, strategy: str) -> int:
+        assert rules is tied or rules is shipped(SHIPPED)
+        own = network(tied if rules is tied else shipped(SHIPPED), pool, strategy, miners=24)
+        return int(run(own, pool).tasks[0, 0])
+
+    assert tasks(tied, "tie-grinder") == 12
+    assert tasks(shipped(SHIPPED), "tie-grinder") < 12
+
+
+def test_who_skips_hard_tasks_answers_few_and_those_well() -> None:
+    pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
+    poor = network(rules, pool, "skip-hard", epochs=4)
+    people = [attrs.evolve(p, accuracy=40) for p in poor.participants]
+    outcome = run(attrs.evolve(poor, participants=tuple(people)), pool)
+    tasks, answers = outcome.tasks[:, 0].sum(), outcome.answers[:, 0].sum()
+    assert 0 < answers < tasks
+    others = outcome.quality[:, 1:].sum() / outcome.answers[:, 1:].sum()
+    assert outcome.quality[:, 0].sum() / answers > others
+
+
+def test_a_hugger_works_less_for_no_lower_tier() -> None:
+    pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
+    hugger, honest = (
+        run(network(rules, pool, name, epochs=1), pool) for name in ("threshold-hugger", "honest")
+    )
+    assert (hugger.tasks == honest.tasks).all()
+    assert hugger.work[0, 0] < honest.work[0, 0]
+    assert hugger.quality[0, 0] < honest.quality[0, 0]
+
+
+def test_a_copy_is_as_good_as_its_model_and_costs_little() -> None:
+    pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
+    copy, nothing = (run(network(rules, pool, n, epochs=4), pool) for n in ("copy", "idle"))
+    assert copy.work[:, 0].sum() == copy.answers[:, 0].sum() * NANO // 10
+    assert copy.quality[:, 0].sum() > 0 == nothing.quality[:, 0].sum()
+
+
+def test_those_of_a_coalition_agree_and_are_flagged() -> None:
+    pool, rules = pool_of(SHIPPED), shipped(SHIPPED)
+    base = network(rules, pool, epochs=12, rounds=2)
+    named = strategies(rules, pool)["collude"]
+    people = [
+        attrs.evolve(p, strategy=named, coalition="c", reputation=NANO) if n < 3 else p
+        for n, p in enumerate(base.participants)
+    ]
+    outcome = run(attrs.evolve(base, participants=tuple(people)), pool)
+    flagged = {m.uid for m in outcome.state.miners.values() if m.flags}
+    assert flagged == {0, 1, 2}
+    assert "reputation.collusion.eject_at" in outcome.exercised
+
+
+def test_every_strategy_runs_and_its_name_and_summary_are_its_own() -> None:
+    pool, rules = pool_of("workflow@1.2.0"), shipped("workflow@1.2.0")
+    named = strategies(rules, pool)
+    assert [*named] == [strategy.name for strategy in named.values()]
+    for name, strategy in named.items():
+        assert strategy.summary
+        outcome = run(network(rules, pool, name, epochs=2), pool)
+        assert outcome.tasks[:, 0].sum() > 0
+        assert (outcome.answers[:, 0].sum() == 0) == (name == "absent")
+    always = {name for name in strategies(shipped(SHIPPED), pool_of(SHIPPED)) if ":" in name}
+    assert {"always:ALLOW", "always:REVIEW", "always:BLOCK"} < always
+
+
+def test_a_strategy_that_nobody_has_is_refused() -> None:
+    named = strategies(shipped("workflow@1.2.0"), pool_of("workflow@1.2.0"))
+    assert strategy_of(named, "rush") is named["rush"]
+    with pytest.raises(InputError, match='found the strategy "rusch", expected one of honest, '):
+        strategy_of(named, "rusch")

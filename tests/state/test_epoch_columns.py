@@ -1,0 +1,485 @@
+"""An epoch of records in columns ends, and is weighed, as one of state events."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from types import ModuleType
+
+import attrs
+import numpy as np
+import pytest
+from rules.documents import with_section
+from state.steps import window_steps, with_steps
+from state.subnet import under
+
+import tallystick
+from tallystick.errors import StateError
+from tallystick_allocation.population import Sample
+from tallystick_allocation.rules import (
+    ALLOCATION,
+    AllocationRules,
+    Average,
+    Collect,
+    Equal,
+    Filter,
+    Mix,
+    Pools,
+    Share,
+)
+from tallystick_state import column_rounds, epoch_columns
+from tallystick_state.adoption import adopt
+from tallystick_state.column_rounds import NOTHING_YET
+from tallystick_state.epoch import close_epoch
+from tallystick_state.epoch_columns import close
+from tallystick_state.event import AGE, StateEvent
+from tallystick_state.miners import FLAG, begun_anew, flag, pinned_reputation
+from tallystick_state.model import MinerEntry, State, unstructure
+from tallystick_state.record_columns import (
+    Coded,
+    Numbers,
+    RecordColumns,
+    alike,
+    first_of_each,
+    joined,
+    totals_of,
+)
+from tallystick_state.round_scores import round_epoch, round_scores
+from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.samples import EventRounds
+from tallystick_state.sections.reputation import REPUTATION
+from tallystick_state.weights import LineWeights, Weighing, weigh
+
+NANO = 10**9
+HOTKEYS = tuple("abcdefg")
+VALIDATORS = ("v", "w", "x")
+NAMES = ("rerun_pass", "rerun_fail", "probe_fail", FLAG, "consensus_pass", "listed_nowhere")
+SHIPPED = [f"{name}@1.{minor}.0" for name in ("skills", "workflow") for minor in range(3)]
+EPOCHS_OF_A_HISTORY = 4
+
+
+@cache
+def loaded(reference: str) -> StateRules:
+    return state_rules_of(tallystick.load(reference))
+
+
+def collect(statistic: str, **more: object) -> Collect:
+    values = {"name": "score", "value": "quality", **more}
+    return Collect(do="collect", statistic=statistic, **values)  # type: ignore[arg-type]  # keys of it
+
+
+def weight(of: str = "score") -> Share:
+    return Share(name="weight", do="share", of=of, zero="zero", publish=True)
+
+
+def grouped(rules: StateRules, group: str, names: Sequence[str], *steps: object) -> StateRules:
+    """The rules with other steps, in groups of equal shares."""
+    part = Decimal(1) / len(names)
+    found = AllocationRules(steps, group, dict.fromkeys(names, part))  # type: ignore[arg-type]  # steps
+    return under(rules, with_section(rules.rule_set, ALLOCATION, found))
+
+
+def average(of: str, leaver: str = "keep") -> Average:
+    return Average(name="average", do="average", of=of, new=Decimal("0.3"), leaver=leaver)  # type: ignore[arg-type]  # of two
+
+
+VARIANTS: Mapping[str, Callable[[], StateRules]] = {
+    **{reference: (lambda reference=reference: loaded(reference)) for reference in SHIPPED},
+    **{
+        f"{name}, {records}": (
+            lambda step=step, records=records: with_steps(
+                loaded("skills@1.2.0"), attrs.evolve(step, records=records), weight()
+            )
+        )
+        for records in ("round", "window")
+        for name, step in {
+            "sum": collect("sum"),
+            "sum of tasks": collect("sum", tasks="mean", missed="zero"),
+            "mean": collect("mean", missed="zero"),
+            "mean of the last": collect("mean", last=3, missed="zero"),
+            "mean of those in time": collect("mean", last=2),
+            "count": collect("count"),
+            "last": collect("last", empty=Decimal("0.5")),
+            "weighted": collect("weighted_mean", times=("reputation",), over=("reputation",)),
+            "weighted tasks": collect(
+                "weighted_mean",
+                value="emission",
+                times=("reputation",),
+                over=("base_weight",),
+                tasks="mean",
+                missed="zero",
+            ),
+            "exact measure": collect("mean", value="ratio"),
+            "sum of a measure": collect("sum", value="points"),
+        }.items()
+    },
+    "workflow@1.2.0 in short": lambda: with_steps(loaded("workflow@1.2.0"), *window_steps(4)),
+    "window carried": lambda: with_steps(
+        loaded("skills@1.2.0"), collect("mean", last=2), average("score", "drop"), weight("average")
+    ),
+    "types in groups": lambda: grouped(
+        loaded("skills@1.2.0"),
+        "skill_type",
+        sorted(loaded("skills@1.2.0").rule_set.skill_types)[:5],
+        collect("mean", last=3),
+        Pools(name="weight", do="pools", of="score", publish=True),
+    ),
+    "groups of records": lambda: grouped(
+        loaded("skills@1.2.0"),
+        "track",
+        ["north", "south"],
+        collect("weighted_mean", records="round", times=("reputation",), over=("reputation",)),
+        Pools(name="pooled", do="pools", of="score", idle="proportional"),
+        average("pooled"),
+        weight("average"),
+    ),
+    "nobody": lambda: with_steps(
+        loaded("skills@1.1.0"),
+        collect("mean", records="round"),
+        Filter(name="kept", do="filter", of="score", above=Decimal(10)),
+        weight("kept"),
+    ),
+    "half is equal": lambda: with_steps(
+        loaded("workflow@1.2.0"),
+        collect("mean", last=5, empty=Decimal(0)),
+        Share(name="part", do="share", of="score", zero="zero"),
+        Equal(name="same", do="equal", of="score"),
+        Mix(
+            name="weight",
+            do="mix",
+            of={"part": Decimal("0.5"), "same": Decimal("0.5")},
+            publish=True,
+        ),
+    ),
+}
+
+
+def columns_of(events: Iterable[StateEvent]) -> list[RecordColumns]:
+    """Records in columns, by skill type."""
+    by_type = defaultdict[str, list[StateEvent]](list)
+    for event in events:
+        by_type[event.skill_type].append(event)
+    return [column_of(name, own) for name, own in by_type.items()]
+
+
+def column_of(name: str, own: Sequence[StateEvent]) -> RecordColumns:
+    measures = {measure for event in own for measure in event.measures}
+    return RecordColumns(
+        name,
+        Coded.of(event.validator for event in own),
+        Coded.of(event.hotkey for event in own),
+        Coded.of(event.task_id for event in own),
+        Coded.of(str(event.role) for event in own),
+        Coded.of(event.events for event in own),
+        np.array([event.round for event in own]),
+        np.array([event.epoch for event in own]),
+        np.array([event.missed for event in own]),
+        np.array([event.quality is not None for event in own]),
+        np.array([event.quality or 0 for event in own]),
+        np.array([event.emission or 0 for event in own]),
+        {
+            measure: Numbers.of([event.measures.get(measure) for event in own])
+            for measure in measures
+        },
+        Coded.of(event.group or "" for event in own),
+    )
+
+
+@attrs.frozen
+class Records:
+    """All records by now, of who did not begin anew since."""
+
+    events: tuple[StateEvent, ...]
+    counted: Mapping[StateEvent, int]
+    state: State
+    pinned: Mapping[int, State]
+    base_rules: Callable[[int], StateRules]
+
+    def newest(self, hotkey: str) -> Iterable[StateEvent]:
+        return sorted((e for e in self.own if e.hotkey == hotkey), key=AGE, reverse=True)
+
+    @property
+    def own(self) -> list[StateEvent]:
+        return [
+            e for e in self.events if self.counted[e] >= begun_anew(self.state.miners, e.hotkey)
+        ]
+
+    def reputation(self, event: StateEvent) -> int:
+        pinned = self.pinned[event.epoch]
+        return pinned_reputation(pinned, self.rules_of(event), event.hotkey, event.skill_type)
+
+    def rules_of(self, event: StateEvent) -> StateRules:
+        return self.base_rules(event.epoch)
+
+
+def records_of(rng: random.Random, rules: StateRules, epoch: int) -> list[StateEvent]:
+    """Records of tasks of an epoch, of which several validators record some."""
+    types, found = sorted(rules.rule_set.skill_types)[:3], list[StateEvent]()
+    for task in range(rng.choice([0, 5, 25, 40])):
+        hotkey, skill_type = rng.choice(HOTKEYS), rng.choice(types)
+        number = epoch * 3 + rng.randrange(3)
+        for validator in rng.sample(VALIDATORS, rng.choice([1, 1, 2, 3])):
+            missed = rng.random() < 0.15
+            scored = not missed or rng.random() < 0.5
+            quality = rng.choice([0, NANO, rng.randint(0, NANO)]) if scored else None
+            events = rng.choices(NAMES, k=rng.choice([0, 0, 1, 2]))
+            measures: dict[str, int | Fraction] = {}
+            if scored and rng.random() < 0.8:
+                ratio = Fraction(rng.randrange(50), rng.randrange(1, 50))
+                measures = {"ratio": ratio, "points": rng.randint(0, 5 * NANO)}
+            found.append(
+                StateEvent(
+                    validator,
+                    hotkey,
+                    skill_type,
+                    f"t{epoch}-{task}",
+                    number,
+                    epoch if rng.random() < 0.8 else max(epoch - 1, 0),
+                    tuple(sorted([*events, *(["missed_deadline"] if missed else [])])),
+                    role=rng.choice(["primary", "primary", "auditor"]),
+                    missed=missed,
+                    quality=quality,
+                    emission=None if quality is None else 2 * quality,
+                    group=rng.choice(["north", "south"]),
+                    measures=measures,
+                )
+            )
+    return found
+
+
+def alone_of(rng: random.Random, records: Sequence[StateEvent]) -> list[StateEvent]:
+    """Events that came alone: about records of the epoch, and about others."""
+    found = []
+    for place in range(rng.randrange(4) if records else 0):
+        about = rng.choice(records)
+        if rng.random() < 0.3:
+            about = attrs.evolve(about, task_id="elsewhere")
+        nothing = {"role": None, "quality": None, "emission": None, "missed": False, "measures": {}}
+        found.append(attrs.evolve(about, id=f"e{place}", events=(rng.choice(NAMES),), **nothing))
+    return found
+
+
+def begun(rules: StateRules) -> State:
+    """A state whose miners hold a slot each, but for one."""
+    types = tuple(sorted(rules.rule_set.skill_types))
+    has_reputation = rules.rule_set.section(REPUTATION) is not None
+    reputation = dict.fromkeys(types, NANO // 2) if has_reputation else {}
+    miners = {
+        hotkey: MinerEntry(hotkey, None if hotkey == "g" else uid, types, reputation)
+        for uid, hotkey in enumerate(HOTKEYS)
+    }
+    return State(0, miners, rules.seeds)
+
+
+def anew(rng: random.Random, state: State) -> State:
+    """The state after a hotkey registered again at a later block."""
+    if rng.random() < 0.6:
+        return state
+    hotkey = rng.choice(HOTKEYS)
+    miner = attrs.evolve(state.miners[hotkey], anew=state.epoch)
+    carry = {
+        line: {
+            name: {key: nano for key, nano in column.items() if key != hotkey}
+            for name, column in columns.items()
+        }
+        for line, columns in state.carry.items()
+    }
+    return attrs.evolve(state, miners={**state.miners, hotkey: miner}, carry=carry)
+
+
+def weighed(
+    records: Records, after: State, carry: Mapping[str, Mapping[str, Mapping[str, int]]]
+) -> LineWeights:
+    """The weights as an epoch ends: of the last round, by the rules that it is pinned to."""
+    number = max((event.round for event in records.events), default=None)
+    of_round = [event for event in records.own if event.round == number]
+    epoch = round_epoch(event for event in records.events if event.round == number)
+    rules = records.base_rules(after.epoch - 1 if epoch is None else epoch)
+    return weigh(
+        Weighing(
+            rules=rules,
+            rounds=EventRounds(records, {} if number is None else {number: of_round}),
+            hotkeys=[m.hotkey for m in after.miners.values() if m.uid is not None],
+            number=number,
+            carry=carry.get(rules.digest, {}),
+        )
+    )
+
+
+def agrees(seed: int, rules_at: Callable[[int], StateRules]) -> bool:
+    """Whether all epochs of a random history end alike, and one at least differs from the last."""
+    rng, memory = random.Random(seed), NOTHING_YET
+    state, every, counted = begun(rules_at(0)), list[StateEvent](), dict[StateEvent, int]()
+    pinned, carry = dict[int, State](), dict[str, Mapping[str, Mapping[str, int]]]()
+    later = {rules_at(epoch).digest: rules_at(epoch) for epoch in range(EPOCHS_OF_A_HISTORY)}
+    for epoch in range(EPOCHS_OF_A_HISTORY):
+        rules = rules_at(epoch)
+        pinned[epoch] = state
+        state = anew(rng, state)
+        own = records_of(rng, rules, epoch)
+        has_reputation = rules.rule_set.section(REPUTATION) is not None
+        alone = alone_of(rng, own) if has_reputation else []
+        every += own
+        counted |= dict.fromkeys(own, epoch)
+        records = Records(tuple(every), counted, state, pinned, rules_at)
+        after = close_epoch(
+            state, [*own, *alone], rules, pinned, base_rules=rules_at, newest=records.newest
+        )
+        flags = Counter(
+            (e.hotkey, e.validator) for e in (*own, *alone) for name in e.events if name == FLAG
+        )
+        after = flag(after, rules, flags)
+        carry[rules.digest] = after.carry.get(rules.line, {})
+        expected = weighed(records, after, carry)
+        rng.shuffle(own)
+        outcome = close(
+            state,
+            columns_of(own),
+            rules,
+            pinned,
+            base_rules=rules_at,
+            alone=alone,
+            memory=memory,
+            later=later.values(),
+        )
+        rounds = {
+            number: [e for e in own if e.round == number] for number in {e.round for e in own}
+        }
+        scores = {
+            number: found
+            for number, events in rounds.items()
+            if (
+                found := round_scores(
+                    events,
+                    rules_at(round_epoch(events) or 0),
+                    records.reputation,
+                    own_rules=records.rules_of,
+                )
+            )
+        }
+        memory = outcome.memory
+        same = (
+            unstructure(outcome.state) == unstructure(after)
+            and (outcome.weights, outcome.refused) == (expected.weights, expected.refused)
+            and outcome.round_scores == scores
+            and outcome.flags == flags
+        )
+        if not same:
+            return False
+        state = after
+        if rules_at(epoch + 1) is not rules:
+            state = adopt(state, rules, rules_at(epoch + 1), flagged_by={})
+    return True
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(2), pytest.param(range(2, 120), marks=pytest.mark.slow)], ids=str
+)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_columns_end_as_state_events(name: str, seeds: range) -> None:
+    rules = VARIANTS[name]()
+    assert [seed for seed in seeds if not agrees(seed, lambda _: rules)] == []
+
+
+@pytest.mark.parametrize("line", ["skills", "workflow"])
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 200), marks=pytest.mark.slow)])
+def test_columns_end_as_state_events_where_rules_change(line: str, seeds: range) -> None:
+    versions = [loaded(f"{line}@1.{minor}.0") for minor in (0, 1, 2, 2, 2)]
+    assert [seed for seed in seeds if not agrees(seed, versions.__getitem__)] == []
+
+
+def _one_task_too_few(samples: Sequence[Sample], most: int | None) -> list[Sample]:
+    return _NEWEST(samples, None if most is None else most - 1)
+
+
+def _nobody_shares(missed: np.ndarray, *_: np.ndarray) -> list[np.ndarray]:
+    return [np.ones(len(missed), np.int64)] * 2
+
+
+def _one_of_each(order: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    del order
+    return np.ones(len(starts), np.int64)
+
+
+_NEWEST = column_rounds._newest
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "variant", "mutant"),
+    [
+        (column_rounds, "_newest", "mean of the last, window", _one_task_too_few),
+        (column_rounds, "_sharing", "sum of tasks, round", _nobody_shares),
+        (column_rounds, "counts_of", "skills@1.0.0", _one_of_each),
+        (epoch_columns, "_without_former", "mean of the last, window", lambda memory, _: memory),
+        (epoch_columns, "FLAG", "skills@1.2.0", "rerun_pass"),
+    ],
+)
+def test_the_comparison_sees_another_rule(
+    module: ModuleType, name: str, variant: str, mutant: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = VARIANTS[variant]()
+    monkeypatch.setattr(module, name, mutant)
+    assert not all(agrees(seed, lambda _: rules) for seed in range(20))
+
+
+@pytest.mark.parametrize("large", [1, 2**62, NANO])
+def test_sums_are_exact(large: int) -> None:
+    rng = random.Random(large)
+    values = [rng.randint(-large, large) for _ in range(500)]
+    keys = [rng.randrange(7) for _ in values]
+    order, starts = alike(np.array(keys))
+    found = totals_of(np.array(values), order, starts)
+    assert found == [
+        sum(v for v, k in zip(values, keys, strict=True) if k == key) for key in range(7)
+    ]
+
+
+@pytest.mark.parametrize("span", [3, 2**40, 2**62])
+def test_rows_are_grouped_by_all_columns(span: int) -> None:
+    rng = random.Random(span)
+    rows = [tuple(rng.choice([0, 1, span, -span]) for _ in range(4)) for _ in range(300)]
+    order, starts = alike(*np.array(rows).T)
+    groups = [[rows[row] for row in own] for own in np.split(order, starts[1:])]
+    assert [group[0] for group in groups] == sorted({*rows})
+    assert all(len({*group}) == 1 for group in groups)
+
+
+def test_columns_are_joined_and_the_first_of_equal_records_counts() -> None:
+    rng, rules = random.Random(3), loaded("skills@1.2.0")
+    own = [e for e in records_of(rng, rules, 1) if e.skill_type == "declarative"]
+    every = columns_of(own)[0]
+    both = joined([every, every])
+    assert [*first_of_each(both)] == [*range(len(own))]
+    assert both.take(first_of_each(both)).hotkey.values() == [event.hotkey for event in own]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    rng, rules = random.Random(3), loaded("skills@1.2.0")
+    state = begun(rules)
+    columns = columns_of(records_of(rng, rules, 0))
+    with pytest.raises(
+        StateError, match=r"two columns of .* in one epoch, expected one: join them"
+    ):
+        close(state, [*columns, columns[0]], rules, {0: state})
+    with pytest.raises(StateError, match="expected columns of one length"):
+        attrs.evolve(columns[0], round=columns[0].round[1:])
+    with pytest.raises(StateError, match="differ in what they hold"):
+        joined([columns[0], attrs.evolve(columns[0], emission=None)])
+    with pytest.raises(StateError, match="pinned to epoch 0, expected one whose state is kept"):
+        close(state, columns, rules, {})
+    without = [attrs.evolve(part, emission=None) for part in columns]
+    with pytest.raises(StateError, match="without an emission"):
+        close(state, without, rules, {0: state})
+
+
+def test_nobody_has_a_weight_for_the_reason_that_a_step_has() -> None:
+    rules = VARIANTS["nobody"]()
+    state = begun(rules)
+    outcome = close(state, columns_of(records_of(random.Random(5), rules, 0)), rules, {0: state})
+    assert outcome.weights == {}
+    assert outcome.reason.startswith("kept: ")
+    assert close(state, [], loaded("skills@1.2.0"), {}).reason == (
+        "average: no score above 0 so far"
+    )

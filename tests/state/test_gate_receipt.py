@@ -1,0 +1,332 @@
+"""A trust file can name the policy of a gate: rules are adopted with its receipt, or not at all."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import attrs
+import pytest
+import rfc8785
+from cli.command import run
+from state.signing import ALICE, BOB, Said, digest, root, written_root
+from state.trusted import (
+    FIRST,
+    NEW,
+    NEWER,
+    OLD,
+    OWN,
+    adoption,
+    authority,
+    began,
+    begun,
+    of,
+    rotation,
+    signed_adoption,
+    successor,
+)
+
+from tallystick import load
+from tallystick.canonical import digest as engine_digest
+from tallystick.errors import DamagedError, TrustError
+from tallystick_state.authority import Authority, envelope_text
+from tallystick_state.chain import chained
+from tallystick_state.ledger import Ledger
+from tallystick_state.transfer import import_state
+from tallystick_state.trust.gate_receipt import GateReceipt
+from tallystick_state.trust.trust_file import parse
+
+POLICY, OTHER = (f"sha256:{digit * 64}" for digit in "ab")
+GATED = root(gate=POLICY)
+"""A trust file that names a policy."""
+
+
+def receipt(*outcomes: str, **changes: Any) -> Said:  # noqa: ANN401  # any keys of a receipt
+    """What a gate writes of the change from the old rules to the new ones."""
+    clauses = [
+        {"clause": f"weight.clause_{letter}", "outcome": outcome, "limit": "", "figure": "0"}
+        | {"details": []}
+        for letter, outcome in zip("abc", outcomes or ("kept",), strict=False)
+    ]
+    said: Said = {
+        "format": 1,
+        "policy": {"name": "council", "digest": POLICY},
+        "old": {"reference": OLD, "digest": of(OLD)},
+        "new": {"reference": NEW, "digest": of(NEW)},
+        "measured_on": {"kind": "nothing"},
+        "clauses": clauses,
+        "passed": "broken" not in outcomes,
+        "engine": "tallystick 1.0.0",
+        "plugins": {},
+    }
+    return said | changes
+
+
+def vote(said: Said | None, root_said: Said = GATED, **changes: Any) -> Authority:  # noqa: ANN401  # of an adoption
+    """What stands behind the adoption: the signatures, and a receipt."""
+    signed = signed_adoption(ALICE, BOB, genesis=began(root_said), **changes)
+    envelope = authority(signed).envelope
+    return Authority(envelope, None, None if said is None else GateReceipt.of(said, "the test"))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return begun(tmp_path / "state.db", tmp_path, GATED)
+
+
+def refusal(act: Callable[[], object]) -> str:
+    with pytest.raises(TrustError) as caught:
+        act()
+    return caught.value.code
+
+
+def test_rules_are_adopted_with_the_receipt_of_the_policy(ledger: Ledger, tmp_path: Path) -> None:
+    adopted = ledger.adopt(NEW, 3, authority=vote(receipt("kept", "not asked")))
+    assert adopted.gate_receipt is not None
+    assert adopted.gate_receipt.digest == digest(receipt("kept", "not asked"))
+    again = Ledger.open(tmp_path / "state.db")
+    ((held,),) = again.in_force.adoptions.values()
+    assert held.gate_receipt == adopted.gate_receipt
+    again.verify()
+
+
+def test_the_state_is_that_of_a_peer_with_another_receipt(ledger: Ledger, tmp_path: Path) -> None:
+    """As with signatures: which receipt a peer was shown is in no digest of the state."""
+    peer = begun(tmp_path / "peer.db", tmp_path, GATED)
+    for each, said in ((ledger, receipt()), (peer, receipt("kept", "kept"))):
+        each.adopt(NEW, 3, authority=vote(said))
+        for _ in range(3):
+            each.close_epoch()
+    with ledger.queries() as ours, peer.queries() as theirs:
+        assert ours.state == theirs.state
+        assert ours.in_force.digest_from(3) == theirs.in_force.digest_from(3)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (None, "gate-missing"),
+        (receipt(policy={"name": "council", "digest": OTHER}), "gate-other-policy"),
+        (receipt(old={"reference": NEWER, "digest": of(NEWER)}), "gate-other-rules"),
+        (receipt(new={"reference": NEWER, "digest": of(NEWER)}), "gate-other-rules"),
+        (receipt("kept", "broken"), "gate-not-passed"),
+    ],
+)
+def test_a_receipt_that_is_not_asked_for_is_refused(
+    ledger: Ledger, said: Said | None, code: str
+) -> None:
+    with ledger.queries() as queries:
+        before = queries.info().hash
+    assert refusal(lambda: ledger.adopt(NEW, 3, authority=vote(said))) == code
+    with ledger.queries() as queries:
+        assert queries.info().hash == before
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        None,
+        [],
+        {},
+        receipt("kept", "broken", passed=True),
+        receipt(passed=False),
+        receipt(format=2),
+        receipt(surprise=1),
+        receipt("perhaps"),
+        receipt(policy={"name": "council", "digest": "sha256:b8fb"}),
+        receipt(measured_on={"kind": "dreams"}),
+        receipt(engine=0.1),
+        {name: value for name, value in receipt().items() if name != "clauses"},
+    ],
+)
+def test_a_forged_receipt_is_none(said: Any, tmp_path: Path) -> None:  # noqa: ANN401  # any JSON
+    assert refusal(lambda: GateReceipt.of(said, "the test")) == "bad-gate-receipt"
+    path = tmp_path / "gate.json"
+    path.write_text(json.dumps(said))
+    assert refusal(lambda: GateReceipt.read(path)) == "bad-gate-receipt"
+
+
+def test_a_receipt_that_is_too_large_is_none(tmp_path: Path) -> None:
+    details = ["x" * 1000] * 50
+    clause = {"clause": "a.b", "outcome": "kept", "limit": "", "figure": "", "details": details}
+    said = receipt(clauses=[clause] * 6)
+    assert refusal(lambda: GateReceipt.of(said, "the test")) == "too-large"
+    path = tmp_path / "gate.json"
+    path.write_text(json.dumps(said))
+    assert refusal(lambda: GateReceipt.read(path)) == "too-large"
+
+
+def test_a_receipt_where_nothing_asks_for_one_is_refused(tmp_path: Path) -> None:
+    ledger = begun(tmp_path / "plain.db", tmp_path)
+    code = refusal(lambda: ledger.adopt(NEW, 3, authority=vote(receipt(), FIRST)))
+    assert code == "no-gate"
+    alone = Ledger.create(tmp_path / "alone.db", OLD, validator=OWN)
+    own = Authority(gate_receipt=GateReceipt.of(receipt(), "the test"))
+    assert refusal(lambda: alone.adopt(NEW, 3, authority=own)) == "no-gate"
+
+
+def test_signatures_are_asked_for_beside_the_receipt(ledger: Ledger) -> None:
+    own = Authority(gate_receipt=GateReceipt.of(receipt(), "the test"))
+    assert refusal(lambda: ledger.adopt(NEW, 3, authority=own)) == "unsigned"
+
+
+def test_the_policy_is_that_of_the_trust_file_in_force(tmp_path: Path) -> None:
+    """A rotation brings a policy, and the next one takes it away."""
+    ledger = begun(tmp_path / "state.db", tmp_path)
+    second = successor(FIRST, gate=POLICY)
+    ledger.rotate_trust(
+        written_root(tmp_path, second), authority=authority(rotation(second, ALICE, BOB))
+    )
+    assert refusal(lambda: ledger.adopt(NEW, 3, authority=vote(None, FIRST))) == "gate-missing"
+    third = {k: v for k, v in successor(second, 3).items() if k != "gate"}
+    ledger.rotate_trust(
+        written_root(tmp_path, third), authority=authority(rotation(third, ALICE, BOB))
+    )
+    assert ledger.adopt(NEW, 3, authority=vote(None, FIRST)).gate_receipt is None
+    ledger.verify()
+
+
+def test_the_rules_before_are_those_that_are_scheduled_last(ledger: Ledger) -> None:
+    ledger.adopt(NEW, 3, authority=vote(receipt()))
+    change: Said = {"previous": of(NEW), "rule_set": of(NEWER), "epoch": 5, "sequence": 2}
+    newer = {"reference": NEWER, "digest": of(NEWER)}
+    wrong = vote(receipt(new=newer), **change)
+    assert refusal(lambda: ledger.adopt(NEWER, 5, authority=wrong)) == "gate-other-rules"
+    right = receipt(old={"reference": NEW, "digest": of(NEW)}, new=newer)
+    ledger.adopt(NEWER, 5, authority=vote(right, **change))
+    ledger.verify()
+
+
+def test_a_withdrawal_asks_no_gate(ledger: Ledger) -> None:
+    ledger.adopt(NEW, 3, authority=vote(receipt()))
+    said = adoption(action="withdraw", genesis=began(GATED), sequence=2)
+    signed = signed_adoption(ALICE, BOB, **said)
+    assert ledger.withdraw(authority=authority(signed)).epoch == 3
+    ledger.verify()
+
+
+def test_an_export_carries_the_receipt_and_a_state_asks_for_it_again(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    ledger.adopt(NEW, 3, authority=vote(receipt()))
+    ledger.close_epoch()
+    path = tmp_path / "state.jsonl"
+    ledger.export(path)
+    import_state(path, tmp_path / "copy.db")
+    again = Ledger.open(tmp_path / "copy.db")
+    assert again.in_force.adoptions["skills"][0].gate_receipt is not None
+    again.verify()
+
+
+def test_the_digest_of_a_trust_file_without_a_policy_is_as_before() -> None:
+    text = written_text(FIRST)
+    read = parse(text, {}, "trust.toml")
+    assert read.gate is None
+    assert read.digest == digest(FIRST) == engine_digest(FIRST)
+    gated = parse(written_text(GATED), {}, "trust.toml")
+    assert (gated.gate, gated.digest) == (POLICY, digest(GATED))
+    for wrong in ("sha256:b8fb", "default", 1, [POLICY]):
+        with pytest.raises(TrustError) as caught:
+            parse(written_text(root(gate=wrong)), {}, "trust.toml")
+        assert caught.value.code == "bad-trust-file"
+
+
+def written_text(said: Said) -> str:
+    with TemporaryDirectory() as folder:
+        return written_root(Path(folder), said).read_text()
+
+
+@pytest.mark.usefixtures("ledger")
+def test_the_commands_take_a_policy_and_a_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gate.json").write_bytes(rfc8785.dumps(receipt()))
+    Path("broken.json").write_bytes(rfc8785.dumps(receipt("broken")))
+    Path("vote.json").write_bytes(signed_adoption(ALICE, BOB, genesis=began(GATED)))
+    words = ("state", "adopt", NEW, "--at-epoch", "3", "--state", "state.db")
+    words += ("--signed", "vote.json", "--json")
+    assert run(*words).json()["code"] == "gate-missing"
+    refused = run(*words, "--gate-receipt", "broken.json")
+    assert (refused.status, refused.json()["code"]) == (1, "gate-not-passed")
+    assert "broke weight.clause_a" in refused.err
+    assert run(*words, "--gate-receipt", "vote.json").json()["code"] == "bad-gate-receipt"
+    assert run(*words, "--gate-receipt", "none.json").status == 2
+    done = run(*words, "--gate-receipt", "gate.json")
+    assert (done.status, done.json()["gate_receipt"]) == (0, digest(receipt()))
+    (line,) = run("state", "rules", "--state", "state.db", "--json").json()["lines"]
+    assert [each.get("gate_receipt") for each in line["rules"]] == [None, digest(receipt())]
+
+
+def test_pools_take_no_receipt(tmp_path: Path) -> None:
+    path = tmp_path / "gate.json"
+    path.write_bytes(rfc8785.dumps(receipt()))
+    found = run("state", "adopt", "--pool", "skills=1", "--at-epoch", "3", "--gate-receipt", path)
+    assert found.status == 2
+
+
+def test_a_new_trust_file_names_a_policy_and_its_successor_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    signer = f"ann=ed25519:{ALICE.public.hex()}"
+    words = ("--network", "subnet-42", "--signer", signer, "--gate", POLICY, "--json")
+    assert run("trust", "new", "trust.toml", *words).json()["gate"] == POLICY
+    assert (
+        run("trust", "new", "next.toml", "--after", "trust.toml", "--json").json()["gate"] == POLICY
+    )
+    assert POLICY in run("trust", "check", "trust.toml", "next.toml").out
+    assert run("trust", "new", "bad.toml", *words[:4], "--gate", "default").status == 1
+
+
+def test_a_receipt_is_signed_with_the_rules_that_it_is_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gate.json").write_bytes(rfc8785.dumps(receipt()))
+    assert run("keys", "new", "key.pem", "--no-password").status == 0
+    signed = run("sign", "receipt", "gate.json", "--key", "key.pem", "-o", "signed.json", "--json")
+    assert signed.json()["predicate"]["receipt"] == receipt()
+    key = run("keys", "show", "key.pem", "--json").json()["key"]
+    verified = run("verify", "signed.json", "--key", key, "--json").json()
+    assert [each["name"] for each in verified["subject"]] == [OLD, NEW]
+
+
+@pytest.mark.parametrize(
+    ("forged", "holds"),
+    [
+        (receipt(), True),
+        (None, False),
+        ({}, False),
+        (receipt("broken"), False),
+        (receipt(policy={"name": "council", "digest": OTHER}), False),
+        (receipt(old={"reference": NEWER, "digest": of(NEWER)}), False),
+    ],
+)
+def test_an_entry_that_was_written_itself_holds_only_with_its_receipt(
+    tmp_path: Path, forged: Said | None, holds: bool
+) -> None:
+    """Its log is chained anew, and what was signed is sound."""
+    place = tmp_path / "state.db"
+    ledger = begun(place, tmp_path, GATED)
+    envelope = vote(None).envelope
+    assert envelope is not None
+    with_text = {"digest": of(NEW), "reference": NEW, "text": load(NEW).loaded.text}
+    body: Said = {"epoch": 3, "line": "skills", "previous": of(OLD), "sequence": 1}
+    body |= {"rule_set": with_text, "statement": envelope.statement_digest}
+    body |= {} if forged is None else {"gate_receipt": forged}
+    with ledger.store.writing() as transaction:
+        head = transaction.head()
+        assert head is not None
+        entry = chained(head.hash, head.entries + 1, "rules", rfc8785.dumps(body).decode())
+        transaction.put_envelope(envelope.statement_digest, envelope_text(envelope))
+        transaction.append([entry])
+        transaction.put_head(attrs.evolve(head, entries=entry.seq, hash=entry.hash))
+    if holds:
+        Ledger.open(place).verify()
+        return
+    with pytest.raises(DamagedError, match="gate"):
+        Ledger.open(place)
+    with pytest.raises(TrustError):
+        ledger.verify()
