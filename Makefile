@@ -3,13 +3,11 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-WHEEL_VENV ?= .venv-wheel
 LOWEST_VENV ?= .venv-lowest
 PYTEST_WORKERS ?= auto
 
 COMMA := ,
 BIN := $(VENV)/bin
-WHEEL_BIN := $(WHEEL_VENV)/bin
 LOWEST_BIN := $(LOWEST_VENV)/bin
 # A stamp is newer than pyproject.toml when the environment has what pyproject.toml asks for.
 BASE := $(VENV)/.tallystick-base
@@ -19,14 +17,17 @@ PIP := -m pip --disable-pip-version-check install --quiet
 # on the way, as what builds it would be fetched without a lock.
 LOCK := .ci/lock
 LOCKED := $(PIP) --require-hashes --only-binary :all:
+# pip installs uv, which installs the rest in a tenth of the time.
+UV := $(BIN)/uv pip install --quiet
+UV_LOCKED := $(UV) --require-hashes --only-binary :all:
 # The project itself has no hash; it is installed by what the lock has, and fetches nothing.
 PROJECT := $(PIP) --no-index --no-deps --no-build-isolation
 LOCKING := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make lock' $(LOCK_OPTIONS)
 # The order is random; its seed stands at the start, and PYTEST_OPTIONS=--randomly-seed=N repeats it.
 # A process that has nothing left takes from one that has; the slowest tests are told at the end.
-PYTEST := -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=worksteal --unchanged-sources --durations=10 \
-	$(PYTEST_OPTIONS)
+PYTEST := -m pytest --durations=10 $(PYTEST_OPTIONS)
+SIDE_BY_SIDE := --numprocesses=$(PYTEST_WORKERS) --dist=worksteal
 
 # What a user's own environment adds to the search path is no part of this one. Without bytecode every
 # process that a test starts would compile all that it imports.
@@ -35,8 +36,8 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export SOURCE_DATE_EPOCH := 1580601600
 
 .DEFAULT_GOAL := help
-.PHONY: help demo format check smoke test test-slow test-busy test-lowest lint types browser docs lock \
-	wheel test-wheel native native-wheel test-native lint-native sanitize-native sbom release bench load \
+.PHONY: help demo format check smoke test test-process test-busy test-lowest nightly mutants lint types \
+	browser docs lock wheel install-wheel native native-wheel test-native lint-native sanitize-native sbom release bench load \
 	attack clean closures
 
 help: ## Show these commands.
@@ -49,38 +50,41 @@ format: $(TEST) ## Format the code, and mend what the linter can.
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# .ci/changed.py maps changed files to tests; BASE_BRANCH=NAME compares with another branch than main.
-check: $(TEST) ## Check format, style and types, and run the tests of what changed, in two minutes.
-	$(BIN)/ruff format --check
-	$(BIN)/ruff check
-	$(BIN)/mypy
-	$(BIN)/python $(PYTEST) $$($(BIN)/python .ci/changed.py $(if $(BASE_BRANCH),--base $(BASE_BRANCH)))
+check: lint types ## Check format, style, layers and types: before a commit.
 
-smoke: $(TEST) ## Try a little of everything, in less than two minutes.
-	$(BIN)/python $(PYTEST) -m smoke
+smoke: $(TEST) ## Try a little of everything, in less than a minute.
+	$(BIN)/python $(PYTEST) $(SIDE_BY_SIDE) -m smoke
 
-test: $(TEST) ## Run the tests; those that take minutes are left out.
-	$(BIN)/python $(PYTEST)
+test: $(TEST) ## Run the fast tests, which start no process: four minutes on two cores.
+	$(BIN)/python $(PYTEST) $(SIDE_BY_SIDE)
 
-test-slow: $(TEST) ## Run the tests that take minutes.
-	$(BIN)/python $(PYTEST) -m slow
+test-process: $(TEST) ## Run the tests that start processes, one after the other.
+	$(BIN)/python $(PYTEST) -m process
 
 # A loop on every core takes half of the processor from the tests.
-test-busy: $(TEST) ## Run the tests beside busy loops on every core.
+test-busy: $(TEST) ## Run the fast tests beside busy loops on every core.
 	$(BIN)/python .ci/busy.py $(MAKE) test
 
+nightly: $(TEST) browser ## Run all that takes hours: every test, busy, with all examples; mutants; an attack; benchmarks.
+	TALLYSTICK_EXAMPLES=all $(BIN)/python .ci/busy.py $(BIN)/python $(PYTEST) $(SIDE_BY_SIDE) -m 'not process'
+	$(BIN)/python .ci/busy.py $(MAKE) test-process
+	$(MAKE) mutants attack bench
+
+mutants: $(TEST) ## Plant mistakes, twenty a family of tests, and count those that its tests find.
+	$(BIN)/python .ci/mutants.py
+
 # pip knows no lowest versions, so uv resolves them. The tools of the tests are lowest too.
-test-lowest: $(TEST) ## Run the tests of scoring, facts and states with the lowest versions that are declared.
+test-lowest: $(TEST) ## Run the vectors and the tests of records and stores with the lowest versions that are declared.
 	rm -rf $(LOWEST_VENV)
 	$(PYTHON) -m venv $(LOWEST_VENV)
-	$(LOWEST_BIN)/python $(LOCKED) --requirement $(LOCK)/build.txt
-	$(BIN)/uv pip install --quiet --python $(LOWEST_BIN)/python --resolution lowest-direct \
-		--no-build-isolation --editable '.[test]'
-	$(LOWEST_BIN)/python $(PYTEST) tests/scoring tests/state tests/vectors
+	$(UV_LOCKED) --python $(LOWEST_BIN)/python --requirement $(LOCK)/build.txt
+	$(UV) --python $(LOWEST_BIN)/python --resolution lowest-direct --no-build-isolation --editable '.[test]'
+	$(LOWEST_BIN)/python $(PYTEST) $(SIDE_BY_SIDE) tests/records tests/state/store tests/vectors
 
-lint: $(TEST) ## Check the style and the format of the code.
+lint: $(TEST) ## Check the style and the format of the code, and which package imports which.
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-cache
 
 types: $(TEST) ## Check the types of the engine and of its plugins.
 	$(BIN)/mypy
@@ -92,6 +96,7 @@ lock: $(TEST) ## Write the lock anew, as pyproject.toml asks.
 	$(BIN)/python -c 'import tomllib; \
 		print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' | \
 		$(LOCKING) --constraints $(LOCK)/test.txt - --output-file $(LOCK)/build.txt
+	echo uv | $(LOCKING) --constraints $(LOCK)/test.txt - --output-file $(LOCK)/installer.txt
 
 # Who moves a module, or imports one more, runs this; a test compares.
 closures: $(TEST) ## Write anew which files decide results, as the imports of the code ask.
@@ -105,19 +110,9 @@ wheel: $(TEST) ## Build the source distribution, and from it the wheel, into dis
 		--wheel-dir dist dist/tallystick-*.tar.gz
 	$(BIN)/check-wheel-contents dist/tallystick-*.whl
 
-# The tests start inside the environment of the wheel: from there neither engine/ nor plugins/ can
-# be imported, so what they find is what the wheel holds. `make test` compares the wheel's files with the
-# checkout, one by one; here run a little of everything, and the laws, whose examples may be more.
-test-wheel: wheel ## Run the smoke tests and the properties against the built wheel.
-	rm -rf $(WHEEL_VENV)
-	$(PYTHON) -m venv $(WHEEL_VENV)
-	$(WHEEL_BIN)/python $(LOCKED) --requirement $(LOCK)/test.txt
-	$(WHEEL_BIN)/python $(PROJECT) dist/tallystick-*.whl
-	cd $(WHEEL_VENV) && bin/python -c 'import importlib, sys, tomllib; \
-		wheel = tomllib.load(open("$(CURDIR)/pyproject.toml", "rb"))["tool"]["check-wheel-contents"]; \
-		assert all(importlib.import_module(name).__file__.startswith(sys.prefix) for name in wheel["toplevel"])'
-	cd $(WHEEL_VENV) && bin/python $(PYTEST) --config-file="$(CURDIR)/pyproject.toml" \
-		-m '(hypothesis or smoke) and not slow' "$(CURDIR)/tests"
+# From then on every command here tries what the wheel holds: engine/ and plugins/ are no packages.
+install-wheel: wheel ## Put the wheel into the environment, in place of the checkout.
+	$(BIN)/python $(PROJECT) --force-reinstall dist/tallystick-*.whl
 
 # The wheel serves every Python 3 of this platform; cargo needs no network, as there is no crate.
 native-wheel: $(TEST) ## Build the wheel of the native front, which takes cargo, into build/native/wheel.
@@ -188,16 +183,18 @@ attack: $(TEST) ## Attack with a million lines, ten thousand files and 1 200 kil
 	$(BIN)/python tests/attack/run.py
 
 clean: ## Remove what these commands made.
-	rm -rf $(VENV) $(WHEEL_VENV) $(LOWEST_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
-$(BASE): pyproject.toml $(LOCK)/runtime.txt $(LOCK)/build.txt
+$(BASE): pyproject.toml $(LOCK)/installer.txt $(LOCK)/runtime.txt $(LOCK)/build.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(LOCKED) --requirement $(LOCK)/runtime.txt --requirement $(LOCK)/build.txt
+	$(BIN)/python $(LOCKED) --requirement $(LOCK)/installer.txt
+	$(UV_LOCKED) --python $(BIN)/python --requirement $(LOCK)/runtime.txt --requirement $(LOCK)/build.txt
 	$(BIN)/python $(PROJECT) --editable .
 	@touch $@
 
-$(TEST): pyproject.toml $(LOCK)/test.txt
+$(TEST): pyproject.toml $(LOCK)/installer.txt $(LOCK)/test.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(LOCKED) --requirement $(LOCK)/test.txt
+	$(BIN)/python $(LOCKED) --requirement $(LOCK)/installer.txt
+	$(UV_LOCKED) --python $(BIN)/python --requirement $(LOCK)/test.txt
 	$(BIN)/python $(PROJECT) --editable .
 	@touch $(BASE) $@

@@ -1,7 +1,7 @@
-"""The lock: three files below ``.ci/lock``, each line a package, its version and its hashes.
+"""The lock: files below ``.ci/lock``, each line a package, its version and its hashes.
 
-``runtime`` has what the project needs, ``build`` what builds it, ``test`` those two and the rest of
-what its tests need.
+``runtime`` has what the project needs, ``build`` what builds it, ``installer`` what installs the
+others, ``test`` all of those and the rest of what the tests need.
 """
 
 import re

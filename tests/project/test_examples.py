@@ -4,10 +4,13 @@ import doctest
 from importlib import import_module
 
 import pytest
-from project.house import ROOT, SOURCES, module_name, paths_of
+from packages import PACKAGES, module_of, sources
 
 MODULES = [
-    module_name(path) for path in paths_of(*SOURCES) if ">>> " in (ROOT / path).read_text("utf-8")
+    module_of(path)
+    for package in PACKAGES
+    for path in sources(package)
+    if ">>> " in path.read_text("utf-8")
 ]
 
 

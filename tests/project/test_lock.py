@@ -54,7 +54,7 @@ def test_every_entry_is_one_version_with_hashes(name: str) -> None:
         assert entry.hashes, entry.requirement
 
 
-@pytest.mark.parametrize("name", ["build", "runtime"])
+@pytest.mark.parametrize("name", ["build", "installer", "runtime"])
 def test_the_files_are_parts_of_one_lock(name: str) -> None:
     part = {str(each.requirement): each.hashes for each in entries(name)}
     whole = {str(each.requirement): each.hashes for each in entries("test")}
@@ -85,8 +85,10 @@ def test_nothing_is_installed_beside_the_lock() -> None:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     pip = [line for line in lines if "$(PIP)" in line or re.search(r"-m pip\b.* install\b", line)]
     assert [line.partition(" ")[0] for line in pip] == ["PIP", "LOCKED", "PROJECT"]
-    assert "--require-hashes --only-binary :all:" in pip[1]
     assert "--no-index --no-deps --no-build-isolation" in pip[2]
-    (lowest,) = [line for line in lines if "uv pip install" in line]
-    assert "--no-build-isolation" in lowest
+    uv = [line for line in lines if "uv pip install" in line or "$(UV)" in line]
+    assert [line.partition(" ")[0] for line in uv] == ["UV", "UV_LOCKED", "$(UV)"]
+    for locked in (pip[1], uv[1]):
+        assert "--require-hashes --only-binary :all:" in locked
+    assert "--no-build-isolation" in uv[2]
     assert not re.search(r"\bpip\b", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))

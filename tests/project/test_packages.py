@@ -2,6 +2,8 @@
 
 import tomllib
 from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +42,15 @@ def test_the_table_has_every_folder_once() -> None:
 
 def test_every_package_is_typed() -> None:
     assert [name for name in PACKAGES if not (folder_of(name) / "py.typed").is_file()] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_file_of_a_package_is_installed(package: str) -> None:
+    """The tests may run against the wheel, which then carries every file."""
+    installed = Path(str(files(package)))
+    paths = (path for path in folder_of(package).rglob("*") if path.is_file())
+    names = [path.relative_to(folder_of(package)) for path in paths if path.suffix != ".pyc"]
+    assert [name for name in names if not (installed / name).is_file()] == []
 
 
 def test_an_entry_point_leads_into_a_package_of_the_project() -> None:

@@ -22,8 +22,7 @@ from re import _parser as parser  # type: ignore[attr-defined]  # as above
 from typing import Any
 
 import pytest
-from packages import PACKAGES
-from project.house import read_sources
+from packages import PACKAGES, module_of, sources
 
 from tallystick.io import text as text_module
 
@@ -67,7 +66,9 @@ class Use:
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
     """Yield each module of the packages, by name."""
-    yield from ((source.name, source.tree) for source in read_sources())
+    for package in PACKAGES:
+        for path in sources(package):
+            yield module_of(path), ast.parse(path.read_text("utf-8"))
 
 
 def of_re(node: ast.AST) -> tuple[str, ast.expr] | None:
@@ -331,6 +332,7 @@ def use(pattern: str, *methods: str) -> Use:
     return Use("planted", re.compile(pattern), frozenset(methods or ("search",)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("package", [*PACKAGES, "schemas"])
 def test_a_pattern_takes_time_that_grows_as_a_hostile_text_does(package: str) -> None:
     uses = [use for use in all_uses() if use.package == package]

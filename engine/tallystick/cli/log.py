@@ -156,13 +156,18 @@ def _handle(handler: _Handler, formatter: logging.Formatter) -> list[logging.Log
 
 
 def finish(status: object) -> None:
-    """Log how the run ends, and the warnings of one that did its work."""
+    """Log how the run ends, and the warnings of one that did its work; then end the log."""
     root = logging.getLogger(ROOT)
     root.info("finished", extra={"status": status or 0})
     for handler in root.handlers:
         if isinstance(handler, _Warnings):
             # that a file was ignored may be why a run could do nothing
             handler.tell(ROOT if status in (None, 0, 1, 3) else settings.__name__)
+    for logger in (root, logging.getLogger()):
+        for handler in [other for other in logger.handlers if isinstance(other, _Handler)]:
+            logger.removeHandler(handler)
+    root.setLevel(logging.NOTSET)
+    root.propagate = True
 
 
 def complain(error: TallystickError | str) -> None:
