@@ -53,11 +53,17 @@ class Use:
     methods: frozenset[str]
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    """Yield each module of the packages, by name."""
-    for package in PACKAGES:
-        for path in sources(package):
-            yield module_of(path), ast.parse(path.read_text("utf-8"))
+@cache
+def modules() -> tuple[tuple[str, ast.Module], ...]:
+    """Return each module of the packages that names `re`, or patterns of facts, by its name."""
+    texts = (
+        (module_of(path), path.read_text("utf-8")) for name in PACKAGES for path in sources(name)
+    )
+    return tuple(
+        (name, ast.parse(text))
+        for name, text in texts
+        if re.search(r"import re\b|from re |matches\(", text)
+    )
 
 
 def of_re(node: ast.AST) -> tuple[str, ast.expr] | None:
