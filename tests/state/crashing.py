@@ -30,6 +30,7 @@ from tallystick_state.event_log import EventLog
 from tallystick_state.ledger import Ledger
 from tallystick_state.queries import StateQueries
 from tallystick_state.rules import StateRules, state_rules_of
+from tallystick_state.store.connection import Connection as StoreConnection
 from tallystick_state.store.connection import Place
 from tallystick_state.store.store import Store
 from tallystick_state.transfer import import_state
@@ -63,11 +64,9 @@ _PATIENCE = 600
 Sign = tuple[int, int]
 """How far a process is: the number of its step, and of what that step has reached.
 
-0 is its start; a transaction that begins, one that is about to be committed, and one that is
-committed, are the next.
+0 is its start; a transaction that begins, each statement that writes, one that is about to be
+committed, and one that is committed, are the next.
 """
-Mark = tuple[Sign, float]
-"""A sign and when it was given."""
 Moment = tuple[int, int, str]
 """What a reader sees of a state: the open epoch, the number of entries, and the digest."""
 
@@ -183,8 +182,8 @@ def _patiently(target: Callable[..., None], *arguments: object) -> None:
     target(*arguments)
 
 
-def marks_of(target: Callable[..., None], *arguments: object) -> list[Mark]:
-    """The marks of a process that nobody disturbs."""
+def signs_of(target: Callable[..., None], *arguments: object) -> list[Sign]:
+    """The signs of a process that nobody disturbs."""
     ours, theirs = _CONTEXT.Pipe(duplex=False)
     process = started(target, *arguments, theirs)
     theirs.close()
@@ -192,24 +191,6 @@ def marks_of(target: Callable[..., None], *arguments: object) -> list[Mark]:
     process.join()
     assert process.exitcode == 0
     return found
-
-
-def killed(sign: Sign, delay: float, target: Callable[..., None], *arguments: object) -> Sign:
-    """Kill a process some seconds after a sign; gives the last sign that it gave."""
-    ours, theirs = _CONTEXT.Pipe(duplex=False)
-    process = started(target, *arguments, theirs)
-    theirs.close()
-    last = sign
-    try:
-        while (last := ours.recv()[0]) < sign:
-            pass
-        time.sleep(delay)
-    except EOFError:
-        pass  # the process is through: the sign was one that it no longer gives
-    process.kill()
-    process.join()
-    assert process.exitcode in (0, -signal.SIGKILL)
-    return max([last, *(sign for sign, _ in _received(ours))])
 
 
 def died_at(sign: Sign, target: Callable[..., None], *arguments: object) -> tuple[Sign, bool]:
@@ -220,7 +201,7 @@ def died_at(sign: Sign, target: Callable[..., None], *arguments: object) -> tupl
     ours, theirs = _CONTEXT.Pipe(duplex=False)
     process = started(target, *arguments, theirs, sign)
     theirs.close()
-    signs = [each for each, _ in _received(ours)]
+    signs = _received(ours)
     process.join()
     assert process.exitcode == (-signal.SIGKILL if sign in signs else 0)
     return max(signs), sign in signs
@@ -243,8 +224,8 @@ _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_datab
 AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
 
 
-def _received(pipe: Connection) -> list[Mark]:
-    found: list[Mark] = []
+def _received(pipe: Connection) -> list[Sign]:
+    found: list[Sign] = []
     try:
         while True:
             found.append(pipe.recv())
@@ -269,6 +250,17 @@ class _Signs:
             self.reached()
 
         setattr(Place, "transaction", told)  # noqa: B010  # of this process alone
+        for name in ("execute", "execute_many"):
+            setattr(StoreConnection, name, self.counted(getattr(StoreConnection, name)))
+
+    def counted(self, write: Callable[..., None]) -> Callable[..., None]:
+        """A method of a connection that writes, which is a sign."""
+
+        def counted(*arguments: Any) -> None:  # noqa: ANN401  # of any method
+            write(*arguments)
+            self.reached()
+
+        return counted
 
     def begin(self, step: int) -> None:
         self.step, self.numbers = step, count()
@@ -276,7 +268,7 @@ class _Signs:
 
     def reached(self, *_: object) -> None:
         sign = self.step, next(self.numbers)
-        self.pipe.send((sign, time.monotonic()))
+        self.pipe.send(sign)
         if sign == self.fatal:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -293,9 +285,11 @@ def go_on(
         signs.begin(STEPS)
 
 
-def begin_once(where: str, exported: Path | None, pipe: Connection) -> None:
-    """Begin a state, of an exported one if given."""
-    signs = _Signs(pipe)
+def begin_once(
+    where: str, exported: Path | None, pipe: Connection, fatal: Sign | None = None
+) -> None:
+    """Begin a state, of an exported one if given, or as far as a sign."""
+    signs = _Signs(pipe, fatal)
     signs.begin(0)
     if exported is None:
         Ledger.create(where, RULES).close()

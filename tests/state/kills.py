@@ -1,27 +1,23 @@
 """Kills of a process that takes steps, again and again, and the state that each of them leaves.
 
-Every other process kills itself at a sign: as a transaction begins, before it commits, or right
-after. The others are killed some time after a sign, so that each part of a transaction is met as
-often, however long it lasts; on a busy machine these kills come later than they are meant to.
+A process kills itself at a sign: as a transaction begins, after a statement that writes, before it
+commits, or right after.
 """
 
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 
 from state.crashing import (
     STEPS,
-    Mark,
-    Sign,
     begin,
     died_at,
     files,
     go_on,
-    killed,
-    marks_of,
     settled,
+    signs_of,
     standing,
     undisturbed,
 )
@@ -50,11 +46,6 @@ def places_of(server: str | None, folder: Path) -> Iterator[Places]:
         drop_database(server or "", url)
 
 
-def gaps(marks: list[Mark]) -> dict[Sign, float]:
-    """For how many seconds each sign was the last."""
-    return {sign: after - at for (sign, at), (_, after) in pairwise(marks)}
-
-
 def verified(where: str | Path) -> None:
     """The log of a state leads to everything that it holds."""
     with Ledger.open(str(where)) as ledger:
@@ -75,16 +66,12 @@ def kill(places: Places, folder: Path, kills: int, seed: object) -> int:
     """
     sources, rng = files(folder), random.Random(f"{seed}")
     expected = undisturbed(places(), sources)
-    lasting = gaps(marks_of(go_on, begun(places), sources, 0))
+    signs = signs_of(go_on, begun(places), sources, 0)
     where, at, first, caught = begun(places), 0, 0, 0
     for number in range(kills):
-        aims = [sign for sign in lasting if first <= sign[0] < first + 3]
-        aim = rng.choice(aims)
-        if number % 2:
-            step, _ = killed(aim, rng.uniform(0, lasting[aim]), go_on, where, sources, first)
-        else:
-            (step, _), is_caught = died_at(aim, go_on, where, sources, first)
-            caught += is_caught
+        aim = rng.choice([sign for sign in signs if first <= sign[0] < first + 3])
+        (step, _), is_caught = died_at(aim, go_on, where, sources, first)
+        caught += is_caught
         settled(where)
         found = standing(where)
         assert found in {expected[max(at, each)] for each in (step, min(step + 1, STEPS))}
@@ -93,7 +80,7 @@ def kill(places: Places, folder: Path, kills: int, seed: object) -> int:
             verified(where)
         if at == STEPS:
             where, at, first = begun(places), 0, 0
-    marks_of(go_on, where, sources, first)
+    signs_of(go_on, where, sources, first)
     assert standing(where) == expected[-1]
     verified(where)
     return caught

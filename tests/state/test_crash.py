@@ -3,18 +3,17 @@
 So does one that finds no room to write; that one says so in one line.
 """
 
-import random
 import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from attack.scale import CASES, SEED
 from attrs import frozen
+from needs import tool
 from state.crashing import (
     PLAN,
     Ended,
@@ -22,16 +21,16 @@ from state.crashing import (
     begin,
     begin_once,
     commands,
+    died_at,
     files,
-    killed,
-    marks_of,
     settled,
+    signs_of,
     standing,
     take,
     undisturbed,
 )
 from state.databases import KINDS, server
-from state.kills import Places, gaps, kill, places_of, verified
+from state.kills import Places, kill, places_of, verified
 
 from tallystick.errors import StoreError
 from tallystick_state.ledger import Ledger
@@ -39,8 +38,10 @@ from tallystick_state.transfer import export_state
 
 __all__ = ["server"]
 
-_SOME = [pytest.param(6), pytest.param(CASES // 100, marks=pytest.mark.slow)]
-_FEW = [pytest.param(3), pytest.param(8, marks=pytest.mark.slow)]
+_SOME = [
+    pytest.param(24, marks=pytest.mark.process),
+    pytest.param(CASES // 100, marks=pytest.mark.nightly),
+]
 # a server takes five times as long to come up again
 _MOST_ON_A_SERVER = max(10, CASES // 500)
 
@@ -63,31 +64,24 @@ def test_a_kill_at_any_instant_leaves_the_state_before_or_after_the_step(
     assert caught, "no process died at its sign"
 
 
-@pytest.mark.parametrize("kills", _FEW)
-@pytest.mark.parametrize(
-    "imported",
-    [pytest.param(False, id="init"), pytest.param(True, id="import", marks=pytest.mark.slow)],
-)
+@pytest.mark.process
+@pytest.mark.parametrize("imported", [False, True], ids=["init", "import"])
 def test_a_kill_while_a_state_begins_leaves_a_whole_one_or_none(
-    places: Places, tmp_path: Path, kills: int, imported: bool
+    places: Places, tmp_path: Path, imported: bool
 ) -> None:
     source = _exported(places, tmp_path / "state.jsonl") if imported else None
-    rng, whole = random.Random(kills), places()
-    lasting = gaps(marks_of(begin_once, whole, source))
-    where, expected = places(), standing(whole)
-    for _ in range(kills):
-        aim = rng.choice(list(lasting))
-        killed(aim, rng.uniform(0, lasting[aim]), begin_once, where, source)
+    whole = places()
+    signs = signs_of(begin_once, whole, source)
+    expected = standing(whole)
+    for sign in signs[:: max(1, len(signs) // 8)]:
+        where = places()
+        died_at(sign, begin_once, where, source)
         settled(where)
-        found = _standing_or_none(where)
-        assert found in (None, expected)
-        if found is not None:
-            verified(where)
-            where = places()
-    if _standing_or_none(where) is None:
-        marks_of(begin_once, where, source)
-    assert standing(where) == expected
-    verified(where)
+        assert _standing_or_none(where) in (None, expected)
+        if _standing_or_none(where) is None:
+            signs_of(begin_once, where, source)
+        assert standing(where) == expected
+        verified(where)
 
 
 def _exported(places: Places, path: Path) -> Path:
@@ -155,13 +149,8 @@ def limits(size: int) -> list[int]:
     return [_PAGE, 8 * _PAGE, size // 4, size * 3 // 4, 2 * size]
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(0, id="events import"),
-        pytest.param(1, id="epoch close", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("step", [0, 1], ids=["events import", "epoch close"])
 def test_a_limit_of_file_sizes_leaves_the_state_as_it_was(tmp_path: Path, step: int) -> None:
     tried, complaints = case(tmp_path, step), list[bool]()
     for limit in limits(tried.size):
@@ -177,7 +166,7 @@ def test_a_limit_of_file_sizes_leaves_the_state_as_it_was(tmp_path: Path, step: 
     assert not complaints[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_state_that_finds_no_room_to_begin_is_whole_or_not_there(tmp_path: Path) -> None:
     tried, source, complaints = case(tmp_path, 1), tmp_path / "state.jsonl", list[bool]()
     with Ledger.open(str(tried.start)) as ledger:
@@ -195,6 +184,7 @@ def test_a_state_that_finds_no_room_to_begin_is_whole_or_not_there(tmp_path: Pat
     assert not complaints[-1]
 
 
+@pytest.mark.nightly
 def test_an_export_without_room_leaves_no_file(tmp_path: Path) -> None:
     tried, file = case(tmp_path, 1), tmp_path / "out" / "state.jsonl"
     file.parent.mkdir()
@@ -203,15 +193,6 @@ def test_an_export_without_room_leaves_no_file(tmp_path: Path) -> None:
     assert (ended.status, ended.err.count("\n")) == (2, 1)
     assert ended.err.startswith("error: ")
     assert list(file.parent.iterdir()) == []
-
-
-def mounts() -> bool:
-    """Whether this machine lets a test mount a disk of its own."""
-    tool = shutil.which("unshare")
-    if tool is None:
-        return False
-    command = [tool, "-m", "mount", "-t", "tmpfs", "tmpfs", tempfile.gettempdir()]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 _ON_A_SMALL_DISK = """
@@ -226,32 +207,23 @@ rm disk/filler
 cp disk/state.db end.db
 """
 
-if mounts():
-    # beyond the limits, which every machine has: a disk that is full for all files together
 
-    @pytest.mark.parametrize(
-        ("step", "pages"),
-        [
-            (0, 0),
-            *(
-                pytest.param(*each, marks=pytest.mark.slow)
-                for each in ((0, 10), (0, 40), (1, 0), (1, 9))
-            ),
-        ],
+# beyond the limits, which every machine has: a disk that is full for all files together
+@pytest.mark.nightly
+@pytest.mark.parametrize(("step", "pages"), [(0, 0), (0, 10), (0, 40), (1, 0), (1, 9)])
+def test_a_full_disk_leaves_the_state_as_it_was(tmp_path: Path, step: int, pages: int) -> None:
+    tried, unshare = case(tmp_path, step), tool("unshare")
+    (tmp_path / "disk").mkdir()
+    tallystick = shlex.join([sys.executable, "-m", "tallystick"])
+    script = _ON_A_SMALL_DISK.format(
+        size=8 * tried.size,
+        room=pages * _PAGE,
+        tallystick=tallystick,
+        command=f"{tallystick} {shlex.join(tried.arguments)}",
     )
-    def test_a_full_disk_leaves_the_state_as_it_was(tmp_path: Path, step: int, pages: int) -> None:
-        tried = case(tmp_path, step)
-        (tmp_path / "disk").mkdir()
-        tallystick = shlex.join([sys.executable, "-m", "tallystick"])
-        script = _ON_A_SMALL_DISK.format(
-            size=8 * tried.size,
-            room=pages * _PAGE,
-            tallystick=tallystick,
-            command=f"{tallystick} {shlex.join(tried.arguments)}",
-        )
-        command = ["unshare", "-m", "sh", "-c", script]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        status, *said = done.stdout.splitlines()
-        assert complained(Ended(int(status), "", done.stderr)), done
-        assert f"{tried.before.entries} entries lead to" in said[0]
-        assert standing(str(tmp_path / "end.db")) == tried.after
+    command = [unshare, "-m", "sh", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    status, *said = done.stdout.splitlines()
+    assert complained(Ended(int(status), "", done.stderr)), done
+    assert f"{tried.before.entries} entries lead to" in said[0]
+    assert standing(str(tmp_path / "end.db")) == tried.after
