@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from tallystick.plugins import entries as entry_points
+from tallystick.plugins.commands import installed_commands
+from tallystick.plugins.registry import installed_plugins
+from tallystick_governance.lint.catalog import installed_lints
 
 
-def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
-    """Write what pip writes of a distribution: its name, and its entry points by group and name.
+def install(
+    site: Path, distribution: str, *, version: str = "1.0", **groups: dict[str, str]
+) -> None:
+    """Write what pip writes of a distribution: name, version, entry points by group and name.
 
-    The keyword ``lints`` is the group ``tallystick.lints``.
+    The keyword ``lints`` is the group ``tallystick.lints``. A process looks once along its search
+    path: a distribution that comes later, into a folder of that path, has a place of its own there.
     """
-    folder = site / f"{distribution.replace('-', '_')}-1.0.dist-info"
-    folder.mkdir(parents=True)
-    about = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n"
+    if str(site) in sys.path:
+        site /= f".{distribution}"
+        sys.path.insert(0, str(site))
+    folder = site / f"{distribution.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    about = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
     (folder / "METADATA").write_text(about)
     lines = [
         line
@@ -22,7 +31,9 @@ def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
         for line in (f"[tallystick.{group}]", *(f"{n} = {t}" for n, t in entries.items()))
     ]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    # a process looks once; here distributions come while it runs
-    for value in vars(entry_points).values():
-        if hasattr(value, "cache_clear"):
-            value.cache_clear()
+
+
+def look_again() -> None:
+    """Let the next command find what is installed by now."""
+    for remembered in (installed_commands, installed_lints, installed_plugins):
+        remembered.cache_clear()
