@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
-from tallystick.plugins.commands import installed_commands
+from tallystick.plugins.commands import installed_commands, own_commands
 from tallystick.plugins.registry import installed_plugins
 from tallystick_governance.lint.catalog import installed_lints
+
+_EXTENDED = ("tallystick.cli.explain", "tallystick.cli.score")
+"""Modules of commands to which plugins add options, once in a process."""
 
 
 def install(
@@ -35,5 +41,20 @@ def install(
 
 def look_again() -> None:
     """Let the next command find what is installed by now."""
-    for remembered in (installed_commands, installed_lints, installed_plugins):
+    for remembered in (own_commands, installed_commands, installed_lints, installed_plugins):
         remembered.cache_clear()
+
+
+@contextmanager
+def beside(*sites: Path) -> Iterator[None]:
+    """Let this process find what is installed in some folders, and forget it at the end."""
+    with (
+        mock.patch.dict(sys.modules),
+        mock.patch.object(sys, "path", [*map(str, sites), *sys.path]),
+        mock.patch.dict("os.environ", TALLYSTICK_PLUGINS=""),
+    ):
+        for name in _EXTENDED:
+            sys.modules.pop(name, None)
+        look_again()
+        yield
+    look_again()

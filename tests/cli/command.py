@@ -74,7 +74,7 @@ def run(
         pytest.raises(SystemExit) as caught,
     ):
         main()
-    said, told = (each.buffer.getvalue().decode(encoding) for each in (out, err))  # type: ignore[attr-defined]  # bytes in memory
+    said, told = (each.buffer.getvalue().decode(encoding, "replace") for each in (out, err))  # type: ignore[attr-defined]  # bytes in memory
     return Finished(int(caught.value.code or 0), said, told)
 
 

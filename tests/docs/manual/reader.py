@@ -26,8 +26,8 @@ from typing import Any
 
 import attrs
 import pytest
-
 from installed import install, look_again
+
 from manual.page import ROOT, Block, Page
 from tallystick.cli.main import main
 
