@@ -58,3 +58,24 @@ def beside(*sites: Path) -> Iterator[None]:
         look_again()
         yield
     look_again()
+
+
+class _Hidden:
+    """A finder that hides one package, as if it were missing."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name.partition(".")[0] == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@contextmanager
+def without(package: str, *above: str) -> Iterator[None]:
+    """Let this process lack a package, and import those anew that stand on it."""
+    with beside(), mock.patch.object(sys, "meta_path", [_Hidden(package), *sys.meta_path]):
+        for name in [*sys.modules]:
+            if f"{name}.".startswith(tuple(f"{each}." for each in (package, *above))):
+                del sys.modules[name]
+        yield

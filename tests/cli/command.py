@@ -50,6 +50,7 @@ def run(
     stdin: bytes | None = None,
     stdout: TextIO | None = None,
     encoding: str = "utf-8",
+    program: str | Path = "tallystick",
 ) -> Finished:
     """The command in this process; an exception that leaves it fails the test.
 
@@ -59,6 +60,7 @@ def run(
         stdin: what it reads from a pipe, not more than a pipe holds; by default nothing is given.
         stdout: where it writes, by default into what is returned.
         encoding: that of what is returned.
+        program: the name under which it was started.
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding, write_through=True) for _ in range(2))
     log = logging.getLogger("tallystick")
@@ -68,7 +70,7 @@ def run(
         # a run that is logged leaves its log to the process, which ends; here another run follows
         mock.patch.object(log, "handlers", [*log.handlers]),
         mock.patch.object(log, "level", log.level),
-        mock.patch.object(sys, "argv", ["tallystick", *map(str, arguments)]),
+        mock.patch.object(sys, "argv", [str(program), *map(str, arguments)]),
         redirect_stdout(stdout or out),
         redirect_stderr(err),
         pytest.raises(SystemExit) as caught,

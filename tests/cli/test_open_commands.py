@@ -4,15 +4,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from importlib.metadata import distribution
 from pathlib import Path
-from unittest import mock
 
 import click
 import pytest
 from cli.command import SKILLS, environment, message_of, run, walk
-from installed import beside, install, look_again
+from installed import beside, install, look_again, without
 
 from tallystick.cli.command import first_example, first_sentence
 from tallystick.cli.main import cli
@@ -401,27 +399,6 @@ def test_an_option_that_a_command_has_already_is_not_taken(tmp_path: Path) -> No
         for command, helped in before.items():
             found = run(command, "--help").out
             assert found.replace("\n\n  With --twin all is done twice.", "") == helped
-
-
-class Hidden:
-    """A finder that hides one package, as if it were missing."""
-
-    def __init__(self, package: str) -> None:
-        self.package = package
-
-    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
-        if name.partition(".")[0] == self.package:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-@contextmanager
-def without(package: str, *above: str) -> Iterator[None]:
-    """Let this process lack a package, and import those anew that stand on it."""
-    with beside(), mock.patch.object(sys, "meta_path", [Hidden(package), *sys.meta_path]):
-        for name in [*sys.modules]:
-            if name.partition(".")[0] in {package, *above}:
-                del sys.modules[name]
-        yield
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_cluster_in_a_file_is_ignored_and_told_where_it_belongs(
 ) -> None:
     keys = ("cluster", "cluster_ca", "cluster_cert", "cluster_key")
     file = subnet.folder / "tallystick.toml"
-    file.write_text("\n".join(f'{key} = "nowhere"' for key in keys) + "\nworkers = 2\n")
+    file.write_text("\n".join(f'{key} = "nowhere"' for key in keys) + "\nworkers = 1\n")
     score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", subnet.folder / "results.jsonl")
     found = run(*score)
     assert found.status == 0

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.command import message_of, run, start
+from cli.command import message_of, run
 from cli.stores import PYTHON, Subnet
 from state.subnet import event, record
 
@@ -109,14 +109,14 @@ def test_a_store_of_a_newer_version_is_left_alone(subnet: Subnet) -> None:
 
 def test_a_server_that_is_not_there_keeps_the_password() -> None:
     url = "postgresql://me:secret@localhost:1/none"
-    said = message_of(start("state", "digest", "--state", url))
+    said = message_of(run("state", "digest", "--state", url))
     assert "no connection" in said
     assert "secret" not in said
 
 
 def test_an_argument_that_is_not_utf_8_is_no_traceback(subnet: Subnet) -> None:
     where = str(subnet.where)
-    register = ("miner", "register", b"bad\xff", "--uid", "3", "--types", PYTHON)
-    select = ("groups", "select", PYTHON, "--round", "1", "--seed", b"\xff")
+    register = ("miner", "register", "bad\udcff", "--uid", "3", "--types", PYTHON)
+    select = ("groups", "select", PYTHON, "--round", "1", "--seed", "\udcff")
     for command in (register, select):
-        assert start(*command, "--state", where).status == 2
+        assert run(*command, "--state", where).status == 2
