@@ -33,8 +33,6 @@ from tallystick.cli.main import main
 
 _COMMANDS = ("tallystick", ".venv/bin/tallystick")
 _INSTALLS = tuple(["pip", "install", "--editable", what] for what in (".", ".[test]"))
-SLOW = ("pytest", "tallystick plugins check")
-"""How lines begin that take a second or more."""
 _STATUS = re.compile(r"# exit status (\d)$")
 _SHELL = re.compile(r" [|>] |\$[A-Z(]| <\(")
 _ASSIGNMENT = re.compile(r"(\w+)=(\S*)")
