@@ -152,24 +152,3 @@ def test_a_bad_line_is_rejected_and_the_others_are_done(tmp_path: Path) -> None:
         (4, "empty-line"),
         (5, "not-an-object"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--rules", "workflow@1.1.0", "-o", "out.jsonl"), "the section"),
-        (("--rules", "skills@1.1.0", "-o", "groups.jsonl"), "in one file"),
-        (("--rules", "skills@1.1.0", "-o", "-", "--json"), "standard output"),
-        (("--rules", "skills@1.1.0", "-o", "x", "--records-output", "y"), "--records"),
-        (("--rules", "skills@1.1.0", "-o", "no/such/folder.jsonl"), "folder"),
-    ],
-)
-def test_wrong_use_is_told_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path / "groups.jsonl", [cases("consensus")[0]["group"]])
-    found = run("consensus", "groups.jsonl", *arguments)
-    assert found.status == 2
-    assert told in found.err
-    assert [path.name for path in tmp_path.iterdir()] == ["groups.jsonl"]

@@ -221,22 +221,6 @@ def test_a_file_that_is_nothing_signed() -> None:
         assert message_of(found).startswith(f"{name}: ")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--key", "alice.pem", "--wallet", "eve"),
-        ("--sign-with", "true"),
-        ("--public", f"ed25519:{'00' * 32}"),
-        ("--key", "alice.pem", "--public", "nonsense"),
-    ],
-)
-def test_one_signer_is_named(options: tuple[str, ...]) -> None:
-    found = run("sign", "rule-set", "skills@1.1.0", *options, "-o", "out.json")
-    assert (found.status, found.out) == (2, "")
-    assert not Path("out.json").exists()
-
-
 def test_a_password_comes_from_a_file_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("secret").write_text("geheim…\r\nmore\n")
     assert run("keys", "new", "new.pem", "--password-file", "secret").status == 0
