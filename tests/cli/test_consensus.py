@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from cli.command import run
 from consensus.vectors import RULE_SETS, cases
 from state.store.test_round_groups import of_round
@@ -21,8 +20,8 @@ def lines(path: Path) -> list[Json]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("version", RULE_SETS)
-def test_every_case_is_a_line_as_it_is_expected(tmp_path: Path, version: str) -> None:
+def test_every_case_is_a_line_as_it_is_expected(tmp_path: Path) -> None:
+    version = [*RULE_SETS][-1]
     groups = [case["group"] for case in cases("consensus")]
     written(tmp_path / "groups.jsonl", groups)
     output = tmp_path / "out.jsonl"

@@ -12,6 +12,7 @@ from tallystick.plugins.code import Code
 from tallystick.plugins.registry import installed, installed_plugins
 from tallystick.rules.loading import load
 
+NAMED = "skills@1.0.0@{}"
 FILE = ROOT / "rules" / "skills" / "1.0.0.toml"
 
 
@@ -185,16 +186,16 @@ def test_any_value_changes_the_digest(tmp_path: Path, digests: dict[str, str]) -
     assert changed.out.strip() not in digests.values()
 
 
-@pytest.mark.parametrize("reference", ["skills@1.0.0@{}", "{}", f"{FILE}@{{}}"])
 @pytest.mark.parametrize(
-    "command",
+    ("command", "reference"),
     [
-        ("score", "absent.jsonl", "-o", "out.csv", "--rules"),
-        ("explain", "absent.jsonl", "--rules"),
-        ("state", "init", "--state", "state.db", "--rules"),
-        ("rules", "check"),
-        ("rules", "diff", "skills@1.1.0"),
-        ("backtest", "absent.jsonl", "-o", "report", "--rules", "skills@1.1.0", "--rules"),
+        (("score", "absent.jsonl", "-o", "out.csv", "--rules"), NAMED),
+        (("explain", "absent.jsonl", "--rules"), "{}"),
+        (("explain", "absent.jsonl", "--rules"), f"{FILE}@{{}}"),
+        (("state", "init", "--state", "state.db", "--rules"), NAMED),
+        (("rules", "check"), NAMED),
+        (("rules", "diff", "skills@1.1.0"), NAMED),
+        (("backtest", "absent.jsonl", "-o", "report", "--rules", "skills@1.1.0", "--rules"), NAMED),
     ],
 )
 def test_what_computes_under_a_rule_set_wants_the_whole_pin(

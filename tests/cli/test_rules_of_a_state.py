@@ -76,7 +76,7 @@ def test_a_difference_tells_what_it_does_to_a_state(tmp_path: Path) -> None:
     done = run("rules", "diff", OLD, NEW, "--state", state, "--json")
     assert done.status == 0, done.err
     told = json.loads(done.out)["state"]
-    assert (told["epoch"], told["ejected"]) == (1, [])
+    assert (told["epoch"], told["judged"], told["ejected"]) == (1, 0, [])
     # 1.1.0 follows the published baseline, which is not tracked: it is seeded anew
     before = {each["name"]: each["before"] for each in told["thresholds"]}
     after = {each["name"]: each["after"] for each in told["thresholds"]}
