@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
-from tallystick.plugins import entries as entry_points
+from tallystick.plugins.commands import installed_commands, own_commands
+from tallystick.plugins.registry import installed_plugins
+from tallystick_governance.lint.catalog import installed_lints
+
+_EXTENDED = ("tallystick.cli.explain", "tallystick.cli.score")
+"""Modules of commands to which plugins add options, once in a process."""
 
 
-def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
-    """Write what pip writes of a distribution: its name, and its entry points by group and name.
+def install(
+    site: Path, distribution: str, *, version: str = "1.0", **groups: dict[str, str]
+) -> None:
+    """Write what pip writes of a distribution: name, version, entry points by group and name.
 
-    The keyword ``lints`` is the group ``tallystick.lints``.
+    The keyword ``lints`` is the group ``tallystick.lints``. A process looks once along its search
+    path: a distribution that comes later, into a folder of that path, has a place of its own there.
     """
-    folder = site / f"{distribution.replace('-', '_')}-1.0.dist-info"
-    folder.mkdir(parents=True)
-    about = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n"
+    if str(site) in sys.path:
+        site /= f".{distribution}"
+        sys.path.insert(0, str(site))
+    folder = site / f"{distribution.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    about = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
     (folder / "METADATA").write_text(about)
     lines = [
         line
@@ -22,7 +37,45 @@ def install(site: Path, distribution: str, **groups: dict[str, str]) -> None:
         for line in (f"[tallystick.{group}]", *(f"{n} = {t}" for n, t in entries.items()))
     ]
     (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    # a process looks once; here distributions come while it runs
-    for value in vars(entry_points).values():
-        if hasattr(value, "cache_clear"):
-            value.cache_clear()
+
+
+def look_again() -> None:
+    """Let the next command find what is installed by now."""
+    for remembered in (own_commands, installed_commands, installed_lints, installed_plugins):
+        remembered.cache_clear()
+
+
+@contextmanager
+def beside(*sites: Path) -> Iterator[None]:
+    """Let this process find what is installed in some folders, and forget it at the end."""
+    with (
+        mock.patch.dict(sys.modules),
+        mock.patch.object(sys, "path", [*map(str, sites), *sys.path]),
+        mock.patch.dict("os.environ", TALLYSTICK_PLUGINS=""),
+    ):
+        for name in _EXTENDED:
+            sys.modules.pop(name, None)
+        look_again()
+        yield
+    look_again()
+
+
+class _Hidden:
+    """A finder that hides one package, as if it were missing."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        if name.partition(".")[0] == self.package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@contextmanager
+def without(package: str, *above: str) -> Iterator[None]:
+    """Let this process lack a package, and import those anew that stand on it."""
+    with beside(), mock.patch.object(sys, "meta_path", [_Hidden(package), *sys.meta_path]):
+        for name in [*sys.modules]:
+            if f"{name}.".startswith(tuple(f"{each}." for each in (package, *above))):
+                del sys.modules[name]
+        yield

@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 from unittest import mock
 
 import attrs
@@ -44,21 +44,53 @@ class Finished:
         return json.loads(self.out)
 
 
-def run(*arguments: str | Path) -> Finished:
-    """The command in this process; an exception that leaves it fails the test."""
-    out, err = io.StringIO(), io.StringIO()
+def run(
+    *arguments: str | Path,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    stdout: TextIO | None = None,
+    encoding: str = "utf-8",
+    program: str | Path = "tallystick",
+) -> Finished:
+    """The command in this process; an exception that leaves it fails the test.
+
+    Args:
+        arguments: of the command.
+        env: variables beside those of this process.
+        stdin: what it reads from a pipe, not more than a pipe holds; by default nothing is given.
+        stdout: where it writes, by default into what is returned.
+        encoding: that of what is returned.
+        program: the name under which it was started.
+    """
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding, write_through=True) for _ in range(2))
     log = logging.getLogger("tallystick")
     with (
+        _read_from(stdin),
+        mock.patch.dict(os.environ, env or {}),
         # a run that is logged leaves its log to the process, which ends; here another run follows
         mock.patch.object(log, "handlers", [*log.handlers]),
         mock.patch.object(log, "level", log.level),
-        mock.patch.object(sys, "argv", ["tallystick", *map(str, arguments)]),
-        redirect_stdout(out),
+        mock.patch.object(sys, "argv", [str(program), *map(str, arguments)]),
+        redirect_stdout(stdout or out),
         redirect_stderr(err),
         pytest.raises(SystemExit) as caught,
     ):
         main()
-    return Finished(int(caught.value.code or 0), out.getvalue(), err.getvalue())
+    said, told = (each.buffer.getvalue().decode(encoding, "replace") for each in (out, err))  # type: ignore[attr-defined]  # bytes in memory
+    return Finished(int(caught.value.code or 0), said, told)
+
+
+@contextmanager
+def _read_from(data: bytes | None) -> Iterator[None]:
+    """Let this process read some bytes from a pipe as its standard input."""
+    if data is None:
+        yield
+        return
+    reading, writing = os.pipe()
+    os.write(writing, data)
+    os.close(writing)
+    with os.fdopen(reading) as stream, mock.patch.object(sys, "stdin", stream):
+        yield
 
 
 def start(

@@ -32,7 +32,7 @@ def _file_of_another(folder: Path) -> str:
     return f"as it belongs to the user {OTHER}"
 
 
-def _link_to_another(folder: Path) -> str:
+def link_to_another(folder: Path) -> str:
     path = next(folder.glob("tallystick.*"))
     theirs = folder / "theirs"
     theirs.mkdir()
@@ -44,5 +44,5 @@ def _link_to_another(folder: Path) -> str:
 
 # who is not root gives no file to another user
 _BY_ROOT = [_folder_of_another, _file_of_another] if os.geteuid() == 0 else []
-WAYS = [open_folder, _sticky_folder, _open_file, _link_to_another, *_BY_ROOT]
+WAYS = [open_folder, _sticky_folder, _open_file, link_to_another, *_BY_ROOT]
 Way = Callable[[Path], str]

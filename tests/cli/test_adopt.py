@@ -83,42 +83,6 @@ def test_queries_follow_the_rules_of_the_open_epoch() -> None:
 
 
 @pytest.mark.usefixtures("where")
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("workflow@1.0.0", "--at-epoch", "9"), "other-line"),
-        (("skills@1.0.0", "--at-epoch", "9"), "same-rules"),
-    ],
-)
-def test_what_is_refused_has_its_code(arguments: tuple[str, ...], code: str) -> None:
-    before = run("state", "info").out
-    found = run("state", "adopt", *arguments, "--json")
-    assert (found.status, found.json()["code"]) == (2, code)
-    assert run("state", "info").out == before
-
-
-@pytest.mark.usefixtures("where")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("skills@1.1.0",),
-        ("--at-epoch", "9"),
-        ("skills@1.1.0", "--at-epoch", "0"),
-        ("skills@1.1.0", "--at-epoch", str(2**31)),
-        ("skills@1.1.0", "--at-epoch", "9", "--block", "-1"),
-        ("skills@1.1.0", "--at-epoch", "9", "--signed", "none.json"),
-        ("none@1.0.0", "--at-epoch", "9"),
-    ],
-)
-def test_wrong_use_is_refused_and_changes_nothing(arguments: tuple[str, ...]) -> None:
-    before = run("state", "info").out
-    found = run("state", "adopt", *arguments)
-    assert found.status == 2
-    assert "Traceback" not in found.err
-    assert run("state", "info").out == before
-
-
-@pytest.mark.usefixtures("where")
 def test_a_major_change_is_meant() -> None:
     run("state", "adopt", "skills@1.1.0", "--at-epoch", "1")
     back = ("state", "adopt", "skills@1.0.0", "--at-epoch", "2", "--json")
@@ -217,23 +181,3 @@ def test_pools_are_adopted_and_shown(shared: str) -> None:
         *(2, 3),
         view["pools"][1]["digest"],
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("skills@1.2.0", *POOLS), "found RULES and --pool, or neither"),
-        ((), "found RULES and --pool, or neither"),
-        (("--idle", "equal"), "--idle goes with --pool"),
-        (("--pool", "skills"), "found 'skills', expected LINE=SHARE"),
-        ((*POOLS, "--pool", "skills=0.1"), "each line once"),
-        ((*POOLS, "--idle", "burn:x"), "expected burn and a slot, such as burn:0"),
-        (("--pool", "skills=0.7"), "expected one for each line of the state"),
-    ],
-)
-def test_pools_that_are_none_are_refused(
-    shared: str, arguments: tuple[str, ...], told: str
-) -> None:
-    found = run("state", "adopt", *arguments, "--at-epoch", "1", "--state", shared)
-    assert (found.status, found.out) == (2, "")
-    assert told in found.err

@@ -214,6 +214,7 @@ def test_a_back_test_with_epochs_goes_on_without_the_record(
     assert told.getMessage().startswith(f"{records}:{BAD}: found")
 
 
+@pytest.mark.nightly
 def test_workers_isolate_it_as_one_process_does(records: Path, tmp_path: Path) -> None:
     # every process that starts imports it
     (tmp_path / "sitecustomize.py").write_text(

@@ -155,26 +155,3 @@ def test_who_cannot_be_selected_is_counted(subnet: Subnet) -> None:
     subnet.do("miner", "sync", path)
     found = subnet.do("state", "board", RAG, "--json").json()
     assert found["reason"] == f"1 miner of {RAG}: 1 without a slot"
-
-
-def test_no_hotkey_moves_the_text_of_a_terminal(subnet: Subnet) -> None:
-    escape, hotkey = "\x1b", "hk-\x1b[2J\u202e"
-    path = subnet.lines(record("t9", hotkey))
-    miners = subnet.lines({"uid": 3, "hotkey": hotkey, "types": [PYTHON]}, name="miners.jsonl")
-    commands: tuple[tuple[str | Path, ...], ...] = (
-        ("miner", "register", hotkey, "--uid", "7", "--types", f"{PYTHON},{RAG}"),
-        ("miner", "list"),
-        ("round", "close", path),
-        ("round", "show", "0"),
-        ("state", "show", hotkey),
-        ("state", "board", RAG),
-        ("groups", "select", RAG, "--round", "1", "--seed", "s"),
-        ("explain", path, "--rules", "skills@1.0.0"),
-        ("miner", "clear", hotkey),
-        ("miner", "sync", miners),
-    )
-    for command in commands:
-        done = run(*command) if command[0] == "explain" else subnet.do(*command)
-        assert done.status == 0, command
-        assert "hk-\ufffd[2J\ufffd" in done.out, command
-        assert escape not in done.out

@@ -5,8 +5,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import pytest
-from cli.command import SKILLS, run, start
+from cli.command import SKILLS, run
 from cli.stores import Subnet
 
 
@@ -64,13 +63,6 @@ def test_no_password_is_logged() -> None:
     found = run("state", "digest", "--state", "postgresql://me:secret@127.0.0.1:1/x", "--log-json")
     assert found.status == 2
     assert "secret" not in found.err
-
-
-def test_a_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_TALLYSTICK_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "tallystick miner re")
-    monkeypatch.setenv("COMP_CWORD", "2")
-    assert start().out == "plain,register\n"
 
 
 def test_a_warning_between_two_runs_is_told_by_neither() -> None:

@@ -5,42 +5,110 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 
+import click
 import pytest
-from cli.command import SKILLS, environment, message_of, paths, run, start
+from cli.command import SKILLS, Finished, command_of, message_of, paths, run, start, walk
 
+from tallystick.cli.command import first_sentence
+from tallystick.cli.main import LazyGroup, cli, main
 from tallystick.plugins.commands import HEADINGS
 
 GROUPS, COMMANDS = sorted(paths(of_groups=True)), sorted(paths(of_groups=False))
+RULES = ("--rules", "skills@1.0.0")
 
 
-def test_every_command_has_help_and_json() -> None:
-    wrong = set[tuple[tuple[str, ...], str]]()
-    for command in (*GROUPS, *COMMANDS):
-        long, short = run(*command, "--help"), run(*command, "-h")
+@pytest.fixture(scope="module")
+def helped() -> dict[tuple[str, ...], Finished]:
+    """The help of every command and group, on a terminal of 80 columns."""
+    return {path: run(*path, "--help", env={"COLUMNS": "80"}) for path in (*GROUPS, *COMMANDS)}
+
+
+def words(text: str) -> str:
+    """A text without white space, which a narrow terminal breaks also after a hyphen."""
+    return "".join(text.split())
+
+
+def is_whole(command: click.Command, shown: str) -> bool:
+    """Whether a help has the text of a command and of each of its options, and cuts nothing off."""
+    options = (each for each in command.params if isinstance(each, click.Option))
+    texts = [command.help or "", *(each.help or "" for each in options if not each.hidden)]
+    flat = words(shown).replace("\b", "")
+    cut = "..." in re.sub(r"[A-Z]\]?\.\.\.", "", words(shown))
+    return not cut and all(words(text) in flat for text in texts)
+
+
+def test_every_command_has_whole_help_and_json(helped: dict[tuple[str, ...], Finished]) -> None:
+    commands, wrong = dict(walk(cli)), set[tuple[tuple[str, ...], str]]()
+    for path, found in helped.items():
         expected = {
-            "a status of 0 without an error": (long.status, long.err) == (0, ""),
-            "the same by -h": long == short,
-            "its usage": long.out.startswith(f"Usage: tallystick {' '.join(command)}"),
-            "--json": command in GROUPS or "--json" in long.out,
+            "a status of 0 without an error": (found.status, found.err) == (0, ""),
+            "its usage": found.out.startswith(f"Usage: tallystick {' '.join(path)}"),
+            "--json": path in GROUPS or "--json" in found.out,
+            "whole": is_whole(commands[path], found.out),
+            "80 columns": max(map(len, found.out.splitlines())) <= 80,
         }
-        wrong |= {(command, name) for name, holds in expected.items() if not holds}
+        wrong |= {(path, name) for name, holds in expected.items() if not holds}
     assert wrong == set()
+    assert run("rules", "-h") == run("rules", "--help")
 
 
-def test_the_help_of_a_group_lists_its_commands() -> None:
-    everything = {*GROUPS, *COMMANDS}
+@pytest.mark.parametrize("width", ["40", "200"])
+def test_no_help_is_cut_off_on_another_terminal(width: str) -> None:
+    commands = dict(walk(cli))
+    for path in (("score",), ("rules",), ("state", "init")):
+        assert is_whole(commands[path], run(*path, "--help", env={"COLUMNS": width}).out)
+
+
+def of_tallystick(shown: str) -> Iterator[list[str]]:
+    """The arguments of each command after "Examples:", also of those in a pipe."""
+    for line in shown.partition("Examples:\n")[2].replace("\\\n", " ").splitlines():
+        for part in line.strip().split(" | "):
+            if part.startswith("tallystick "):
+                yield part.split()[1:]
+
+
+def test_every_help_has_examples_that_are_commands(
+    helped: dict[tuple[str, ...], Finished],
+) -> None:
+    for path, found in helped.items():
+        examples = list(of_tallystick(found.out))
+        assert any(tuple(each[: len(path)]) == path for each in examples), path
+        for arguments in examples:
+            command_of(arguments)
+
+
+def test_the_first_sentence_is_one_of_several() -> None:
+    text = "\n    Score the file\n    of records. Then stop.\n\n    More."
+    assert first_sentence(text) == "Score the file of records."
+    assert first_sentence("One; version 1.1 too") == "One; version 1.1 too"
+
+
+def test_no_two_options_of_a_command_have_one_name() -> None:
+    for path, command in walk(cli):
+        names = [name for param in command.params for name in (*param.opts, *param.secondary_opts)]
+        assert len(names) == len(set(names)), path
+
+
+def test_the_help_of_a_group_lists_its_commands(helped: dict[tuple[str, ...], Finished]) -> None:
+    everything, commands = {*GROUPS, *COMMANDS}, dict(walk(cli))
     for group in GROUPS:
         inner = {path[-1] for path in everything if path and path[:-1] == group}
-        sections = listed(*group)
+        sections = listed(helped[group].out)
         assert {name for names in sections.values() for name in names} == inner, group
         assert all(names == sorted(names) for names in sections.values()), group
+        for name in inner if group else ():
+            sentence = first_sentence(commands[*group, name].help or "")
+            assert sentence, (group, name)
+            assert words(f"{name} {sentence}") in words(helped[group].out), (group, name)
+    assert list(listed(helped[()].out)) == [heading.capitalize() for heading in HEADINGS]
 
 
-def listed(*group: str) -> dict[str, list[str]]:
+def listed(helped: str) -> dict[str, list[str]]:
     """Return the commands in the help of a group, by their headings."""
-    text = run(*group, "--help").out.partition("\nOptions:")[2].partition("\n  Examples:")[0]
+    text = helped.partition("\nOptions:")[2].partition("\n  Examples:")[0]
     sections = (section.partition(":\n") for section in text.split("\n\n")[1:])
     return {
         heading: re.findall(r"^ {2}([a-z-]+) ", lines, re.MULTILINE)
@@ -48,16 +116,12 @@ def listed(*group: str) -> dict[str, list[str]]:
     }
 
 
-def test_the_help_has_headings_in_their_order() -> None:
-    assert list(listed()) == [heading.capitalize() for heading in HEADINGS]
-    assert list(listed("rules")) == ["Commands"]
-
-
-def test_a_group_alone_shows_its_help_as_wrong_use() -> None:
+def test_a_group_alone_shows_its_help_as_wrong_use(
+    helped: dict[tuple[str, ...], Finished],
+) -> None:
     for group in GROUPS:
-        found = run(*group)
-        assert found.status == 2, group
-        assert found.err == run(*group, "--help").out, group
+        found = run(*group, env={"COLUMNS": "80"})
+        assert (found.status, found.err) == (2, helped[group].out), group
 
 
 def test_the_version_is_told() -> None:
@@ -66,45 +130,34 @@ def test_the_version_is_told() -> None:
     assert found.out.startswith("tallystick 0.")
 
 
-def test_an_unknown_command_is_named() -> None:
-    for group in GROUPS:
-        found = run(*group, "levitate")
-        assert (found.status, found.out) == (2, ""), group
-        assert "'levitate'" in found.err, group
-        assert "--help" in found.err, group
-
-
-def test_an_unknown_option_is_named() -> None:
-    for command in (*GROUPS, *COMMANDS):
-        found = run(*command, "--levitate")
-        assert (found.status, found.out) == (2, ""), command
-        assert "--levitate" in found.err, command
-
-
 @pytest.mark.parametrize(
-    ("arguments", "missing"),
+    ("arguments", "named"),
     [
+        *(((*group, "levitate"), "'levitate'") for group in GROUPS),
+        *(((*path, "--levitate"), "--levitate") for path in ((), ("rules",), ("score",))),
         (("score",), "RECORDS"),
         (("score", "records.jsonl", "-o", "out.jsonl"), "--rules"),
-        (("score", "records.jsonl", "--rules", "skills@1.0.0"), "--output"),
-        (("explain",), "RECORDS"),
+        (("score", "records.jsonl", *RULES), "--output"),
         (("explain", "records.jsonl"), "--rules"),
-        (("rules", "show"), "RULES"),
-        (("rules", "check"), "RULES"),
         (("rules", "digest"), "RULES"),
+        (("rules", "lnt"), "'lnt'. Did you mean 'lint'?"),
+        (("yumma",), "'yumma'. Did you mean 'yuma'?"),
+        (("rules", "lits"), "'lits'. (Did you mean one of: 'lint', 'list'?)"),
+        (("rules", "xyz"), "'xyz'.\n"),
     ],
 )
-def test_a_missing_argument_is_named(arguments: tuple[str, ...], missing: str) -> None:
+def test_what_is_unknown_or_missing_is_named(arguments: tuple[str, ...], named: str) -> None:
     found = run(*arguments)
     assert (found.status, found.out) == (2, "")
-    assert missing in found.err
+    assert named in found.err
+    assert "--help" in found.err
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("score", "absent.jsonl", "--rules", "skills@1.0.0", "-o", "out.xml"),
-        ("explain", "absent.jsonl", "--rules", "skills@1.0.0"),
+        ("score", "absent.jsonl", *RULES, "-o", "out.xml"),
+        ("explain", "absent.jsonl", *RULES),
         ("rules", "digest", "levitation@1.0.0"),
     ],
 )
@@ -118,34 +171,31 @@ def test_an_error_is_json_for_machines_and_the_same_line_for_people(
     assert machine.json()["error"].endswith("Error")
 
 
-def test_an_end_of_data_is_a_defect_and_no_interrupt() -> None:
+def test_an_end_of_data_is_a_defect_and_no_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As when bytecode is cut off: it says where, and is not taken for Ctrl-D at a prompt."""
-    code = (
-        "import importlib, sys; from tallystick.cli import main as entry\n"
-        "def load(name): raise EOFError('marshal data too short')\n"
-        "entry.import_module = load; sys.argv = ['tallystick', 'demo']; entry.main()"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True
-    )
-    assert found.returncode == 1
-    assert found.stderr.endswith("EOFError: marshal data too short\n")
-    assert "stopped" not in found.stderr
+    (tmp_path / "cut_off.py").write_text("raise EOFError('marshal data too short')")
+    monkeypatch.syspath_prepend(tmp_path)
+    homes = {**LazyGroup.homes, "demo": ("cut_off:demo", "", "score")}
+    monkeypatch.setattr(LazyGroup, "homes", homes)
+    with pytest.raises(EOFError, match="marshal data too short"):
+        run("demo")
 
 
-def test_help_loads_no_numeric_library() -> None:
-    code = (
-        "import sys; from tallystick.cli.main import cli; cli(['--help'], standalone_mode=False);"
-        "sys.exit(sorted({'numpy', 'pyarrow', 'rich'} & sys.modules.keys()) or 0)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
-    assert (found.returncode, found.stderr) == (0, b"")
-
-
-def test_the_module_and_the_script_are_one_command() -> None:
+@pytest.mark.process
+def test_the_module_and_the_script_are_one_command_that_shows_no_traceback() -> None:
     script = Path(sys.executable).with_name("tallystick")
-    found = subprocess.run([script, "rules", "list"], check=True, capture_output=True)
-    assert found.stdout.decode() == start("rules", "list").out
+    for arguments, status in (
+        (("rules", "list"), 0),
+        (("rules", "digest", "levitation@1.0.0"), 2),
+        (("rules", "check", os.devnull), 1),
+    ):
+        found = subprocess.run([script, *arguments], check=False, capture_output=True, text=True)
+        assert found.returncode == status
+        module = start(*arguments)
+        assert (module.status, module.out, module.err) == (status, found.stdout, found.stderr)
+        assert "Traceback" not in found.stderr
 
 
 @pytest.fixture
@@ -157,35 +207,58 @@ def reader_gone() -> Iterator[int]:
     os.close(writing)
 
 
-@pytest.mark.parametrize("arguments", [("rules", "list"), ("demo", "--json")])
-def test_a_reader_that_is_gone_is_no_crash(arguments: tuple[str, ...], reader_gone: int) -> None:
-    found = start(*arguments, stdout=reader_gone)
+@pytest.mark.process
+def test_python_says_nothing_at_its_end_of_a_reader_that_is_gone(reader_gone: int) -> None:
+    found = start("demo", "--json", stdout=reader_gone)
+    assert (found.status, found.err) == (1, "")
+
+
+@pytest.mark.parametrize("arguments", [("rules", "list"), ("score", SKILLS, *RULES, "-o", "-")])
+def test_a_reader_that_is_gone_is_no_crash(
+    arguments: tuple[str | Path, ...], reader_gone: int
+) -> None:
+    output = os.fdopen(os.dup(reader_gone), "w")
+    found = run(*arguments, stdout=output)
+    with suppress(BrokenPipeError):  # of what is left in it
+        output.close()
     assert (found.status, found.err) == (1, "")
 
 
 def test_an_output_that_is_full_is_an_error() -> None:
-    with Path("/dev/full").open("wb") as full:
-        found = start("rules", "list", stdout=full)
+    with Path("/dev/full").open("w") as full:
+        found = run("rules", "list", stdout=full)
     assert "no space left on device" in message_of(found)
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_an_error_output_that_is_full_is_no_crash(more: tuple[str, ...]) -> None:
-    filled = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"]
-    assert start("rules", "digest", "levitation@1.0.0", *more, through=filled).status == 2
+def test_an_error_output_that_is_full_is_no_crash(
+    more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["tallystick", "rules", "digest", "levitation@1.0.0", *more])
+    with (
+        Path("/dev/full").open("w") as full,
+        redirect_stderr(full),
+        pytest.raises(SystemExit) as end,
+    ):
+        main()
+    assert end.value.code == 2
+
+
+def test_a_closed_error_output_is_no_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = tmp_path / "out.jsonl"
+    monkeypatch.setattr(
+        sys, "argv", ["tallystick", "score", str(SKILLS), *RULES, "-o", str(output)]
+    )
+    with redirect_stderr(None), pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    assert output.exists()
 
 
 def test_machines_get_json_in_every_encoding() -> None:
-    wide = start("demo", "--json", env=environment(PYTHONIOENCODING="utf-8"))
-    narrow = start("demo", "--json", env=environment(PYTHONIOENCODING="latin-1"))
+    wide, narrow = (run("demo", "--json", encoding=each) for each in ("utf-8", "latin-1"))
     assert narrow.out.isascii()
     assert narrow.json() == wide.json()
-
-
-def test_greek_symbols_are_shown_in_the_plainest_locale() -> None:
-    found = start("demo", env=environment(LC_ALL="C"))
-    assert found.status == 0
-    assert "α 1" in found.out
 
 
 @pytest.mark.parametrize(
@@ -193,28 +266,14 @@ def test_greek_symbols_are_shown_in_the_plainest_locale() -> None:
     [("ascii", ("demo",)), ("latin-1", ("rules", "show", "workflow@1.0.0"))],
 )
 def test_an_encoding_without_greek_is_no_crash(encoding: str, arguments: tuple[str, ...]) -> None:
-    found = start(*arguments, env=environment(PYTHONIOENCODING=encoding))
+    found = run(*arguments, encoding=encoding)
     assert (found.status, found.err) == (0, "")
 
 
-def test_an_output_whose_name_is_no_utf8_is_no_crash(tmp_path: Path) -> None:
-    output = bytes(tmp_path) + b"/\xff.jsonl"
-    utf8 = environment(PYTHONIOENCODING="utf-8")
-    found = start("score", SKILLS, "--rules", "skills@1.0.0", "-o", output, env=utf8)
-    assert found.status == 0
-    assert Path(os.fsdecode(output)).exists()
-
-
-@pytest.mark.parametrize("machine", [(), ("--json",)])
-def test_an_error_about_a_name_that_is_no_utf8_is_no_crash(machine: tuple[str, ...]) -> None:
-    utf8 = environment(PYTHONIOENCODING="utf-8")
-    found = start("explain", b"\xff.jsonl", "--rules", "skills@1.0.0", *machine, env=utf8)
-    assert message_of(found) == "\\udcff.jsonl: no such file: check the name"
-
-
-def test_a_closed_error_output_is_no_crash(tmp_path: Path) -> None:
-    output = tmp_path / "out.jsonl"
-    closing = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
-    found = start("score", SKILLS, "--rules", "skills@1.0.0", "-o", output, through=closing)
-    assert found.status == 0
-    assert output.exists()
+def test_a_name_that_is_no_utf8_is_no_crash(tmp_path: Path) -> None:
+    output = os.fsdecode(bytes(tmp_path) + b"/\xff.jsonl")
+    assert run("score", SKILLS, *RULES, "-o", output).status == 0
+    assert Path(output).exists()
+    for machine in ((), ("--json",)):
+        found = run("explain", os.fsdecode(b"\xff.jsonl"), *RULES, *machine)
+        assert message_of(found) == "\\udcff.jsonl: no such file: check the name"

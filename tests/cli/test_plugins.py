@@ -1,6 +1,7 @@
 """`tallystick plugins list`."""
 
-from cli.command import environment, run, start
+from cli.command import run
+from installed import beside
 
 from tallystick.plugins.code import engine_digest, plugin_digest
 
@@ -35,8 +36,9 @@ def test_people_are_told_the_same_as_machines() -> None:
 
 
 def test_a_refused_plugin_is_named_and_the_rest_are_listed() -> None:
-    chosen = environment(TALLYSTICK_PLUGINS="skills,levitation")
-    plain, machine = (start("plugins", "list", *each, env=chosen) for each in ((), ("--json",)))
+    chosen = {"TALLYSTICK_PLUGINS": "skills,levitation"}
+    with beside():
+        plain, machine = (run("plugins", "list", *each, env=chosen) for each in ((), ("--json",)))
     assert plain.status == machine.status == 1
     assert plain.err.startswith("levitation  refused: ")
     assert [plugin["name"] for plugin in machine.json()["plugins"]] == OWN

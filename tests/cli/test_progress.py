@@ -69,6 +69,12 @@ def folder(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_long_work_shows_that_it_goes_on(command: tuple[str | Path, ...], doing: str) -> None:
     assert doing in looked_at(*command)
+
+
+@pytest.mark.usefixtures("folder")
+def test_it_shows_how_much_is_done_and_nothing_where_nobody_looks() -> None:
+    command, doing = LONG[0]
+    assert "100%" in looked_at(*command)
     for line in looked_at(*command, "--log-json").splitlines():
         assert json.loads(line)["event"] != doing
     assert run(*command).err == ""

@@ -104,18 +104,3 @@ def test_the_operator_sees_and_decides(named: Named) -> None:
     assert named.do("quarantine", "accept", "--round", "3").out == "1 claim accepted\n"
     assert named.do("quarantine", "drop", "--validator", "val-1").out == "0 claims dropped\n"
     assert named.do("state", "verify").status == 0
-
-
-MISTAKES = {
-    ("drop",): "found no claim, expected CLAIM, --validator or --round",
-    ("drop", "1", "--round", "1"): "found claims and a filter, expected one of both",
-    ("accept", "1"): "found the number 1, expected that of a claim in quarantine",
-    ("list", "--reason", "nonsense"): "found 'nonsense' for --reason, expected some of",
-}
-
-
-def test_mistakes_are_told(named: Named) -> None:
-    for command, message in MISTAKES.items():
-        found = named.do("quarantine", *command)
-        assert found.status == 2
-        assert message in found.err

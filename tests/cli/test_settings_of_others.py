@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import SKILLS, message_of, run
-from cli.others import WAYS, Way, open_folder
+from cli.others import WAYS, Way, link_to_another, open_folder
 from cli.stores import Subnet
 
 DIGEST = ("state", "digest")
@@ -22,8 +22,7 @@ def inner(subnet: Subnet, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("place", ["above", "in"])
+@pytest.mark.parametrize(("way", "place"), [*((way, "above") for way in WAYS), (open_folder, "in")])
 def test_settings_that_another_can_write_are_ignored_with_a_warning(
     inner: Path, way: Way, place: str
 ) -> None:
@@ -40,13 +39,12 @@ def test_settings_that_another_can_write_are_ignored_with_a_warning(
     assert "Missing option '--state'" in missing.err
 
 
-@pytest.mark.parametrize("way", WAYS)
 def test_a_file_above_that_counts_is_found_past_one_that_does_not(
-    subnet: Subnet, inner: Path, way: Way
+    subnet: Subnet, inner: Path
 ) -> None:
     (subnet.folder / "tallystick.toml").write_text('state = "state.db"\n')
     (inner.parent / "tallystick.toml").write_text('state = "absent.db"\n')
-    way(inner.parent)
+    open_folder(inner.parent)
     found = run(*DIGEST, "--json")
     assert found.json()["settings"] == "../../tallystick.toml"
     assert found.err.startswith(f"warning: {inner.parent / 'tallystick.toml'}: ignored, as ")
@@ -64,7 +62,7 @@ def test_the_log_has_the_warning_also_where_settings_began_it(subnet: Subnet, in
     assert events[2]["settings"] == "../../tallystick.toml"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [open_folder, link_to_another])
 def test_a_folder_that_the_user_trusts_counts(
     subnet: Subnet, inner: Path, way: Way, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +110,7 @@ def test_a_cluster_in_a_file_is_ignored_and_told_where_it_belongs(
 ) -> None:
     keys = ("cluster", "cluster_ca", "cluster_cert", "cluster_key")
     file = subnet.folder / "tallystick.toml"
-    file.write_text("\n".join(f'{key} = "nowhere"' for key in keys) + "\nworkers = 2\n")
+    file.write_text("\n".join(f'{key} = "nowhere"' for key in keys) + "\nworkers = 1\n")
     score = ("score", SKILLS, "--rules", "skills@1.0.0", "-o", subnet.folder / "results.jsonl")
     found = run(*score)
     assert found.status == 0

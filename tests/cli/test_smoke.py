@@ -23,7 +23,7 @@ def private_files() -> Iterator[None]:
     os.umask(before)
 
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.nightly]
 
 HOTKEYS = tuple(f"5ExampleMinerHotkey{number}" for number in range(1, 8))
 TYPES = "rag_knowledge,declarative,executable_python,executable_script,mcp_server,agent_composition"

@@ -5,44 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli.command import message_of, run, start
-from cli.stores import PYTHON, Subnet
+from cli.command import message_of, run
+from cli.stores import Subnet
 from state.subnet import event, record
-
-WRONG = {
-    "no epoch": ("epoch", "close"),
-    "epoch of the future": ("epoch", "close", "--epoch", "1"),
-    "epoch below 0": ("epoch", "close", "--epoch", "-1"),
-    "time": ("epoch", "close", "--epoch", "0", "--at", "nonsense"),
-    "empty time": ("epoch", "close", "--epoch", "0", "--at", ""),
-    "time far away": ("epoch", "close", "--epoch", "0", "--at", "10000-01-01"),
-    "type to select": ("groups", "select", "python", "--round", "1", "--seed", "x"),
-    "round below 0": ("groups", "select", PYTHON, "--round", "-1", "--seed", "x"),
-    "huge round": ("groups", "select", PYTHON, "--round", str(2**64 - 1), "--seed", "x"),
-    "no seed": ("groups", "select", PYTHON, "--round", "1"),
-    "epoch to select": ("groups", "select", PYTHON, "--round", "1", "--seed", "x", "--epoch", "4"),
-    "type of a board": ("state", "board", "python"),
-    "hotkey to show": ("state", "show", "nobody"),
-    "hotkey to clear": ("miner", "clear", "nobody"),
-    "uid": ("miner", "register", "hk-3", "--uid", "65536", "--types", PYTHON),
-    "uid of text": ("miner", "register", "hk-3", "--uid", "x", "--types", PYTHON),
-    "no types": ("miner", "register", "hk-3", "--uid", "3", "--types", " , "),
-    "types": ("miner", "register", "hk-3", "--uid", "3", "--types", f"{PYTHON},python"),
-    "hotkey": ("miner", "register", "", "--uid", "3", "--types", PYTHON),
-    "init": ("state", "init", "--rules", "skills@1.0.0"),
-    "missing file": ("round", "close", "no-such-file.jsonl"),
-    "folder": ("events", "import", "."),
-    "immune": ("weights", "--immune", "nobody"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_use_ends_with_status_2_and_changes_nothing(subnet: Subnet, case: str) -> None:
-    before = subnet.look()
-    found = subnet.do(*WRONG[case])
-    assert (found.status, found.out) == (2, "")
-    assert "rror: " in found.err
-    assert subnet.look() == before
 
 
 @pytest.mark.parametrize("command", [("round", "close"), ("events", "import")])
@@ -109,14 +74,6 @@ def test_a_store_of_a_newer_version_is_left_alone(subnet: Subnet) -> None:
 
 def test_a_server_that_is_not_there_keeps_the_password() -> None:
     url = "postgresql://me:secret@localhost:1/none"
-    said = message_of(start("state", "digest", "--state", url))
+    said = message_of(run("state", "digest", "--state", url))
     assert "no connection" in said
     assert "secret" not in said
-
-
-def test_an_argument_that_is_not_utf_8_is_no_traceback(subnet: Subnet) -> None:
-    where = str(subnet.where)
-    register = ("miner", "register", b"bad\xff", "--uid", "3", "--types", PYTHON)
-    select = ("groups", "select", PYTHON, "--round", "1", "--seed", b"\xff")
-    for command in (register, select):
-        assert start(*command, "--state", where).status == 2

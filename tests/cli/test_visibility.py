@@ -1,7 +1,6 @@
 """What a miner is told of a state, as the rule set says; the operator sees all of it."""
 
 import re
-from itertools import chain, combinations
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tallystick.resources import folder
 PYTHON = "executable_python"
 OWN = {"reputation": "reputation", "rank": "rank", "dispatched_rounds": "rounds_24h"}
 """What a rule set may show a miner, and the key of the JSON that has it."""
-SUBSETS = [*chain(*(combinations(OWN, size) for size in range(4)))]
+SUBSETS = [(), *((name,) for name in OWN), (*OWN,)]
 
 
 def under(

@@ -6,36 +6,32 @@ from pathlib import Path
 
 import pytest
 from manual.page import Page, pages
-from manual.reader import SLOW, Reader, forget, prepare
+from manual.reader import Reader, forget, prepare
 
-_WITH_BLOCKS = {
-    "docs/adoption.md",
-    "docs/allocation.md",
-    "docs/canonical.md",
-    "docs/chain.md",
+_DEAR = {
+    "docs/backtest.md",
+    "docs/command-line.md",
     "docs/conformance.md",
-    "docs/consensus.md",
-    "docs/errata.md",
-    "docs/evidence.md",
     "docs/extending.md",
-    "docs/formulas.md",
+    "docs/gate.md",
     "docs/governance.md",
-    "docs/numbers.md",
+    "docs/lint.md",
     "docs/operations.md",
-    "docs/plugins.md",
+    "docs/prove.md",
     "docs/quick-start-author.md",
     "docs/quick-start-governance.md",
     "docs/quick-start-validator.md",
     "docs/records.md",
     "docs/releasing.md",
-    "docs/rule-sets.md",
-    "docs/state.md",
-    "docs/trust.md",
+    "docs/simulation.md",
     "docs/tutorial.md",
-    "docs/versioning.md",
-    "docs/yuma.md",
 }
-_SLOW = [name for name in pages() if any(f"\n{slow}" in Page.of(name).text for slow in SLOW)]
+"""Pages whose blocks start processes, or take more than a second."""
+_PAGES = [
+    pytest.param(name, marks=pytest.mark.nightly if name in _DEAR else ())
+    for name in pages()
+    if any(Page.of(name).blocks())
+]
 
 
 @pytest.fixture
@@ -47,28 +43,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.path[:] = before
 
 
-@pytest.mark.parametrize("name", [name for name in pages() if any(Page.of(name).blocks())])
+@pytest.mark.parametrize("name", _PAGES)
 def test_every_block_of_a_page_runs(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = Reader(Page.of(name), folder, capsys, SLOW).read()
-    assert done or name not in _WITH_BLOCKS
-
-
-def test_pages_with_blocks_have_blocks() -> None:
-    assert [name for name in sorted(_WITH_BLOCKS) if not any(Page.of(name).blocks())] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", _SLOW)
-def test_every_block_of_a_page_runs_whole(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert Reader(Page.of(name), folder, capsys).read()
-
-
-def test_the_tutorial_is_run_whole() -> None:
-    assert "docs/tutorial.md" in _SLOW
+    Reader(Page.of(name), folder, capsys).read()
 
 
 def test_a_line_that_is_passed_over_is_not_run(

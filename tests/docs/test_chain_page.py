@@ -10,7 +10,6 @@ from manual.page import Page
 
 from tallystick.resources import folder
 from tallystick_chain.chain import REMEDIES, Chain, Receipt, Refusal
-from tallystick_chain.simulated import rules
 from tallystick_chain.simulated.model import Hyperparameters
 
 _PAGE = Page.of("docs/chain.md")
@@ -65,22 +64,3 @@ def test_the_page_has_the_defaults_of_hyperparameters() -> None:
         if field.default is not None:
             expected = str(field.default).lower()
             assert re.match(rf"{expected}\b", defaults[name]), name
-
-
-def test_every_error_of_the_chain_is_named() -> None:
-    raised = set(re.findall(r"RefusedCallError\(\s*Refusal\.(\w+), \"(\w+)\"", _source()))
-    page = _PAGE.section("What it refuses").text
-    assert {name for _, name in raised if f"`{name}`" not in page} <= {
-        # of commits, which the text names by their codes
-        "CommitRevealDisabled",
-        "CommittingWeightsTooFast",
-        "TooManyUnrevealedCommits",
-        "AccountNotAllowedCommit",
-        "SpaceLimitExceeded",
-    }
-    for code, name in raised:
-        assert f"`{Refusal[code]}`" in page or name == "CommitRevealDisabled"
-
-
-def _source() -> str:
-    return inspect.getsource(rules)

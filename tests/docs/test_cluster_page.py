@@ -1,13 +1,13 @@
 """The cluster of the page, by its commands: real processes that know each other by certificates."""
 
 import os
-import socket
+import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 from cli.command import SKILLS
@@ -16,13 +16,6 @@ from needs import tool
 from scoring.executors.tls import blocks, make_certificates
 
 _PAGE = Page.of("docs/cluster.md")
-_PATIENCE = 300
-
-
-@pytest.fixture
-def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def _here(text: str, port: int) -> str:
@@ -39,28 +32,30 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def _started(command: str, folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [tool("bash"), "-c", f"exec {command}"],
-            cwd=folder,
-            env=_environment(),
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(_PATIENCE)
+def _started(command: str, folder: Path) -> Iterator[IO[str]]:
+    """A process of the page, and what it writes."""
+    process = subprocess.Popen(
+        [tool("bash"), "-c", f"exec {command}"],
+        cwd=folder,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+        finally:
+            process.terminate()
 
 
-def _wait(process: subprocess.Popen[bytes], log: Path, said: str) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while said not in log.read_text(encoding="utf-8"):
-        assert process.poll() is None, log.read_text(encoding="utf-8")
-        assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
-        time.sleep(0.05)
+def _until(output: IO[str], pattern: str) -> str:
+    """Wait for a line that a process writes, and return the part of it that a pattern has."""
+    for line in output:
+        if matched := re.search(pattern, line):
+            return matched[matched.lastindex or 0]
+    raise AssertionError(f"the process ended without {pattern}")
 
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -71,23 +66,20 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         check=False,
         capture_output=True,
         text=True,
-        timeout=_PATIENCE,
     )
 
 
-@pytest.mark.slow
-def test_the_cluster_of_the_page_works_for_who_has_its_certificates(
-    port: int, tmp_path: Path
-) -> None:
+@pytest.mark.nightly
+def test_the_cluster_of_the_page_works_for_who_has_its_certificates(tmp_path: Path) -> None:
     folder, foreign = (make_certificates(tmp_path / name) for name in ("ours", "foreign"))
-    scheduler, worker, client = (_here(text, port) for text in blocks()[1:])
     (folder / "records.jsonl").write_bytes(SKILLS.read_bytes())
     (settings,) = [b.text for b in _PAGE.blocks() if b.title == "cluster.env"]
-    first, second = tmp_path / "scheduler.log", tmp_path / "worker.log"
-    with _started(scheduler, folder, first) as one:
-        _wait(one, first, f"tls://127.0.0.1:{port}")
-        with _started(worker, folder, second):
-            _wait(one, first, "Register worker")
+    # the system gives the scheduler a port, which the others are told
+    with _started(_here(blocks()[1], 0), folder) as one:
+        port = int(_until(one, r"tls://127\.0\.0\.1:(\d+)"))
+        worker, client = (_here(text, port) for text in blocks()[2:])
+        with _started(worker, folder):
+            _until(one, "Register worker")
 
             done = _run(client, folder)
             assert done.returncode == 0, done.stderr
@@ -115,4 +107,4 @@ def test_the_cluster_of_the_page_works_for_who_has_its_certificates(
                 assert done.stderr.startswith(f"error: tls://127.0.0.1:{port}: ")
                 assert done.stderr.count("\n") == 1, done.stderr
                 assert not (foreign / "results.jsonl").exists()
-    assert "TLS handshake failed" in first.read_text(encoding="utf-8")
+        _until(one, "TLS handshake failed")

@@ -11,7 +11,6 @@ from tallystick.diagnostics import Diagnostic
 from tallystick_conformance.checks import NAMES
 from tallystick_conformance.cli.check import check_command
 from tallystick_conformance.report import CODES, Checked, Report
-from tallystick_conformance.target import find
 
 _PAGE = Page.of("docs/conformance.md")
 
@@ -51,7 +50,3 @@ def test_the_option_of_pytest_is_documented() -> None:
     assert "pytest --tallystick-plugin workflow" in text
     assert "`tallystick-conformance::workflow::proofs`" in text
     assert "proofs" in NAMES
-
-
-def test_what_the_page_checks_is_installed() -> None:
-    assert find("workflow").name == "workflow"

@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from governance.mutants import NOTICED, REFUSED, UNNOTICED
-from governance.promised import PROMISES, findings
+from governance.promised import PROMISES
 from manual.page import Page
 from manual.table import rows_of
 
@@ -68,15 +68,6 @@ def test_what_remains_is_exactly_what_is_silenced_with_the_reasons_of_the_files(
     assert set(rows) == found
     assert len(rows) == len(found)
     assert all(report(reference).findings == () for reference in _CORRECTED)
-
-
-def test_a_star_stands_for_every_skill_type() -> None:
-    for reference in _CORRECTED:
-        types = _types(reference)
-        paths = [each.path for each in findings(reference)]
-        starred = [path for path in paths if _of_every_type(reference, path) != path]
-        for path in {_of_every_type(reference, path) for path in starred}:
-            assert {path.replace("*", name) for name in types} <= set(paths)
 
 
 def test_what_nothing_notices_is_listed_with_a_reason_and_counted() -> None:

@@ -18,6 +18,7 @@ from tallystick_state.model import MinerEntry
 from tallystick_state.transfer import export_state
 
 _PAGE = Page.of("docs/operations.md")
+pytestmark = pytest.mark.nightly
 __all__ = ["server"]
 
 
@@ -91,7 +92,6 @@ def test_a_copy_of_sqlite_is_the_same_state(
     assert _digest("copy.db") == _digest("subnet.db")
 
 
-@pytest.mark.slow
 def test_a_dump_of_postgresql_is_the_same_state(
     begun: Path,
     server: str,

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from importlib.metadata import entry_points
 
 import attrs
 from manual.page import Page
@@ -17,6 +18,11 @@ _PAGE = Page.of("docs/plugins.md")
 def test_every_hook_is_documented() -> None:
     hooks = [f"{name}()" for name in vars(spec) if name.startswith("tallystick_")]
     assert _PAGE.section("Hooks").differs_from(hooks) == []
+
+
+def test_every_group_of_entry_points_is_in_the_architecture() -> None:
+    groups = {name for name in entry_points().groups if name.startswith("tallystick.")}
+    assert groups <= {*Page.of("docs/architecture.md").section("Hooks").first_cells()}
 
 
 def test_everything_an_author_imports_is_documented() -> None:

@@ -67,7 +67,7 @@ def test_the_limits_are_documented() -> None:
     assert f"{PATIENCE} times that for a question" in said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("reference", _RULE_SETS)
 def test_the_results_are_those_of_the_proofs(reference: str) -> None:
     place = 2 + _RULE_SETS.index(reference)

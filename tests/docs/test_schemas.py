@@ -66,7 +66,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
 def _with_defects() -> Iterator[bytes]:
     random = Random(20)
     for skill_type in SKILL_TYPES:
-        for _ in range(60):
+        for _ in range(15):
             yield json.dumps(record(random, skill_type, valid=random.random() < 0.3)).encode()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browser import Opened, browser
 from cli.command import walk
-from manual.page import ROOT, Page, pages
+from manual.page import ROOT, pages
 from playwright.sync_api import Browser
 
 import tallystick
@@ -22,8 +22,7 @@ from tallystick.plugins import author
 __all__ = ["browser"]
 _LINES = re.MULTILINE | re.DOTALL
 
-of_the_site = pytest.mark.slow
-"""To build the whole site takes longest; every process of the tests would."""
+pytestmark = pytest.mark.nightly
 _OPTIONS = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
 """Those of ``make docs``."""
 
@@ -64,7 +63,6 @@ def shown(site: Path, page: str) -> str:
     return (site / f"{page}.html").read_text(encoding="utf-8")
 
 
-@of_the_site
 def test_the_pages_make_a_site_without_a_warning(site: Path) -> None:
     made = {path.stem for path in site.glob("*.html")}
     assert {Path(name).stem for name in pages()} <= made
@@ -72,7 +70,6 @@ def test_the_pages_make_a_site_without_a_warning(site: Path) -> None:
     assert '<span class="caption-text">acme_translation/axes.py</span>' in text
 
 
-@of_the_site
 def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
     loaded = re.compile(r"<(?:script|img|link|iframe)[^>]* (?:src|href)=\"(?:https?:)?//[^\"]*")
     imported = re.compile(r"(?:url\(|@import )[\"']?(?:https?:)?//[^\"')]*")
@@ -82,42 +79,11 @@ def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
         assert imported.findall(path.read_text(encoding="utf-8")) == [], path.name
 
 
-@of_the_site
-def test_the_sidebar_has_the_groups_of_the_front_page(site: Path) -> None:
-    groups = re.findall(r"^## (.+)$", Page.of("docs/index.md").text, re.MULTILINE)
-    captions = re.findall(
-        r'class="caption-text">([^<]+)<', shown(site, "cli").partition("<main")[0]
-    )
-    assert captions[: len(groups)] == groups
-
-
-@of_the_site
 def test_every_page_says_its_version(site: Path) -> None:
     for name in pages():
         assert f"Tallystick {version('tallystick')}</p>" in shown(site, Path(name).stem)
 
 
-def drawings(image: str) -> list[Path]:
-    """The drawing of a diagram, and that for narrow screens where there is one."""
-    folder = ROOT / "docs" / "images"
-    return [
-        path for path in (folder / f"{image}.svg", folder / f"{image}-narrow.svg") if path.is_file()
-    ]
-
-
-@of_the_site
-def test_a_diagram_is_a_part_of_its_page_and_has_a_text(site: Path) -> None:
-    """So that it follows the colours that a reader chooses, and can be read aloud."""
-    for name in pages():
-        links = re.findall(r"!\[([^\]]*)\]\(images/([\w-]+)\.svg\)", Page.of(name).text)
-        drawn = [text for text, image in links for _ in drawings(image)]
-        found = re.findall(r'<svg role="img" aria-label="([^"]*)"', shown(site, Path(name).stem))
-        assert [html.unescape(text) for text in found] == drawn
-        assert all(drawn)
-    assert '<svg role="img"' in shown(site, "index")
-
-
-@of_the_site
 def test_every_command_is_in_the_reference_with_its_options(site: Path) -> None:
     text = re.sub(r"<[^>]+>", "", shown(site, "cli"))
     sections = dict(
@@ -130,7 +96,6 @@ def test_every_command_is_in_the_reference_with_its_options(site: Path) -> None:
             assert name in section, (path, name)
 
 
-@of_the_site
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     anchors = set(re.findall(r'id="(tallystick[\w.]*)"', shown(site, "api")))
     for module in (tallystick, author, errors):
@@ -143,7 +108,6 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
         assert set(names) - known == set(), module.__name__
 
 
-@of_the_site
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
 @pytest.mark.parametrize("page", ["index", "operations"])
 def test_a_page_can_be_used_by_everyone(  # what is looked at
@@ -172,8 +136,3 @@ def test_what_is_broken_in_a_page_fails_the_site(tmp_path: Path) -> None:
     assert done.returncode == 1
     told = {Path(line.partition(".md")[0]).name for line in done.stderr.splitlines()}
     assert told >= broken.keys()
-
-
-def test_the_command_builds_as_the_tests_do() -> None:
-    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndocs:")[2]
-    assert all(option in recipe.partition("\n\n")[0] for option in _OPTIONS)

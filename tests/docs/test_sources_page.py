@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 from manual.page import ROOT, Page
-from packages import PACKAGES, sources
 
 _PAGE = Page.of("docs/sources.md")
 _RULES = sorted((ROOT / "rules").glob("*/*.toml"))
 _CITATION = re.compile(r"(\w+\.(?:txt|md)), ([^\n]*)")
-_OF_CODE = re.compile(r"\(docs/sources\.md, ([^\n;)]*)")
 _SECTIONS = {
     document: set(re.findall(r"^### (.+)$", text, re.MULTILINE))
     for document, text in re.findall(
@@ -27,11 +25,3 @@ def test_every_citation_of_a_rule_set_is_a_section_of_the_page(path: Path) -> No
     for document, text in cited:
         sections = _SECTIONS[document.replace("scoring.md", "scoring.txt")]
         assert any(text.startswith(section) for section in sections), (document, text)
-
-
-def test_every_citation_of_the_page_in_the_code_is_one_of_its_sections() -> None:
-    sections = set().union(*_SECTIONS.values())
-    for package in PACKAGES:
-        for path in sources(package):
-            for text in _OF_CODE.findall(path.read_text(encoding="utf-8")):
-                assert any(text.startswith(section) for section in sections), text

@@ -8,7 +8,6 @@ from manual.options import ALWAYS
 from manual.page import Page
 
 import tallystick
-from tallystick.plugins.entries import API_VERSION
 from tallystick_governance.cli.rules_diff import diff_command
 from tallystick_governance.diff import policy
 from tallystick_governance.diff.policy import Level
@@ -36,10 +35,3 @@ def test_what_no_result_depends_on_is_a_patch() -> None:
 def test_every_option_of_the_difference_is_documented() -> None:
     options = {o for p in diff_command.params if isinstance(p, click.Option) for o in p.opts}
     assert options - ALWAYS <= set(_PAGE.section("What a new version changes").first_cells())
-
-
-def test_the_interface_has_the_version_that_the_pages_say() -> None:
-    assert API_VERSION == 1
-    for name in ("docs/plugins.md", "docs/tutorial.md"):
-        assert "tallystick_api = 1" in Page.of(name).text
-    assert "`tallystick_api`" in _PAGE.text

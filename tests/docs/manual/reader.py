@@ -26,18 +26,13 @@ from typing import Any
 
 import attrs
 import pytest
+from installed import install, look_again
 
 from manual.page import ROOT, Block, Page
 from tallystick.cli.main import main
-from tallystick.plugins import entries
-from tallystick.plugins.commands import installed_commands
-from tallystick.plugins.registry import installed_plugins
-from tallystick_governance.lint.catalog import installed_lints
 
 _COMMANDS = ("tallystick", ".venv/bin/tallystick")
 _INSTALLS = tuple(["pip", "install", "--editable", what] for what in (".", ".[test]"))
-SLOW = ("pytest", "tallystick plugins check")
-"""How lines begin that take a second or more."""
 _STATUS = re.compile(r"# exit status (\d)$")
 _SHELL = re.compile(r" [|>] |\$[A-Z(]| <\(")
 _ASSIGNMENT = re.compile(r"(\w+)=(\S*)")
@@ -150,7 +145,8 @@ class Reader:
         given = dict(os.environ)
         # where `tallystick` is, beside the Python that runs
         given["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), given["PATH"]])
-        given["PYTHONPATH"] = str(self.folder)
+        here = [path for path in sys.path if path.startswith(str(self.folder))]
+        given["PYTHONPATH"] = os.pathsep.join(here)
         if words[0] == "pytest":
             words = [sys.executable, "-m", *words]
         ran = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
@@ -165,15 +161,11 @@ class Reader:
     def _install(self) -> int:
         """Put beside the package what an installer would write of its ``pyproject.toml``."""
         project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
-        name, version = project["name"].replace("-", "_"), project["version"]
-        info = self.folder / f"{name}-{version}.dist-info"
-        metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n"
-        self._write(info / "METADATA", metadata)
-        groups = [
-            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items())
+        groups = {
+            group.removeprefix("tallystick."): entries
             for group, entries in project["entry-points"].items()
-        ]
-        self._write(info / "entry_points.txt", "\n".join(groups))
+        }
+        install(self.folder, project["name"], version=project["version"], **groups)
         importlib.invalidate_caches()
         look_again()
         return 0
@@ -186,17 +178,6 @@ def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
     patch.chdir(folder)
     patch.syspath_prepend(folder)
     patch.delenv("TALLYSTICK_PLUGINS", raising=False)
-
-
-def look_again() -> None:
-    """Let the next command find what is installed by now."""
-    for cached in (
-        entries._selection,
-        installed_commands,
-        installed_lints,
-        installed_plugins,
-    ):
-        cached.cache_clear()
 
 
 def forget(folder: Path) -> None:
