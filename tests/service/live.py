@@ -187,7 +187,7 @@ def received(connection: socket.socket) -> bytes:
 class InThread:
     """Scoring of posted records in a thread; processes have tests of their own."""
 
-    def __init__(self, state: Ledger) -> None:
+    def __init__(self, state: Ledger | None) -> None:
         self._state = state
 
     def warm(self) -> None:
