@@ -1,84 +1,42 @@
 """``tallystick serve`` listens, says where, and ends when it is asked to."""
 
-import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.command import COMMAND, run
+from service.command import until_asked
 from service.live import OWN, InThread, Live
 
-from tallystick.cli.main import main
 from tallystick_service import scoring
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # what the command warns of
 
 
-class Output(io.StringIO):
-    """Output that tells when one JSON value is whole."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_whole = threading.Event()
-
-    def write(self, text: str) -> int:
-        count = super().write(text)
-        if self.getvalue().endswith("\n}\n"):
-            self.is_whole.set()
-        return count
+Ask = Callable[[Live, dict[str, Any]], None]
+Serve = Callable[..., str]
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> "Serve":
-    """The command in this process, which scores nothing."""
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """The command in this process, which scores nothing; gives what it wrote to standard error."""
     monkeypatch.setattr(scoring, "ScoringProcesses", lambda *_: InThread(None))
 
-    def served(
-        ask: Callable[[Live, dict[str, Any]], None],
-        *arguments: str,
-        end: signal.Signals = signal.SIGTERM,
-    ) -> str:
-        out, err = Output(), io.StringIO()
+    def served(ask: Ask, *arguments: str, end: signal.Signals = signal.SIGTERM) -> str:
+        def asking(text: str) -> None:
+            said = json.loads(text)
+            ask(Live(said["address"]), said)
 
-        def asking() -> None:
-            out.is_whole.wait()
-            if not out.getvalue():
-                return
-            try:
-                said = json.loads(out.getvalue())
-                ask(Live(said["address"]), said)
-            finally:
-                os.kill(os.getpid(), end)
-
-        monkeypatch.setattr(
-            sys, "argv", ["tallystick", "serve", *arguments, "--port", "0", "--json"]
-        )
-        with ThreadPoolExecutor(1) as pool, redirect_stdout(out), redirect_stderr(err):
-            asked = pool.submit(asking)
-            try:
-                with pytest.raises(SystemExit) as caught:
-                    main()
-            finally:
-                out.is_whole.set()
-            assert out.getvalue(), err.getvalue()
-            asked.result()
-        assert not caught.value.code
-        return err.getvalue()
+        return until_asked(asking, "serve", *arguments, "--port", "0", "--json", end=end)[1]
 
     return served
-
-
-Serve = Callable[..., str]
 
 
 def test_it_serves_a_state_until_a_signal(state: Path, serve: Serve) -> None:
