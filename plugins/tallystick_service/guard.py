@@ -11,7 +11,7 @@ import asyncio
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -54,11 +54,18 @@ _DRAINED = 16 << 20
 class Guard:
     """An ASGI application around another, which gets sound requests alone."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, answered: Counter[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        answered: Counter[str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Guard an application, and count its answers by status."""
         self._app, self._settings, self._answered = app, settings, answered
         self._origins = dict[int | None, Origins]()
         self._buckets = Buckets(settings.rate, settings.burst, settings.clients)
+        self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have it answered."""
@@ -94,7 +101,7 @@ class Guard:
         client = scope.get("client")
         name = self._client(client[0] if client else "", headers)
         scope.setdefault("state", {}).update(client=name, origins=origins.allowed)
-        wait = self._buckets.wait(name)
+        wait = self._buckets.wait(name, self._clock())
         if wait > 0:
             seconds = max(1, ceil(wait))
             raise RefusedQuestionError(
@@ -300,13 +307,17 @@ class Buckets:
         self._rate, self._burst, self._most = rate, burst, clients
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: str, now: float | None = None) -> float:
-        """Take a token; return the seconds until there is one where there is none, and else 0."""
-        instant = time.monotonic() if now is None else now
-        tokens, since = self._buckets.pop(client, (float(self._burst), instant))
-        tokens = min(self._burst, tokens + (instant - since) * self._rate)
+    def wait(self, client: str, now: float) -> float:
+        """Take a token; return the seconds until there is one where there is none, and else 0.
+
+        Args:
+            client: who sends a request.
+            now: seconds of a clock that never goes back.
+        """
+        tokens, since = self._buckets.pop(client, (float(self._burst), now))
+        tokens = min(self._burst, tokens + (now - since) * self._rate)
         wait = 0.0 if tokens >= 1 else (1 - tokens) / self._rate
-        self._buckets[client] = (tokens if wait else tokens - 1, instant)
+        self._buckets[client] = (tokens if wait else tokens - 1, now)
         while len(self._buckets) > self._most:
             self._buckets.popitem(last=False)
         return wait

@@ -10,10 +10,10 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import attrs
 
@@ -49,18 +49,48 @@ class Order:
     rule_set: str | None = None
     edits: tuple[str, ...] = ()
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the order as a message has it."""
+        return {
+            "do": self.do,
+            "record": self.record.decode("utf-8", "surrogateescape"),
+            "rules": self.rules,
+            "rule_set": self.rule_set,
+            "edits": list(self.edits),
+        }
+
+
+class Scoring(Protocol):
+    """What scores posted records for a service."""
+
+    def warm(self) -> None:
+        """Get ready in the background."""
+
+    async def score(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
+        """Return the JSON value of the scores, or of the error, of a record."""
+
+    async def close(self) -> None:
+        """End what is not at work."""
+
 
 class ScoringProcesses:
     """Processes that score posted records, as many as the settings allow."""
 
-    def __init__(self, settings: Settings, place: str | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        place: str | None,
+        start: Callable[[], Awaitable[asyncio.subprocess.Process]] | None = None,
+    ) -> None:
         """Start no process yet.
 
         Args:
             settings: their limits.
             place: of the state; None where they score by shipped rules alone.
+            start: starts a process; by default one of `tallystick_service.scoring_process`.
         """
         self._settings, self._place = settings, place
+        self._start = start or _start
         self._free: list[asyncio.subprocess.Process] = []
         self._turn: asyncio.Semaphore | None = None
         self._waiting = 0
@@ -104,7 +134,7 @@ class ScoringProcesses:
         seconds = self._settings.scoring_seconds
         try:
             async with asyncio.timeout(seconds):
-                value = await _ask(process, _message(order))
+                value = await _ask(process, json.dumps(order.to_json()).encode())
         except TimeoutError:
             await _end(process)
             raise _failed(
@@ -128,16 +158,7 @@ class ScoringProcesses:
         return value
 
     async def _started(self) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tallystick_service.scoring_process",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            limit=_LARGEST_ANSWER,
-            env=_environment(),
-        )
+        process = await self._start()
         # not an argument, as it may have a password
         begin = {"place": self._place, "bytes": self._settings.scoring_bytes}
         assert process.stdin is not None  # noqa: S101  # a pipe
@@ -153,20 +174,22 @@ class ScoringProcesses:
             await _end(self._free.pop())
 
 
+async def _start() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tallystick_service.scoring_process",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=_LARGEST_ANSWER,
+        env=_environment(),
+    )
+
+
 def _environment() -> Mapping[str, str]:
     # one thread each: numerical libraries would start as many as there are cores
     return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
-
-def _message(order: Order) -> bytes:
-    value = {
-        "do": order.do,
-        "record": order.record.decode("utf-8", "surrogateescape"),
-        "rules": order.rules,
-        "rule_set": order.rule_set,
-        "edits": list(order.edits),
-    }
-    return json.dumps(value).encode()
 
 
 def _framed(data: bytes) -> bytes:

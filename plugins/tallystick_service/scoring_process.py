@@ -39,7 +39,7 @@ def main() -> None:
     _limit(begin["bytes"])
     state = _state(begin["place"])
     while message := _read(source):
-        data = json.dumps(_answered(json.loads(message), state)).encode()
+        data = json.dumps(answered(json.loads(message), state)).encode()
         sink.write(len(data).to_bytes(_LENGTH, "big") + data)
         sink.flush()
 
@@ -61,7 +61,13 @@ def _state(place: str | None) -> StoredState | None:
     return None if place is None else Ledger.open(place)
 
 
-def _answered(order: JsonObject, state: StoredState | None) -> JsonObject:
+def answered(order: JsonObject, state: StoredState | None) -> JsonObject:
+    """Return the answer to an order: its value, or why it was refused.
+
+    Args:
+        order: as a message has it.
+        state: whose rules score by default; None where there are none.
+    """
     record = order["record"].encode("utf-8", "surrogateescape")
     try:
         with _scorer(order, state) as scorer:

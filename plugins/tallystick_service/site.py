@@ -33,7 +33,7 @@ from tallystick_service.settings import Settings
 
 if TYPE_CHECKING:
     from tallystick.scoring.scorer import Scorer
-    from tallystick_service.scoring import ScoringProcesses
+    from tallystick_service.scoring import Scoring
     from tallystick_state.queries import StateQueries
     from tallystick_state.rules import StateRules
     from tallystick_state.stored_state import StoredState
@@ -90,20 +90,22 @@ class Site:
         assets: the files of the pages.
         health: returns the health of now.
         observations: of the daemon; empty where there is none.
-        scoring: the processes that score posted records.
+        scoring: scores posted records.
         signer: signs the checkpoint; None where nobody does.
         kept: the answers that are kept.
         description: of the answers for machines, OpenAPI.
         answered: how many answers there were, by status.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # as the application
         self,
         state: StoredState,
         settings: Settings,
         health: HealthSource | None = None,
         observations: Observations | None = None,
         signer: Signer | None = None,
+        scoring: Scoring | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Read templates and assets, and nothing of the state."""
         from tallystick_service.scoring import ScoringProcesses
@@ -114,14 +116,14 @@ class Site:
         self.observations = observations or Observations()
         self.assets = Assets.of()
         self.kept = KeptAnswers(settings.cache_bytes)
-        self.scoring: ScoringProcesses = ScoringProcesses(settings, place_of(state, settings))
+        self.scoring: Scoring = scoring or ScoringProcesses(settings, place_of(state, settings))
         self.templates = environment(self.assets)
         self.build = build_digest(self.assets, settings.proofs)
         self.description: JsonObject = {}
         self.answered: Counter[str] = Counter()
         self._version: Version | None = None
         self._stamp: object = None
-        self._looked = float("-inf")
+        self._clock, self._looked = clock, float("-inf")
         self._lock = Lock()
         self._remembered: OrderedDict[object, Any] = OrderedDict()
         self._scorers: dict[str, Scorer] = {}
@@ -147,7 +149,7 @@ class Site:
         """Return the version of the state where nothing says that it has changed."""
         path = self.state.store.path
         most = _POSTGRESQL_RECHECK if path is None else _RECHECK
-        is_recent = time.monotonic() - self._looked < most
+        is_recent = self._clock() - self._looked < most
         return self._version if is_recent and self._stamp == _stamp(path) else None
 
     def look(self) -> Version:
@@ -158,7 +160,7 @@ class Site:
         """
         with self._lock:
             # before the look: what changes meanwhile is seen by the next one
-            stamp, now = _stamp(self.state.store.path), time.monotonic()
+            stamp, now = _stamp(self.state.store.path), self._clock()
             with self.state.queries() as queries:
                 current = self.version_of(queries)
             self._version, self._stamp, self._looked = current, stamp, now

@@ -82,7 +82,11 @@ class _Connection:
 
 
 class BoundedChain:
-    """A chain whose calls end within a deadline, whatever its backend does; see `Chain`."""
+    """A chain whose calls end within a deadline, whatever its backend does; see `Chain`.
+
+    Attributes:
+        deadline_s: of a read, in seconds.
+    """
 
     def __init__(self, connect: Callable[[], Chain], deadline_s: float = DEADLINE_SECONDS) -> None:
         """Connect with the first call.
@@ -91,7 +95,7 @@ class BoundedChain:
             connect: makes the chain; it may raise whatever it wants.
             deadline_s: of a read, in seconds.
         """
-        self._connect, self._deadline_s = connect, deadline_s
+        self._connect, self.deadline_s = connect, deadline_s
         self._connection: _Connection | None = None
         self._lock = threading.Lock()
         self._hotkey: str | None = None
@@ -162,14 +166,14 @@ class BoundedChain:
 
     def _read(self, name: str, call: Callable[[Chain], _Result]) -> _Result:
         try:
-            return self._called(call, self._deadline_s)
+            return self._called(call, self.deadline_s)
         except ChainError as error:
             if error.code is Refusal.UNREACHABLE:
                 self.close()
             raise
         except TimeoutError:
             raise ChainError(
-                f"found no answer to {name} within {self._deadline_s:g} s, expected one",
+                f"found no answer to {name} within {self.deadline_s:g} s, expected one",
                 Refusal.UNREACHABLE,
             ) from None
         except Exception as error:

@@ -49,6 +49,25 @@ class PeerError(TallystickError):
     """A peer that cannot be reached, or whose answer is not taken."""
 
 
+class Clock:
+    """The time that pulling goes by; tests have another."""
+
+    def now(self) -> float:
+        """Return seconds, which never go back."""
+        return time.monotonic()
+
+    @contextmanager
+    def limited(self, seconds: float, end: Callable[[], None]) -> Iterator[None]:
+        """Call a function from another thread where the block is not left in time."""
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
 @attrs.frozen
 class Limits:
     """Limits of what peers may cost.
@@ -117,13 +136,15 @@ class Peer:
         failures: how often it failed one after the other.
         strikes: how many batches it did not give, one after the other.
         lies: batches of which it gave wrong bytes.
-        retry_at: until when it is left alone, by the monotonic clock.
+        retry_at: until when it is left alone, by the clock.
         prove: gives the ``Authorization`` for an origin; None where this side has no key.
+        clock: for its deadlines.
     """
 
     url: str
     limits: Limits
     prove: Callable[[str], str] | None = None
+    clock: Clock = attrs.field(factory=Clock)
     status: Status | None = None
     failure: str = ""
     failures: int = 0
@@ -134,7 +155,7 @@ class Peer:
     def fail(self, reason: str) -> None:
         """Note that a request failed; the peer is left alone for a while."""
         self.failure, self.failures = reason, self.failures + 1
-        self.retry_at = time.monotonic() + min(
+        self.retry_at = self.clock.now() + min(
             self.limits.backoff_seconds, 0.25 * 2 ** min(self.failures, 16)
         )
 
@@ -203,10 +224,8 @@ class Peer:
                 stack.callback(raw.close)
                 # a timeout of a socket begins anew with each byte, so another thread ends it
                 open_sockets = [raw]
-                timer = threading.Timer(seconds, _cut, (open_sockets, is_late))
-                timer.daemon = True
-                timer.start()
-                stack.callback(timer.cancel)
+                late = partial(_cut, open_sockets, is_late)
+                stack.enter_context(self.clock.limited(seconds, late))
                 connection = http.client.HTTPConnection(host, port)
                 connection.sock = raw
                 if parts.scheme == "https":
@@ -249,6 +268,7 @@ class Puller:
         shelf: Shelf,
         limits: Limits | None = None,
         prove: Callable[[str], str] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         """Take the addresses of the peers, and the proof of who asks; ask none yet.
 
@@ -256,7 +276,8 @@ class Puller:
             InputError: an address is none.
         """
         self.limits = limits or Limits()
-        self.peers = tuple(Peer(url, self.limits, prove) for url in dict.fromkeys(urls))
+        self.clock = clock or Clock()
+        self.peers = tuple(Peer(url, self.limits, prove, self.clock) for url in dict.fromkeys(urls))
         for peer in self.peers:
             check_url(peer.url)
         self._shelf = shelf
@@ -266,7 +287,7 @@ class Puller:
 
     def ready(self) -> list[Peer]:
         """Return the peers that are not left alone now."""
-        now = time.monotonic()
+        now = self.clock.now()
         return [peer for peer in self.peers if peer.retry_at <= now]
 
     def each(self, peers: Iterable[Peer], work: Callable[[Peer], None]) -> None:
@@ -311,7 +332,7 @@ class Puller:
                             offers.setdefault(listed.batch, []).append(peer)
 
         self.each(self.ready(), ask)
-        deadline = time.monotonic() + self.limits.pull_seconds
+        deadline = self.clock.now() + self.limits.pull_seconds
         for _ in range(_ROUNDS):
             queues: dict[int, list[Wanted]] = {}
             for digest in sorted(needed.keys() & offers.keys()):
@@ -319,7 +340,7 @@ class Puller:
                 queues.setdefault(id(chosen), []).append(needed[digest])
             fetch = partial(self._fetch_all, queues, needed, take, deadline)
             self.each([peer for peer in self.peers if id(peer) in queues], fetch)
-            if time.monotonic() >= deadline:
+            if self.clock.now() >= deadline:
                 return
 
     def _fetch_all(
@@ -336,7 +357,7 @@ class Puller:
             PeerError: one failed.
         """
         for item in queues[id(peer)]:
-            if time.monotonic() >= deadline:
+            if self.clock.now() >= deadline:
                 return
             try:
                 self._fetch(peer, item, take)

@@ -1,4 +1,4 @@
-"""Processes of a simulated chain, and of a validator that sets weights on it and kills itself."""
+"""A simulated chain of a file, and processes: of one, and of a validator that kills itself."""
 
 import json
 import os
@@ -11,6 +11,9 @@ from typing import Any
 
 import attrs
 from cli.command import COMMAND
+
+from tallystick_chain.simulated.document import SimulationFile
+from tallystick_chain.simulated.server import serving
 
 SETTER = """
 import json, os, signal, sys
@@ -51,9 +54,17 @@ with Journal.open(path, journal_subject(network, hotkey)) as journal:
 
 
 @contextmanager
-def simulated(file: Path, *options: str) -> Iterator[str]:
-    """Run a simulated chain in a process of its own; gives its URL."""
-    command = [*COMMAND, "chain", "simulate", "--file", str(file), "--json", *options]
+def simulated(file: Path) -> Iterator[str]:
+    """Serve the simulated chain of a file from this process; gives its URL."""
+    content = SimulationFile.load(file)
+    with serving(content.begin(), is_signed=content.is_signed) as url:
+        yield url
+
+
+@contextmanager
+def simulated_process(file: Path) -> Iterator[str]:
+    """Run the same in a process of its own."""
+    command = [*COMMAND, "chain", "simulate", "--file", str(file), "--json", "--stepped"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -65,7 +76,6 @@ def simulated(file: Path, *options: str) -> Iterator[str]:
             yield json.loads(text)["url"]
         finally:
             process.terminate()
-            process.wait(30)
 
 
 @attrs.define
@@ -102,7 +112,7 @@ class SetterProcess:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            assert self.process.wait(30) == -9
+            assert self.process.wait() == -9
             self.end()
             self.deaths += 1
             return None
@@ -117,5 +127,5 @@ class SetterProcess:
                 if stream is not None:
                     stream.close()
             self.process.kill()
-            self.process.wait(30)
+            self.process.wait()
             self.process = None

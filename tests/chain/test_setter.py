@@ -23,8 +23,10 @@ from tallystick_chain.simulated.hotkeys import hotkey_of
 from tallystick_chain.simulated.simulation import SimulatedChain
 from tallystick_chain.submission import OUTCOMES, Outcome
 
-FAULTS = (None, "lost", "landed", "late", "wrong-fork")
 END = NETWORK.end_block(2) + 3 * MORTAL
+FIRST_END = NETWORK.end_block(0) + 5 * MORTAL
+"""Blocks by which the rows of three epochs are settled, and of the first one alone."""
+NIGHTLY = pytest.mark.nightly
 
 
 def _rows(chain: SimulatedChain, epochs: int) -> list[int]:
@@ -50,8 +52,21 @@ def test_each_epoch_has_its_row_once(tmp_path: Path, commit_reveal: bool) -> Non
     assert {call.version_key for call in calls if isinstance(call, RowCall)} == {5}
 
 
-@pytest.mark.parametrize("commit_reveal", [False, True])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("fault", "commit_reveal"),
+    [
+        (None, False),
+        ("lost", True),
+        ("landed", False),
+        ("late", True),
+        ("wrong-fork", False),
+        pytest.param(None, True, marks=NIGHTLY),
+        pytest.param("lost", False, marks=NIGHTLY),
+        pytest.param("landed", True, marks=NIGHTLY),
+        pytest.param("late", False, marks=NIGHTLY),
+        pytest.param("wrong-fork", True, marks=NIGHTLY),
+    ],
+)
 def test_killed_before_any_step_it_sets_each_row_once(
     tmp_path: Path, fault: str | None, commit_reveal: bool
 ) -> None:
@@ -61,7 +76,7 @@ def test_killed_before_any_step_it_sets_each_row_once(
         if fault is not None:
             chain.inject(Fault(fault, "row", blocks=MORTAL // 2))
         process = Process(chain, tmp_path / f"{place}", kill=frozenset({place}))
-        process.run(END, 1)
+        process.run(FIRST_END, 1)
         if not process.deaths:
             break
         counted += 1
@@ -73,14 +88,14 @@ def test_killed_before_any_step_it_sets_each_row_once(
     assert counted >= 8
 
 
-@pytest.mark.parametrize("commit_reveal", [False, True])
+@pytest.mark.parametrize("commit_reveal", [False, pytest.param(True, marks=NIGHTLY)])
 def test_killed_twice_it_sets_each_row_once(tmp_path: Path, commit_reveal: bool) -> None:
     for first in range(10):
         for second in (first + 1, first + 3, first + 6):
             chain = subnet(commit_reveal=commit_reveal)
             kill = frozenset({first, second})
             process = Process(chain, tmp_path / f"{first} {second}", kill=kill)
-            process.run(END, 1)
+            process.run(FIRST_END, 1)
             assert _rows(chain, 1) == [1], (kill, process.steps)
             assert _outcomes(process) == [Outcome.SET]
             process.stop()
@@ -101,7 +116,7 @@ def test_a_fork_that_takes_the_row_back_is_waited_for(
             chain.advance()
 
     process = Process(chain, tmp_path / "journal")
-    process.run(END, 1, fork)
+    process.run(FIRST_END, 1, fork)
     assert forked
     assert chain.retracted
     assert _rows(chain, 1) == [1]
@@ -157,7 +172,7 @@ def test_a_permit_that_is_lost_before_the_reveal_lets_the_row_vanish(tmp_path: P
         if sent(chain):
             chain.set_permit(NETUID, 0, permit=False)
 
-    process.run(END, 1, lose)
+    process.run(FIRST_END, 1, lose)
     assert _outcomes(process) == [Outcome.VANISHED]
     assert [entry.kind for entry in chain.log] == ["committed", "vanished"]
 
@@ -172,7 +187,7 @@ def test_a_version_key_that_is_raised_before_the_reveal_lets_the_row_vanish(
         if sent(chain):
             chain.set_hyperparameters(NETUID, version_key=6)
 
-    process.run(END, 1, raise_key)
+    process.run(FIRST_END, 1, raise_key)
     assert _outcomes(process) == [Outcome.VANISHED]
     assert process.setter is not None
     status = process.advance(weights_of(1))
@@ -193,7 +208,7 @@ def test_another_process_with_the_key_is_reported(tmp_path: Path, commit_reveal:
             receipt = other.submit_row(NETUID, 0, ((1, 65535),), 5, 1.0)
             assert receipt.kind in {"included", "committed"}
 
-    process.run(END, 1, interfere)
+    process.run(FIRST_END, 1, interfere)
     assert _outcomes(process) == [Outcome.REVEALED_OTHER]
     # what was lost is not sent on top of it
     assert _rows(chain, 1) == [0]
@@ -271,7 +286,7 @@ def test_a_uid_that_is_taken_over_before_the_row_is_sent_is_not_paid(
     process = Process(chain, tmp_path / "journal")
     chain.advance(NETWORK.weights_block(0) - 1 - chain.best)
     chain.register(NETUID, hotkey_of("stranger"), uid=5)
-    process.run(END, 1)
+    process.run(FIRST_END, 1)
     (pairs,) = sent(chain)
     assert [uid for uid, _ in pairs] == [1, 2, 3, 4]
     # it had the greatest weight: the others are brought to 65535 from their exact ones
@@ -291,7 +306,7 @@ def test_uids_that_move_or_are_taken_over_behind_the_row_change_no_outcome(
         if sent(chain) and len(chain.log) == 1 and chain.log[0].block == chain.best:
             chain.register(NETUID, hotkey_of("newcomer"))
 
-    process.run(END, 1, change)
+    process.run(FIRST_END, 1, change)
     assert _outcomes(process) == [Outcome.SET]
 
 
@@ -327,7 +342,7 @@ def test_a_hotkey_that_registers_again_does_not_take_the_registration_for_a_row(
     chain.register(NETUID, hotkey_of("sniper"), uid=0)
     chain.advance()
     chain.register(NETUID, VALIDATOR, stake_rao=5, permit=True)
-    process.run(END, 1)
+    process.run(FIRST_END, 1)
     assert _rows(chain, 1) == [1]
     assert _outcomes(process) == [Outcome.SET]
     assert process.journal is not None
@@ -349,13 +364,13 @@ def test_blocks_that_are_not_kept_leave_a_reveal_unknown_or_prove_the_row(tmp_pa
 
 
 def test_a_read_without_an_answer_leaves_everything_as_it_is(tmp_path: Path) -> None:
-    for place in range(40):
+    for place in range(0, 40, 3):
         chain = subnet()
         process = Process(chain, tmp_path / f"{place}")
         chain.advance(NETWORK.weights_block(0) + 3 - chain.best)
         faults = iter([None] * place + [Fault("lost", "read")])
         chain.read_fault = lambda _, faults=faults: next(faults, None)  # type: ignore[method-assign]
-        process.run(END, 1)
+        process.run(FIRST_END, 1)
         assert next(faults, None) is None
         assert _rows(chain, 1) == [1]
         assert _outcomes(process) == [Outcome.SET]

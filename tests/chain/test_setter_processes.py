@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chain.processes import SetterProcess, simulated
+from chain.processes import SetterProcess, simulated_process
 from chain.setting import MINERS, NETUID, VALIDATOR
 
 from tallystick_chain.network import Network
@@ -49,7 +49,7 @@ def _set_once(folder: Path, die: int, fault: str | None, *, commit_reveal: bool)
     file = folder / "network.toml"
     file.write_text(NETWORK, encoding="utf-8")
     network = Network.load(file)
-    with simulated(_subnet(folder, commit_reveal=commit_reveal), "--stepped") as url:
+    with simulated_process(_subnet(folder, commit_reveal=commit_reveal)) as url:
         control = Control(url)
         if fault is not None:
             control.inject(Fault(fault, "row", blocks=5, hangs=False))  # type: ignore[arg-type]  # one of its words
@@ -73,14 +73,7 @@ def _set_once(folder: Path, die: int, fault: str | None, *, commit_reveal: bool)
     return process.deaths
 
 
-@pytest.mark.parametrize(("die", "fault", "commit_reveal"), [(2, None, False), (3, "landed", True)])
-def test_killed_around_the_call_it_sets_each_row_once(
-    tmp_path: Path, die: int, fault: str | None, commit_reveal: bool
-) -> None:
-    assert _set_once(tmp_path, die, fault, commit_reveal=commit_reveal) == 1
-
-
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("commit_reveal", [False, True])
 @pytest.mark.parametrize("fault", [None, "lost", "landed", "late", "wrong-fork"])
 def test_killed_at_any_step_it_sets_each_row_once(

@@ -1,15 +1,12 @@
 """A simulated chain as a process: its clients, its faults, and who does not behave."""
 
 import json
-import os
-import select
 import signal
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from chain.simulated_subnet import (
@@ -21,7 +18,9 @@ from chain.simulated_subnet import (
     everything,
     subnet,
 )
-from cli.command import COMMAND, run
+from cli.command import run
+from service.command import until_asked
+from service.ports import unanswered
 
 from tallystick_chain.chain import Chain, ChainError, Refusal
 from tallystick_chain.connect import connect
@@ -37,6 +36,8 @@ LONG = 60.0
 """Seconds of a deadline that no test waits for."""
 NO_ANSWER = 1.0
 """Seconds of a deadline that passes, as no answer comes; to send takes far less."""
+HANGS = [False, pytest.param(True, marks=pytest.mark.nightly)]
+"""Connections that a fault closes, and those that it leaves open until the deadline."""
 
 
 @pytest.fixture
@@ -227,8 +228,22 @@ def test_a_hotkey_without_its_key_signs_nothing(view: RemoteChain) -> None:
 # answers that do not come
 
 
+def met(chain: SimulatedChain, name: str) -> threading.Event:
+    """An event that is set once a call of a method has met a fault."""
+    method, event = getattr(chain, name), threading.Event()
+
+    def watched(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # of the method
+        result = method(*arguments, **named)
+        if (result[1] if isinstance(result, tuple) else result) is not None:
+            event.set()
+        return result
+
+    setattr(chain, name, watched)
+    return event
+
+
 @pytest.mark.parametrize(("outcome", "landed"), [("lost", False), ("landed", True)])
-@pytest.mark.parametrize("hangs", [True, False])
+@pytest.mark.parametrize("hangs", HANGS)
 def test_a_row_without_an_answer_is_unknown_and_is_never_sent_again(
     chain: SimulatedChain,
     view: RemoteChain,
@@ -237,10 +252,11 @@ def test_a_row_without_an_answer_is_unknown_and_is_never_sent_again(
     hangs: bool,
 ) -> None:
     view.head()  # connects
+    has_met = met(chain, "call")
     chain.inject(Fault(outcome, hangs=hangs))
     receipt = view.submit_row(NETUID, 0, ROW, 0, NO_ANSWER if hangs else LONG)
-    while chain._faults:
-        pass  # the server has yet to read the call
+    # the server may have yet to read the call
+    has_met.wait()
     assert (receipt.kind, receipt.code) == ("unknown", None)
     assert receipt.chain_error.endswith("timed out" if hangs else "the connection was closed")
     block = chain.advance()
@@ -261,39 +277,29 @@ def test_a_wrong_fork_answers_and_a_late_row_lands(
     assert len(chain.log) == 1
 
 
-@pytest.mark.parametrize("hangs", [True, False])
+@pytest.mark.parametrize("hangs", HANGS)
 def test_a_read_without_an_answer_is_unreachable_and_the_next_one_connects(
-    chain: SimulatedChain, view: RemoteChain, hangs: bool
+    chain: SimulatedChain, url: str, hangs: bool
 ) -> None:
-    view.head()  # connects
+    view = RemoteChain(url, VALIDATOR, read_deadline_s=NO_ANSWER if hangs else LONG)
+    has_met = met(chain, "read_fault")
     chain.inject(Fault("lost", kind="read", hangs=hangs))
-    view._read_deadline_s = NO_ANSWER if hangs else LONG
     with pytest.raises(ChainError) as caught:
         view.head()
     assert caught.value.code is Refusal.UNREACHABLE
-    while chain._faults:
-        pass  # the server has yet to read the call
-    view._read_deadline_s = LONG
+    has_met.wait()
     assert view.head().best == chain.best
+    view.close()
 
 
 def test_what_was_not_sent_is_refused_and_not_unknown() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-    view = connect(f"simulate://127.0.0.1:{port}", VALIDATOR)
-    receipt = view.submit_row(NETUID, 0, ROW, 0, LONG)
-    assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
-    with pytest.raises(ChainError) as caught:
-        view.head()
+    with unanswered() as nobody:
+        view = connect(f"simulate://{nobody}", VALIDATOR)
+        receipt = view.submit_row(NETUID, 0, ROW, 0, LONG)
+        assert (receipt.kind, receipt.code) == ("refused", Refusal.UNREACHABLE)
+        with pytest.raises(ChainError) as caught:
+            view.head()
     assert caught.value.code is Refusal.UNREACHABLE
-
-
-def test_a_server_that_ends_is_found_again_at_its_address(chain: SimulatedChain) -> None:
-    with serving(chain) as url:
-        view = RemoteChain(url, VALIDATOR)
-        assert view.head().best == chain.best
-    with pytest.raises(ChainError):
-        view.head()
 
 
 @pytest.mark.parametrize(
@@ -408,15 +414,16 @@ def test_who_does_not_read_stops_only_itself(chain: SimulatedChain, url: str) ->
     connection.setblocking(False)
     question = request("neurons", 2, netuid=NETUID, block=chain.best)
     connection.send(HELLO)
-    sent = 0
-    while sent < 1000 and select.select([], [connection], [], 0.2)[1]:
-        sent += 1
+    view = RemoteChain(url, VALIDATOR)
+    full = 0
+    while full < 2:
         try:
             connection.send(question * 100)
+            full = 0
         except BlockingIOError:
-            break
-    view = RemoteChain(url, VALIDATOR)
-    assert view.head().best == chain.best
+            # full again after an answer to another: the server reads no more of it
+            full += 1
+        assert view.head().best == chain.best
     connection.close()
     assert view.head().best == chain.best
     view.close()
@@ -546,77 +553,51 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[str]]]:
-    begun = list[subprocess.Popen[str]]()
-    yield begun
-    for process in begun:
-        process.kill()
-        process.communicate()
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_the_command_serves_a_file_until_it_is_told_to_end(file: Path, end: signal.Signals) -> None:
+    views = []
 
+    def ask(line: str) -> None:
+        url = line.partition(": ")[0]
+        assert line == f"{url}: a simulated chain at block 1001 with 1 subnet\n"
+        control, view = Control(url), connect(url, signer_of("validator"))
+        assert control.head() == view.head()
+        assert [n.hotkey for n in view.neurons(7, 1001)] == [
+            address_of(signer_of("validator")),
+            *(hotkey_of(f"miner-{number}") for number in (1, 2, 3)),
+        ]
+        control.advance(2)
+        assert view.submit_row(7, 0, ((1, 65535),), 0, LONG).kind == "included"
+        assert view.row(7, 0, 0, control.advance()) == ((1, 65535),)
+        assert [entry.is_signed for entry in control.log()] == [True]
+        views.append(view)
 
-def begin(processes: list[subprocess.Popen[str]], *arguments: str | Path) -> tuple[str, str]:
-    """A chain as a process: its URL and the first line of its output."""
-    process = subprocess.Popen(
-        [*COMMAND, "chain", "simulate", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    processes.append(process)
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    if line == "{\n":
-        while not line.endswith("\n}\n"):
-            line += process.stdout.readline()
-        return json.loads(line)["url"], line
-    return line.partition(": ")[0], line
-
-
-def test_a_process_serves_a_file_until_it_is_told_to_end(
-    file: Path, processes: list[subprocess.Popen[str]]
-) -> None:
-    url, line = begin(processes, "--file", file, "--stepped")
-    assert line == f"{url}: a simulated chain at block 1001 with 1 subnet\n"
-    control, view = Control(url), connect(url, signer_of("validator"))
-    assert control.head() == view.head()
-    assert [n.hotkey for n in view.neurons(7, 1001)] == [
-        address_of(signer_of("validator")),
-        *(hotkey_of(f"miner-{number}") for number in (1, 2, 3)),
-    ]
-    control.advance(2)
-    assert view.submit_row(7, 0, ((1, 65535),), 0, LONG).kind == "included"
-    assert view.row(7, 0, 0, control.advance()) == ((1, 65535),)
-    assert [entry.is_signed for entry in control.log()] == [True]
-    processes[0].send_signal(signal.SIGTERM)
-    out, err = processes[0].communicate(timeout=LONG)
-    assert (processes[0].returncode, out, err) == (0, "", "")
+    _, err = until_asked(ask, "chain", "simulate", "--file", file, "--stepped", end=end)
+    assert err == ""
     with pytest.raises(ChainError):
-        view.head()
+        views[0].head()
 
 
-def test_blocks_come_by_themselves_unless_they_are_stepped(
-    file: Path, processes: list[subprocess.Popen[str]]
-) -> None:
-    url, text = begin(processes, "--file", file, "--block-time", "0.01", "--seed", "4", "--json")
-    found = json.loads(text)
-    assert found["subnets"] == [{"netuid": 7, "n": 4}]
-    assert found["block"] == 1001
-    control = Control(url)
-    best = control.head().best
-    while control.head().best < best + 3:
-        pass
-    processes[0].send_signal(signal.SIGINT)
-    processes[0].communicate(timeout=LONG)
-    assert processes[0].returncode == 0
-    assert _hash(file, processes, "4") == found["block_hash"] != _hash(file, processes, "3")
+def test_blocks_come_by_themselves_unless_they_are_stepped(file: Path) -> None:
+    hashes = []
 
+    def follow(text: str) -> None:
+        found = json.loads(text)
+        assert found["subnets"] == [{"netuid": 7, "n": 4}]
+        assert found["block"] == 1001
+        hashes.append(found["block_hash"])
+        control = Control(found["url"])
+        while control.head().best < 1004:
+            pass
 
-def _hash(file: Path, processes: list[subprocess.Popen[str]], seed: str) -> str:
-    _, text = begin(processes, "--file", file, "--stepped", "--json", "--seed", seed)
-    block_hash: str = json.loads(text)["block_hash"]
-    return block_hash
+    def stay(text: str) -> None:
+        hashes.append(json.loads(text)["block_hash"])
+
+    simulate = ("chain", "simulate", "--file", file, "--json")
+    until_asked(follow, *simulate, "--block-time", "0.001", "--seed", "4")
+    until_asked(stay, *simulate, "--stepped", "--seed", "4")
+    until_asked(stay, *simulate, "--stepped", "--seed", "3")
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
 def test_options_that_contradict_each_other_or_the_machine(file: Path) -> None:

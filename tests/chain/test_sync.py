@@ -71,7 +71,7 @@ def network_file(tmp_path: Path) -> Path:
 def url(tmp_path: Path) -> Iterator[str]:
     path = tmp_path / "chain.toml"
     path.write_text(_text(SUBNET), encoding="utf-8")
-    with simulated(path, "--stepped") as address:
+    with simulated(path) as address:
         yield address
 
 

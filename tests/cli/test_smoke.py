@@ -180,7 +180,7 @@ def test_one_of_each_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     Ledger.create(SHARING[1], ["skills@1.0.0", "workflow@1.0.0"], trust="trust.toml").close()
     Path("network.toml").write_text(NETWORK_FILE)
     Path("chain.toml").write_text(SUBNET_FILE)
-    with simulated(Path("chain.toml"), "--stepped") as url:
+    with simulated(Path("chain.toml")) as url:
         for step, expected in STEPS:
             found = run(*(url if word == CHAIN else word for word in step))
             assert found.status == expected, (step, found)

@@ -27,6 +27,7 @@ def unit(name: str) -> configparser.RawConfigParser:
     return parser
 
 
+@pytest.mark.nightly
 def test_systemd_finds_nothing_wrong_in_the_units(tmp_path: Path) -> None:
     """The program stands elsewhere here; everything else is as it is shipped."""
     verify = tool("systemd-analyze")
@@ -126,7 +127,7 @@ exec chroot "$1" /bin/bash -e -c "$4"
 """Arguments: a folder, that of Python, that of the wheels, and what is run in the clean root."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_steps_of_the_container_work_in_a_clean_root(tmp_path: Path) -> None:
     """No container engine is needed: the steps run where nothing else of this machine is seen."""
     unshare = tool("unshare")

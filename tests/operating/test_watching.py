@@ -3,13 +3,14 @@
 import json
 import re
 import shutil
-import socket
 import subprocess
-import time
+import threading
 import urllib.parse
 import urllib.request
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from tallystick_service.metrics import Observations
 
 FILES = ROOT / "docs" / "operating"
 HERE = Path(__file__).parent
+READY = "ready to receive web requests"
+LISTENING = re.compile('msg="Listening on" address=([0-9.:]+)')
 NAME = re.compile(r"\btallystick_[a-z_]+")
 
 
@@ -111,6 +114,7 @@ def test_every_alert_has_a_test_of_its_own() -> None:
     assert named == set(fired)
 
 
+@pytest.mark.nightly
 def test_alerts_fire_when_they_should_and_not_before(tmp_path: Path) -> None:
     promtool = tool("promtool")
     for path in (FILES / "alerts.yml", FILES / "prometheus.yml", HERE / "alerts_test.yml"):
@@ -128,21 +132,29 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
     text = text.replace("validator:8640", target).replace("30s", "1s")
     (folder / "prometheus.yml").write_text(text)
     shutil.copy(FILES / "alerts.yml", folder)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{free.getsockname()[1]}"
-    options = [f"--web.listen-address={place}", "--config.file=prometheus.yml"]
+    options = ["--web.listen-address=127.0.0.1:0", "--config.file=prometheus.yml"]
     process = subprocess.Popen(
         [program, *options, "--storage.tsdb.path=data"],
         cwd=folder,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
+    assert process.stderr is not None
+    # what it says later is read, so that it never waits for that
+    draining = threading.Thread(target=deque, args=(process.stderr, 0))
     try:
-        yield f"http://{place}"
+        said = "".join(takewhile(lambda line: READY not in line, process.stderr))
+        place = LISTENING.search(said)
+        assert place is not None, said
+        draining.start()
+        yield f"http://{place[1]}"
     finally:
         process.terminate()
         process.wait()
+        if draining.ident is not None:
+            draining.join()
+        process.stderr.close()
 
 
 def answer(address: str, expression: str) -> list[Any]:
@@ -157,21 +169,18 @@ def answer(address: str, expression: str) -> list[Any]:
 
 def has_read_twice(address: str) -> bool:
     """Whether Prometheus has what a rate needs."""
-    try:
-        counts = answer(address, "count_over_time(tallystick_finalized_block[1m])")
-    except OSError:
-        return False
+    counts = answer(address, "count_over_time(tallystick_finalized_block[1m])")
     return bool(counts) and int(counts[0]["value"][1]) > 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_real_prometheus_answers_each_expression(state: Path, tmp_path: Path) -> None:
     with (
         live(state, health=degraded, observations=observations()) as service,
         prometheus(tmp_path, "{}:{}".format(*service.place)) as address,
     ):
         while not has_read_twice(address):
-            time.sleep(0.2)
+            pass
         for expression in shown():
             assert answer(address, expression), expression
         for expression in alerts():

@@ -1,5 +1,6 @@
 """States that services are about, made once, and services about them."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,12 @@ OPERATOR = "the operator's secret"
 @pytest.fixture(scope="session")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture
+def own_state(state: Path, tmp_path: Path) -> Path:
+    """A copy of the state, which a test may change."""
+    return Path(shutil.copy(state, tmp_path / "own.db"))
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
+from service.clock import NEVER, SkippingLoop
 from starlette.routing import BaseRoute
 from trust.council import hotkey, signer
 
@@ -22,6 +23,8 @@ from tallystick_service.application import application
 from tallystick_service.challenge import Challenge
 from tallystick_service.health import HealthSource
 from tallystick_service.metrics import Observations
+from tallystick_service.scoring import Order, Scoring
+from tallystick_service.scoring_process import answered
 from tallystick_service.server import address_of, bound, serving
 from tallystick_service.settings import Settings
 from tallystick_state.ledger import Ledger
@@ -95,9 +98,15 @@ class Reply:
 
 @attrs.frozen
 class Live:
-    """A service that runs."""
+    """A service that runs.
+
+    Attributes:
+        address: its URL.
+        loop: the one that it runs on, where that is in this process.
+    """
 
     address: str
+    loop: SkippingLoop | None = None
 
     @property
     def place(self) -> tuple[str, int]:
@@ -129,6 +138,25 @@ class Live:
             connection.sendall(data)
             return received(connection)
 
+    def opened(self, data: bytes) -> socket.socket:
+        """Return a connection on which data was sent, and read by the service."""
+        connection = socket.create_connection(self.place, timeout=60)
+        connection.sendall(data)
+        self.settle()
+        return connection
+
+    def settle(self) -> None:
+        """Return once all that was sent before was read: connections are served in their order."""
+        assert self.ask("/healthz").status == 200
+
+    def skip(self, seconds: float = NEVER) -> None:
+        """Let seconds pass for its deadlines."""
+        assert self.loop is not None
+        skipped = threading.Event()
+        self.loop.call_soon_threadsafe(self.loop.skip, seconds)
+        self.loop.call_soon_threadsafe(skipped.set)
+        skipped.wait()
+
     def proof(
         self,
         by: str = "own miner",
@@ -136,7 +164,7 @@ class Live:
         *,
         named: str | None = None,
         origin: str | None = None,
-        seconds: int = 60,
+        seconds: int = 500,
     ) -> dict[str, str]:
         """The header of a proof of who asks."""
         found: Signer = signer(by, kind)
@@ -156,6 +184,25 @@ def received(connection: socket.socket) -> bytes:
     return data
 
 
+class InThread:
+    """Scoring of posted records in a thread; processes have tests of their own."""
+
+    def __init__(self, state: Ledger | None) -> None:
+        self._state = state
+
+    def warm(self) -> None:
+        """Nothing has to get ready."""
+
+    async def score(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
+        return await asyncio.to_thread(self._scored, order)
+
+    def _scored(self, order: Order) -> Any:  # noqa: ANN401  # a JSON value
+        return json.loads(json.dumps(answered(order.to_json(), self._state)))
+
+    async def close(self) -> None:
+        """Nothing has to end."""
+
+
 @contextmanager
 def live(  # noqa: PLR0913  # as the application
     path: Path,
@@ -165,12 +212,14 @@ def live(  # noqa: PLR0913  # as the application
     observations: Observations | None = None,
     signed_by: Signer | None = None,
     routes: Sequence[BaseRoute] = (),
+    scoring: Callable[[Ledger], Scoring | None] = InThread,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Live]:
     """A service about the state in a store, until the block is left."""
     chosen = settings or Settings(rate=10_000, burst=10_000)
     listener = bound("127.0.0.1", 0)
     ready, failed = threading.Event(), list[BaseException]()
-    loop, ended = asyncio.new_event_loop(), asyncio.Event()
+    loop, ended = SkippingLoop(), asyncio.Event()
 
     async def serve() -> None:
         with Ledger.open(path) as ledger:
@@ -181,6 +230,8 @@ def live(  # noqa: PLR0913  # as the application
                 observations=observations,
                 signer=signed_by,
                 routes=routes,
+                scoring=scoring(ledger),
+                clock=clock,
             )
             async with serving(app, chosen, listener):
                 ready.set()
@@ -201,7 +252,7 @@ def live(  # noqa: PLR0913  # as the application
     ready.wait()
     try:
         assert not failed, failed
-        yield Live(address)
+        yield Live(address, loop)
     finally:
         if not loop.is_closed():
             loop.call_soon_threadsafe(ended.set)

@@ -3,8 +3,7 @@
 import json
 import socket
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from service.live import EPOCHS, TYPES, Live, history, live, made
+from service.clock import Clock
+from service.live import EPOCHS, TYPES, Live, history, live, received
 
 from tallystick_service.answer import Answer
 from tallystick_service.server import bound
@@ -26,10 +26,10 @@ SETTINGS = Settings(rate=1e4, burst=10_000)
 BOARD = f"/api/v1/leaderboards/{TYPES[0]}"
 
 
-def test_a_change_of_the_state_is_seen_at_once(tmp_path: Path) -> None:
-    path = made(tmp_path)
-    with live(path, SETTINGS) as service, Ledger.open(path) as ledger:
-        for epoch in range(EPOCHS, EPOCHS + 5):
+def test_a_change_of_the_state_is_seen_at_once(own_state: Path) -> None:
+    # by its file: the clock stands still
+    with live(own_state, SETTINGS, clock=Clock()) as service, Ledger.open(own_state) as ledger:
+        for epoch in range(EPOCHS, EPOCHS + 2):
             before = service.ask("/api/v1/epochs")
             ledger.close_epoch(epoch)
             after = service.ask("/api/v1/epochs", {"if-none-match": before.headers["etag"]})
@@ -38,58 +38,78 @@ def test_a_change_of_the_state_is_seen_at_once(tmp_path: Path) -> None:
             assert after.headers["etag"] != before.headers["etag"]
 
 
-def test_a_time_that_no_digest_covers_changes_the_tag(tmp_path: Path) -> None:
+def test_a_time_that_no_digest_covers_changes_the_tag(own_state: Path) -> None:
     """The digest of a state is free of times; what an answer shows of them is in its log."""
-    path = made(tmp_path)
     lines = [line for line in history().lines(96) if json.loads(line)["epoch"] == EPOCHS - 1]
-    with live(path, SETTINGS) as service:
+    with live(own_state, SETTINGS) as service:
         before = service.ask(BOARD)
-        with Ledger.open(path) as ledger:
+        with Ledger.open(own_state) as ledger:
             ledger.close_round(lines, at=datetime(2026, 1, 31, tzinfo=UTC), bad="reject")
         after = service.ask(BOARD)
     assert after.headers["tallystick-state"] == before.headers["tallystick-state"]
     assert after.headers["etag"] != before.headers["etag"]
 
 
-def test_an_answer_that_is_kept_needs_no_look_into_the_store(
+def test_an_answer_that_is_kept_needs_a_look_into_the_store_once_a_second(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks, queries = list[int](), StoredState.queries
+    looks, queries, clock = list[int](), StoredState.queries, Clock()
 
     def counted(self: StoredState) -> Any:  # noqa: ANN401  # a context
         looks.append(1)
         return queries(self)
 
-    with live(state, SETTINGS) as service:
+    with live(state, SETTINGS, clock=clock) as service:
         service.ask(BOARD)
         monkeypatch.setattr(StoredState, "queries", counted)
-        begin = time.monotonic()
-        for _ in range(50):
-            assert service.ask(BOARD).status == 200
-        # one a second, for what no stamp shows
-        assert len(looks) <= time.monotonic() - begin + 1
+        for expected in (0, 1):
+            for _ in range(3):
+                assert service.ask(BOARD).status == 200
+            assert len(looks) == expected
+            # no stamp shows every change
+            clock.now += 1
+
+
+GET = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+
+def asked_at_once(service: Live, addresses: Iterable[str]) -> list[socket.socket]:
+    """Connections on which the service has read a question each, and may have answered."""
+    asked = [socket.create_connection(service.place, timeout=60) for _ in addresses]
+    for connection, address in zip(asked, addresses, strict=True):
+        connection.sendall(GET.format(address).encode())
+    service.settle()
+    return asked
+
+
+def statuses(asked: Iterable[socket.socket]) -> set[bytes]:
+    found = set[bytes]()
+    for connection in asked:
+        with connection:
+            found.add(received(connection)[9:12])
+    return found
 
 
 def test_what_is_asked_for_at_once_is_computed_once(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    computed, board, go_on = list[str](), StateQueries.board, threading.Event()
+    computed, board = list[str](), StateQueries.board
+    begun, go_on = threading.Event(), threading.Event()
 
     def waiting(self: StateQueries, skill_type: str) -> Any:  # noqa: ANN401  # a board
         computed.append(skill_type)
+        begun.set()
         go_on.wait()
         return board(self, skill_type)
 
     monkeypatch.setattr(StateQueries, "board", waiting)
-    with live(state, SETTINGS) as service, ThreadPoolExecutor(8) as pool:
-        replies = [pool.submit(service.ask, BOARD) for _ in range(8)]
+    with live(state, SETTINGS) as service:
+        asked = asked_at_once(service, [BOARD] * 8)
+        begun.wait()
         # others are answered meanwhile
         assert service.ask("/api/v1/openapi.json").status == 200
-        assert service.ask("/healthz").status == 200
-        while not computed:
-            service.ask("/api/v1/state")
         go_on.set()
-        assert {reply.result().status for reply in replies} == {200}
+        assert statuses(asked) == {b"200"}
     assert len(computed) == 1
 
 
@@ -102,29 +122,36 @@ def test_what_is_sent_waits_for_no_acknowledgement() -> None:
 def test_more_than_the_threads_have_to_wait_and_are_answered(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running, most, lock, epoch = list[int](), list[int](), threading.Lock(), StateQueries.epoch
+    begun, go_on, running, epoch = (
+        threading.Semaphore(0),
+        threading.Event(),
+        list[int](),
+        StateQueries.epoch,
+    )
 
-    def counted(self: StateQueries, number: int) -> Any:  # noqa: ANN401  # an answer
-        with lock:
-            running.append(1)
-            most.append(len(running))
-        try:
-            return epoch(self, number)
-        finally:
-            with lock:
-                running.pop()
+    def waiting(self: StateQueries, number: int) -> Any:  # noqa: ANN401  # an answer
+        running.append(number)
+        begun.release()
+        go_on.wait()
+        return epoch(self, number)
 
-    monkeypatch.setattr(StateQueries, "epoch", counted)
     settings = Settings(rate=1e4, burst=10_000, threads=2)
-    with live(state, settings) as service, ThreadPoolExecutor(16) as pool:
-        addresses = [f"/api/v1/epochs/{n % EPOCHS}?" for n in range(16)]
-        replies = [pool.submit(service.ask, address) for address in addresses]
-        assert {reply.result().status for reply in replies} == {200}
-    assert max(most) <= 2
+    with live(state, settings) as service:
+        # the version of the state, which else would be looked for in a thread
+        service.ask("/api/v1/state")
+        monkeypatch.setattr(StateQueries, "epoch", waiting)
+        asked = asked_at_once(service, [f"/api/v1/epochs/{n}" for n in range(EPOCHS)])
+        for _ in range(2):
+            begun.acquire()
+        service.settle()
+        assert len(running) == 2
+        go_on.set()
+        assert statuses(asked) == {b"200"}
+    assert sorted({*running}) == [*range(EPOCHS)]
 
 
-def test_a_state_that_is_gone_is_told_without_its_place(tmp_path: Path) -> None:
-    path = made(tmp_path)
+def test_a_state_that_is_gone_is_told_without_its_place(own_state: Path, tmp_path: Path) -> None:
+    path = own_state
     with live(path, SETTINGS) as service:
         assert service.ask("/healthz").status == 200
         path.rename(tmp_path / "gone.db")
@@ -155,8 +182,8 @@ def test_a_fault_of_the_service_is_told_as_one(
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_a_service_never_writes_its_state(tmp_path: Path) -> None:
-    path = made(tmp_path)
+def test_a_service_never_writes_its_state(own_state: Path, tmp_path: Path) -> None:
+    path = own_state
     before = path.read_bytes()
     path.chmod(0o400)
     with live(path, SETTINGS) as service:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service.live import EPOCHS, HOSTILE, OWN, TYPES, Live, history, live, made
+from service.live import EPOCHS, HOSTILE, OWN, TYPES, Live, history, live
+from service.ports import unanswered
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -73,8 +74,8 @@ def test_a_checkpoint_that_nobody_known_signed_is_not_believed(
         assert client.believed is None
 
 
-def test_a_log_that_grew_is_believed_and_one_that_was_cut_back_is_not(tmp_path: Path) -> None:
-    path = made(tmp_path)
+def test_a_log_that_grew_is_believed_and_one_that_was_cut_back_is_not(own_state: Path) -> None:
+    path = own_state
     with live(path, SETTINGS, signed_by=signer("validator")) as service:
         with tallystick.Client(service.address, keys=[KEY]) as client:
             first = client.checkpoint()
@@ -188,7 +189,8 @@ def test_an_address_that_is_none_is_refused(address: str) -> None:
 
 def test_a_service_that_is_not_there_is_told() -> None:
     with (
-        tallystick.Client("http://127.0.0.1:9") as client,
+        unanswered() as nobody,
+        tallystick.Client(f"http://{nobody}") as client,
         pytest.raises(InputError, match="cannot be asked"),
     ):
         client.checkpoint()

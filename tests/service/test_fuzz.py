@@ -1,7 +1,7 @@
 """Whatever is asked, the answer is one that the description has, and never a fault of the service.
 
 The quick part runs in every run; schemathesis, which pins other versions of what we use, runs in an
-environment of its own, with the slow ones.
+environment of its own, at night.
 """
 
 import json
@@ -71,13 +71,20 @@ def _encoded(value: Any) -> bytes:  # noqa: ANN401  # any JSON value
     return json.dumps(value).encode()
 
 
-@settings(max_examples=examples.number(150))
+@pytest.fixture(scope="module")
+def description(service: Live) -> dict[str, Any]:
+    found: dict[str, Any] = service.ask("/api/v1/openapi.json").json()
+    return found
+
+
+@settings(max_examples=examples.number(60))
 @given(questions())
 def test_every_answer_is_described(
-    service: Live, question: tuple[Route, str, bytes | None, dict[str, str]]
+    service: Live,
+    description: dict[str, Any],
+    question: tuple[Route, str, bytes | None, dict[str, str]],
 ) -> None:
     row, address, body, who = question
-    description = service.ask("/api/v1/openapi.json").json()
     method = "POST" if row.posted else "GET"
     reply = service.ask(address, who, method=method, body=body)
     responses = description["paths"][row.path][method.lower()]["responses"]
@@ -107,7 +114,7 @@ def schemathesis(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "schemathesis"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("secret", ["", OPERATOR])
 def test_schemathesis_finds_nothing(
     service: Live, schemathesis: Path, tmp_path: Path, secret: str

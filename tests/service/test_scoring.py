@@ -2,16 +2,19 @@
 
 import asyncio
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from service.clock import NEVER
 from service.live import Live, history, live
 
+from tallystick.resources import folder
+from tallystick_service.answer import RefusedQuestionError
 from tallystick_service.scoring import Order, ScoringProcesses
+from tallystick_service.scoring_process import answered
 from tallystick_service.settings import Settings
+from tallystick_state.ledger import Ledger
 
 RECORD = next(history().lines(1)).rstrip()
 EXPLAIN = "/api/v1/explain?rules=skills@1.2.0"
@@ -43,8 +46,6 @@ def test_a_record_that_is_none_is_refused_with_what_is_wrong(
     assert reply.status == 422, reply.body
     assert code in {None, reply.code}
     assert reply.json()["error"]["expected"]
-    # the process that refused it goes on
-    assert post(service, RECORD).status == 200
 
 
 @pytest.mark.parametrize("rules", ["../skills/1.2.0.toml", "/etc/passwd", "skills", "sha256:00"])
@@ -54,90 +55,158 @@ def test_rules_are_named_and_never_a_path(service: Live, rules: str) -> None:
     assert "skills@1.2.0" in reply.json()["error"]["expected"]
 
 
-def test_a_record_that_takes_too_long_is_refused(state: Path) -> None:
-    # no process starts so fast
-    with live(state, Settings(scoring_seconds=0.001)) as service:
-        replies = [post(service, RECORD) for _ in range(3)]
-    assert {(reply.status, reply.code) for reply in replies} == {(422, "too-slow")}
+class Process:
+    """A process that answers when it is let, as a made-up `asyncio.subprocess.Process`."""
+
+    def __init__(self) -> None:
+        self.stdin, self.stdout = self, self
+        self.answers: asyncio.Queue[bytes] = asyncio.Queue()
+        self.messages = list[bytes]()
+        self.is_killed = False
+
+    def write(self, data: bytes) -> None:
+        self.messages.append(data)
+
+    async def drain(self) -> None:
+        """All is taken at once."""
+
+    async def readexactly(self, size: int) -> bytes:
+        """Return an answer, or an end where one is empty."""
+        data = await self.answers.get()
+        if not data:
+            raise asyncio.IncompleteReadError(data, size)
+        return data
+
+    def answer(self, value: object) -> None:
+        data = json.dumps(value).encode()
+        self.answers.put_nowait(len(data).to_bytes(8, "big"))
+        self.answers.put_nowait(data)
+
+    def kill(self) -> None:
+        self.is_killed = True
+
+    async def wait(self) -> int:
+        return -9
 
 
-def test_a_process_that_wants_more_memory_than_its_limit_ends(state: Path) -> None:
-    with live(state, Settings(scoring_bytes=64 << 20)) as service:
-        reply = post(service, RECORD)
-    assert (reply.status, reply.code) == (422, "too-large-to-score")
+class Started:
+    """The made-up processes of a `ScoringProcesses`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # of the settings
+        self.processes = list[Process]()
+        self.scoring = ScoringProcesses(Settings(**settings), "place", self._start)  # type: ignore[arg-type]  # it has what is used
+
+    async def _start(self) -> Process:
+        self.processes.append(Process())
+        return self.processes[-1]
+
+    def score(self) -> "asyncio.Task[Any]":
+        return asyncio.create_task(self.scoring.score(Order(do="score", record=RECORD)))
 
 
-def test_so_many_wait_and_others_are_told_to_come_later(state: Path) -> None:
-    settings = Settings(processes=1, rate=1e4, burst=10_000, client_connections=200)
-    with live(state, settings) as service, ThreadPoolExecutor(60) as pool:
-        replies = [*pool.map(lambda _: post(service, RECORD), range(60))]
-    statuses = [reply.status for reply in replies]
-    assert {*statuses} <= {200, 503}
-    assert statuses.count(200) >= 1
-    assert {reply.code for reply in replies if reply.status == 503} <= {"busy"}
+async def turns() -> None:
+    """Let every task go on until it waits for something else."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
-def test_no_process_outlives_its_service(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started, start = list[asyncio.subprocess.Process](), ScoringProcesses._started
+def test_a_process_is_ready_before_a_record_is_posted_and_ends_with_its_service() -> None:
+    async def run() -> None:
+        of = Started()
+        of.scoring.warm()
+        await turns()
+        (process,) = of.processes
+        begin = json.loads(process.messages[0][8:])
+        assert begin == {"place": "place", "bytes": Settings().scoring_bytes}
+        # a record that comes meanwhile waits for the process that starts
+        asked = of.score()
+        await turns()
+        for value in ("warm", "first"):
+            process.answer(value)
+            await turns()
+        assert await asked == "first"
+        again = of.score()
+        await turns()
+        process.answer("second")
+        assert await again == "second"
+        assert of.processes == [process]
+        await of.scoring.close()
+        assert process.is_killed
 
-    async def kept(self: ScoringProcesses) -> asyncio.subprocess.Process:
-        process = await start(self)
-        started.append(process)
-        return process
-
-    monkeypatch.setattr(ScoringProcesses, "_started", kept)
-    with live(state) as service:
-        for _ in range(5):
-            assert post(service, RECORD).status == 200
-        assert [process.returncode for process in started] == [None]
-    assert [process.returncode for process in started] != [None]
+    asyncio.run(run())
 
 
-def test_a_process_is_ready_before_a_record_is_posted(
-    state: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("seconds", "code"), [(0, "too-slow"), (NEVER, "too-large-to-score")])
+def test_a_process_whose_record_takes_too_much_is_killed_and_another_follows(
+    seconds: float, code: str
 ) -> None:
-    started, start = threading.Event(), ScoringProcesses._started
+    async def run() -> None:
+        of = Started(scoring_seconds=seconds)
+        for _ in range(2):
+            asked = of.score()
+            await turns()
+            # it has ended, which counts where its time has not passed
+            of.processes[-1].answers.put_nowait(b"")
+            with pytest.raises(RefusedQuestionError) as caught:
+                await asked
+            assert (caught.value.status, caught.value.code) == (422, code)
+        assert [process.is_killed for process in of.processes] == [True, True]
 
-    async def told(self: ScoringProcesses) -> asyncio.subprocess.Process:
-        process = await start(self)
-        started.set()
-        return process
+    asyncio.run(run())
 
-    monkeypatch.setattr(ScoringProcesses, "_started", told)
-    with live(state) as service:
-        assert service.ask("/healthz").status == 200
-        assert started.wait(600)
-        started.clear()
-        assert post(service, RECORD).status == 200
-        # it was scored by the one that was there
-        assert not started.is_set()
+
+def test_so_many_wait_and_others_are_told_to_come_later() -> None:
+    async def run() -> None:
+        of = Started(processes=2, scoring_seconds=NEVER)
+        waiting = [of.score() for _ in range(32)]
+        await turns()
+        assert len(of.processes) == 2
+        with pytest.raises(RefusedQuestionError) as caught:
+            await of.score()
+        assert (caught.value.status, caught.value.code) == (503, "busy")
+        for number in range(16):
+            for process in of.processes:
+                process.answer(number)
+            await turns()
+        assert sorted([await asked for asked in waiting]) == sorted([*range(16)] * 2)
+        assert len(of.processes) == 2
+
+    asyncio.run(run())
 
 
 def test_a_posted_rule_set_scores() -> None:
-    from tallystick.resources import folder
+    def scored(rule_set: str | None) -> Any:  # noqa: ANN401  # JSON
+        order = Order(do="score", record=RECORD, rule_set=rule_set)
+        return answered(json.loads(json.dumps(order.to_json())), None)
 
     text = (folder("rules") / "skills" / "1.0.0.toml").read_text()
-
-    async def scored(rule_set: str) -> Any:  # noqa: ANN401  # JSON
-        processes = ScoringProcesses(Settings(), None)
-        try:
-            order = Order(do="score", record=RECORD, rule_set=rule_set)
-            return await processes.score(order)
-        finally:
-            await processes.close()
-
-    assert asyncio.run(scored(text))["value"]["skill_type"] == json.loads(RECORD)["skill_type"]
-    refused = asyncio.run(scored(text.replace("[emission]", "[emissions]")))["refused"]
+    assert scored(text)["value"]["skill_type"] == json.loads(RECORD)["skill_type"]
+    refused = scored(text.replace("[emission]", "[emissions]"))["refused"]
     assert refused["problems"]
-    assert "refused" in asyncio.run(scored("[[["))
+    assert "refused" in scored("[[[")
+    # neither a state nor rules
+    assert "found no rules" in scored(None)["refused"]["message"]
 
 
-def test_without_a_state_and_without_rules_nothing_is_scored() -> None:
-    async def scored() -> Any:  # noqa: ANN401  # JSON
-        processes = ScoringProcesses(Settings(), None)
-        try:
-            return await processes.score(Order(do="score", record=RECORD))
-        finally:
-            await processes.close()
+@pytest.mark.nightly
+def test_a_process_scores_as_a_thread_does_and_none_outlives_its_service(state: Path) -> None:
+    made = list[ScoringProcesses]()
 
-    assert "found no rules" in asyncio.run(scored())["refused"]["message"]
+    def real(_: Ledger) -> ScoringProcesses:
+        made.append(ScoringProcesses(Settings(), str(state)))
+        return made[-1]
+
+    with live(state) as service, live(state, scoring=real) as apart:
+        for body in (RECORD, b"{", RECORD.replace(b'"uid":', b'"uid":-')):
+            assert post(apart, body).body == post(service, body).body
+        (process,) = made[0]._free
+        assert process.returncode is None
+    assert process.returncode is not None
+
+
+@pytest.mark.nightly
+def test_a_process_that_wants_more_memory_than_its_limit_ends(state: Path) -> None:
+    settings = Settings(scoring_bytes=64 << 20)
+    with live(state, settings, scoring=lambda _: None) as service:
+        reply = post(service, RECORD)
+    assert (reply.status, reply.code) == (422, "too-large-to-score")

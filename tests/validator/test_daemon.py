@@ -106,7 +106,7 @@ def killed_again_and_again(
 
 @pytest.mark.parametrize(
     ("epochs", "kills"),
-    [pytest.param(3, 3, id="few"), pytest.param(12, 40, id="many", marks=pytest.mark.slow)],
+    [pytest.param(3, 3, id="few"), pytest.param(12, 40, id="many", marks=pytest.mark.nightly)],
 )
 def test_kills_lose_double_and_forget_nothing(
     tmp_path: Path, chain: ServedChain, epochs: int, kills: int
@@ -127,7 +127,7 @@ def test_kills_lose_double_and_forget_nothing(
         house.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_daemon_catches_up_epoch_by_epoch(
     tmp_path: Path, house: House, chain: ServedChain
 ) -> None:

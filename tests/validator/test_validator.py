@@ -309,20 +309,20 @@ def test_a_chain_that_fails_is_told_and_asked_again(
 
 
 def test_a_read_that_hangs_is_given_up(chain: SimulatedChain) -> None:
-    released, made = threading.Event(), list[int]()
-
-    def fails(_: str) -> None:
-        if len(made) == 1:
-            released.wait()
+    released, connected, made = threading.Event(), threading.Event(), list[bool]()
 
     def connect() -> Chain:
-        made.append(1)
-        return Proxy(chain.as_hotkey(ALICE), fails)  # type: ignore[return-value]  # it has all
+        made.append(not made)
+        hangs = made[-1]
+        connected.set()
+        return Proxy(chain.as_hotkey(ALICE), lambda _: hangs and released.wait())  # type: ignore[arg-type, return-value]  # it has all
 
-    bounded = BoundedChain(connect, deadline_s=0.1)
+    bounded = BoundedChain(connect, deadline_s=0)
     with pytest.raises(ChainError, match="no answer to head within"):
         bounded.head()
+    connected.wait()
     # another connection answers, while the first one hangs
+    bounded.deadline_s = PATIENCE
     assert bounded.head().best == ANCHOR
     assert len(made) == 2
     released.set()
@@ -343,7 +343,7 @@ def test_a_write_that_nobody_waits_for_is_never_sent(chain: SimulatedChain) -> N
         return Slow(hotkey, lambda _: None)  # type: ignore[return-value]  # it has all
 
     bounded = BoundedChain(connect)
-    receipt = bounded.submit_row(NETUID, 0, ((1, 65535),), 0, -4.9)
+    receipt = bounded.submit_row(NETUID, 0, ((1, 65535),), 0, -5.0)
     assert receipt.kind == "unknown"
     released.set()
     # the worker has come to its end, behind the call

@@ -25,7 +25,7 @@ from tallystick_chain.chain import (
 from tallystick_chain.hotkey import Hotkey, tagged
 from tallystick_state.trust.keys import PublicKey
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 HERE = Path(__file__).parent
 RELEASES = (OLDEST, NEWEST, TEN)

@@ -34,7 +34,8 @@ FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summar
 SEEN = f"""() => Array.from(document.querySelectorAll("{FOCUSABLE}"))
   .filter((each) => each.checkVisibility({{contentVisibilityAuto: true}}))
   .map((each, n) => (each.dataset.n = n))"""
-FOCUSED = "() => document.activeElement.dataset.n ?? null"
+NOTED = """() => { window.reached = [];
+  document.addEventListener('focusin', (event) => reached.push(event.target.dataset.n)); }"""
 
 
 @attrs.frozen
@@ -71,17 +72,34 @@ def check(found: Opened, service: Live, *, status: int = 200) -> None:
     assert found.violations() == []
 
 
-def test_a_page_can_be_used_by_everyone(browser: Browser, whole: Live) -> None:
-    found = opened(browser, whole, PAGES["miner"], 375, "dark")
-    check(found, whole)
-    found.page.close()
+def check_keyboard(found: Opened) -> None:
+    wanted = found.page.evaluate(SEEN)
+    found.page.evaluate(NOTED)
+    for _ in range(len(wanted)):
+        found.page.keyboard.press("Tab")
+    assert found.page.evaluate("reached") == [str(number) for number in wanted]
 
 
-@pytest.mark.slow
+@pytest.mark.process
+def test_every_page_can_be_used_by_everyone_by_keys_and_without_a_script(
+    browser: Browser, whole: Live
+) -> None:
+    for number, (name, path) in enumerate(PAGES.items()):
+        # each width and each scheme; all of them with every page at night
+        width, scheme = ((375, "dark"), (1280, "light"))[number % 2]
+        found = opened(browser, whole, path, width, scheme)
+        found.page.wait_for_load_state("networkidle")
+        check_keyboard(found)
+        check(found, whole, status=404 if name == "error" else 200)
+        found.page.close()
+    check_forms_without_a_script(browser, whole)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 375])
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_can_be_used_by_everyone(
+def test_every_page_can_be_used_in_every_width_and_scheme(
     browser: Browser, whole: Live, name: str, width: int, scheme: str
 ) -> None:
     found = opened(browser, whole, PAGES[name], width, scheme)
@@ -92,21 +110,7 @@ def test_every_page_can_be_used_by_everyone(
     found.page.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAGES)
-def test_the_keyboard_reaches_everything(browser: Browser, whole: Live, name: str) -> None:
-    found = opened(browser, whole, PAGES[name])
-    found.page.wait_for_load_state("networkidle")
-    wanted = found.page.evaluate(SEEN)
-    reached = list[str]()
-    for _ in range(len(wanted)):
-        found.page.keyboard.press("Tab")
-        reached.append(found.page.evaluate(FOCUSED))
-    assert reached == [str(number) for number in wanted]
-    found.page.close()
-
-
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_first_key_leads_past_the_navigation(browser: Browser, whole: Live) -> None:
     found = opened(browser, whole, "/")
     found.page.keyboard.press("Tab")
@@ -115,7 +119,7 @@ def test_the_first_key_leads_past_the_navigation(browser: Browser, whole: Live) 
     found.page.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, whole: Live) -> None:
     found = opened(browser, whole, PAGES["playground"])
     before = found.page.inner_text("#result")
@@ -133,8 +137,7 @@ def test_a_change_in_the_playground_is_explained_at_once(browser: Browser, whole
     found.page.close()
 
 
-@pytest.mark.slow
-def test_every_form_works_without_a_script(browser: Browser, whole: Live) -> None:
+def check_forms_without_a_script(browser: Browser, whole: Live) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{whole.address}{PAGES['playground']}")
@@ -154,7 +157,7 @@ def test_every_form_works_without_a_script(browser: Browser, whole: Live) -> Non
     context.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("hotkey", HOSTILE)
 def test_a_hostile_hotkey_does_nothing(browser: Browser, whole: Live, hotkey: str) -> None:
     found = opened(browser, whole, f"/miners/{quote(hotkey, safe='')}", 375)
@@ -168,7 +171,7 @@ def test_a_hostile_hotkey_does_nothing(browser: Browser, whole: Live, hotkey: st
     found.page.close()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_validators_come_into_the_page_of_the_network(browser: Browser, whole: Live) -> None:
     found = opened(browser, whole, PAGES["network"])
     found.page.wait_for_function(

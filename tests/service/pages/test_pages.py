@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, unquote, urlencode
@@ -12,7 +11,7 @@ from urllib.parse import quote, unquote, urlencode
 import pytest
 from cli.command import run
 from service.conftest import OPERATOR
-from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live, made
+from service.live import EPOCHS, HOSTILE, OTHER, OWN, TYPES, Live, Reply, history, live
 
 import tallystick
 from tallystick.io.text import printable, visible
@@ -109,40 +108,34 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_page_is_whole_and_has_nothing_inline(service: Live, path: str) -> None:
-    found = page(service, path, **AS_OPERATOR)
-    assert found.inline == []
-    assert found.left_open == []
-    assert found.tags.count("h1") == 1
-    assert len(found.ids) == len(set(found.ids))
-    assert {"main", "nav", "header", "footer"} <= set(found.tags)
-    policy = found.reply.headers["content-security-policy"]
-    assert "unsafe" not in policy
-    assert "default-src 'none'" in policy
+def test_every_page_is_whole_has_nothing_inline_and_leads_somewhere(service: Live) -> None:
+    """Every page and file that can be reached from these."""
     state = service.ask("/api/v1/state").json()
-    assert state["digest"] in found.text
-    assert state["rules_digest"] in found.text
-
-
-def test_every_link_leads_somewhere(service: Live) -> None:
-    """Every page and file that can be reached from the first one."""
-    waiting, seen = ["/"], set[str]()
+    waiting, seen = [*PATHS], set[str]()
     while waiting:
         path = waiting.pop()
-        if path in seen or path.startswith(("/playground?", "/next?")):
+        if path in seen or (path not in PATHS and path.startswith(("/playground?", "/next?"))):
             continue
         seen.add(path)
         reply = service.ask(path, {**HTML, **AS_OPERATOR})
         assert reply.status == 200, (path, reply.body[:200])
-        if reply.headers["content-type"].startswith("text/html"):
-            found = Page(reply)
-            own = (link.partition("#")[0] for link in found.links)
-            waiting += [link for link in own if link.startswith("/")]
-            for link in found.links:
-                assert link.startswith(("/", "#")), link
-                if link.startswith("#"):
-                    assert link[1:] in found.ids, (path, link)
+        if not reply.headers["content-type"].startswith("text/html"):
+            continue
+        found = Page(reply)
+        assert (path, found.inline, found.left_open) == (path, [], [])
+        assert (path, found.tags.count("h1"), len(found.ids)) == (path, 1, len({*found.ids}))
+        assert {"main", "nav", "header", "footer"} <= {*found.tags}, path
+        policy = reply.headers["content-security-policy"]
+        assert "unsafe" not in policy
+        assert "default-src 'none'" in policy
+        assert state["digest"] in found.text, path
+        assert state["rules_digest"] in found.text, path
+        for link in found.links:
+            assert link.startswith(("/", "#")), (path, link)
+            if link.startswith("#"):
+                assert link[1:] in found.ids, (path, link)
+        own = (link.partition("#")[0] for link in found.links)
+        waiting += [link for link in own if link]
     assert {unquote(path) for path in seen} >= {unquote(address(name)) for name in (OWN, *HOSTILE)}
     assert len(seen) > 40
 
@@ -174,8 +167,8 @@ def test_the_csv_of_a_miner_has_every_epoch(service: Live, state: Path) -> None:
     assert sorted(told) == sorted(expected)
 
 
-def test_a_miner_whose_name_is_no_part_of_an_address_has_no_link(tmp_path: Path) -> None:
-    path = made(tmp_path)
+def test_a_miner_whose_name_is_no_part_of_an_address_has_no_link(own_state: Path) -> None:
+    path = own_state
     with tallystick.Ledger.open(path) as ledger:
         for number, name in enumerate((".", "..", "a\0b")):
             ledger.register(name, 240 + number, TYPES)
@@ -432,13 +425,8 @@ def miners_in(folder: Path) -> Path:
     return path
 
 
-def styles() -> Iterator[str]:
-    yield (FOLDER / "site.css").read_text()
-
-
 def test_the_style_asks_for_nothing_of_others() -> None:
-    for text in styles():
-        assert not re.search(r"url\(|@import|https?:", text)
+    assert not re.search(r"url\(|@import|https?:", (FOLDER / "site.css").read_text())
 
 
 def test_the_script_is_the_one_that_its_licence_names() -> None:

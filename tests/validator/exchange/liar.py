@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import attrs
 
 from tallystick_validator.peers import PREFIX
+from tallystick_validator.pulling import Clock
 
 Said = Iterable[bytes] | bytes
 
@@ -24,9 +25,17 @@ class Request:
 
 @attrs.define
 class Liar:
-    """The peer: its address, and what it was asked."""
+    """The peer.
+
+    Attributes:
+        url: its address.
+        late: lets the deadline of the one request that is open pass.
+        requests: what it was asked.
+        stopped: set at its end.
+    """
 
     url: str
+    late: Callable[[], None] = lambda: None
     requests: list[Request] = attrs.field(factory=list)
     stopped: threading.Event = attrs.field(factory=threading.Event)
 
@@ -44,12 +53,49 @@ def listing(epoch: int, *batches: tuple[str, int]) -> bytes:
     return answer(json.dumps({"epoch": epoch, "batches": listed}).encode())
 
 
+class Deadlines(Clock):
+    """Time that stands still, and deadlines that pass where a peer lets them."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+        self._ends = list[Callable[[], None]]()
+        self._changed = threading.Condition()
+
+    def now(self) -> float:
+        return self.seconds
+
+    @contextmanager
+    def limited(self, seconds: float, end: Callable[[], None]) -> Iterator[None]:
+        del seconds
+        with self._changed:
+            self._ends.append(end)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._ends.remove(end)
+                self._changed.notify_all()
+
+    def late(self) -> None:
+        """Let the deadline of a request pass, once all others were answered."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._ends) == 1)
+            self._ends[0]()
+
+
 @contextmanager
-def liar(say: Callable[[Request, Liar], Said]) -> Iterator[Liar]:
-    """A server that answers each request by a function, and then ends the connection."""
+def liar(
+    say: Callable[[Request, Liar], Said], late: Callable[[], None] = lambda: None
+) -> Iterator[Liar]:
+    """A server that answers each request by a function, and then ends the connection.
+
+    Args:
+        say: the function.
+        late: lets the deadline of the open request pass; also where no request of HTTP comes.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     host, port = listener.getsockname()
-    peer = Liar(f"http://{host}:{port}")
+    peer = Liar(f"http://{host}:{port}", late)
     threads = []
 
     def serve(connection: socket.socket) -> None:
@@ -60,6 +106,8 @@ def liar(say: Callable[[Request, Liar], Said]) -> Iterator[Liar]:
                 if not piece:
                     return
                 head += piece
+                if head[:1] != b"G":
+                    peer.late()
             first, *lines = head.decode("latin-1").split("\r\n")
             pairs = (line.partition(":") for line in lines if line)
             headers = {name.lower(): value.strip() for name, _, value in pairs}

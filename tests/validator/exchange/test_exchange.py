@@ -75,7 +75,7 @@ def test_one_that_is_cut_off_catches_up_and_its_records_come_late(tmp_path: Path
         assert not any(house.codes() for house in net.houses)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_one_cut_off_for_five_epochs_closes_them_all_as_the_others(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         net.cut_off(1)
@@ -189,7 +189,7 @@ def test_a_validator_of_two_batches_has_the_one_at_the_commit_block(tmp_path: Pa
         assert len(net.digests()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_one_that_is_down_while_votes_are_open_keeps_its_batch(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)
@@ -203,7 +203,7 @@ def test_one_that_is_down_while_votes_are_open_keeps_its_batch(tmp_path: Path) -
         assert len(net.digests()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_one_that_was_down_at_the_end_of_an_epoch_sends_its_records_late(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)
@@ -217,7 +217,7 @@ def test_one_that_was_down_at_the_end_of_an_epoch_sends_its_records_late(tmp_pat
         assert len(net.digests()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_more_stake_than_the_quorum_decides_alone(tmp_path: Path) -> None:
     with subnet(tmp_path, stakes=(30, 10, 10)) as net:
         give(net, 0)
@@ -231,7 +231,7 @@ def test_more_stake_than_the_quorum_decides_alone(tmp_path: Path) -> None:
         assert net.houses[0].counted(1) == tuple(sorted(HOTKEYS[1:]))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_reads_of_the_chain_are_kept_so_no_archive_is_needed_for_them(tmp_path: Path) -> None:
     chain = chain_of(HOTKEYS)
     chain.keep_blocks = 14
@@ -272,7 +272,7 @@ def test_peers_that_part_are_named_with_the_epoch_and_the_step(tmp_path: Path) -
         assert sorted(net.houses[0].exchange.compared().values()) == [False, True]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_else_parts_peers_is_named(tmp_path: Path) -> None:
     longer = network(
         exchange=Exchange(commit_by=4, vote_by=8, quorum=network().exchange.quorum / 2)
@@ -283,7 +283,7 @@ def test_what_else_parts_peers_is_named(tmp_path: Path) -> None:
         assert (problem.code, "network file" in problem.message) == ("peer-network", True)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rules_that_one_alone_has_scheduled_are_told(tmp_path: Path) -> None:
     with subnet(tmp_path) as net:
         give(net, 0)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
-from chain.processes import simulated
+from chain.processes import simulated_process
 from cli.command import run
 from state.subnet import Record, record
 from validator.scenario.wires import Mode, Wire, eventually
@@ -424,7 +424,7 @@ def subnet(
     for reference in {BEGUN_WITH, *(rules or {}).values()}:
         states[reference] = folder / f"{reference.replace('@', '-')}.db"
         Ledger.create(states[reference], reference).close()
-    with simulated(file, "--stepped") as url:
+    with simulated_process(file) as url:
         control = Control(url)
         houses = [House(folder / name, name, url) for name in names]
         wires = {pair: Wire() for pair in permutations(range(len(names)), 2)}

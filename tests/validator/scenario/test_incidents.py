@@ -22,7 +22,7 @@ from validator.scenario.subnets import (
 )
 from validator.scenario.wires import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 PAIR = ("ann", "ben")
 HOPS = (0, 1, 5, COMMIT_BY, 13, 18, VOTE_BY, WEIGHTS_AT, 34, 165, 169)
 

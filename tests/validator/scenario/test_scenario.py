@@ -10,7 +10,7 @@ from validator.scenario.story import RECORDS, Story, kills
 from validator.scenario.subnets import subnet
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("commit_reveal", [False, True], ids=["open rows", "committed rows"])
 def test_thirty_epochs_with_kills_end_in_one_state(tmp_path: Path, commit_reveal: bool) -> None:
     chance, epochs, begun = random.Random(f"scenario {commit_reveal}"), 30, time.monotonic()
